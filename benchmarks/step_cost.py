@@ -1,0 +1,153 @@
+"""What a step costs, against the cheapest thing that touches the same rows, and against copt.
+
+    FRANKWOLFE_DATA=folder python benchmarks/step_cost.py
+
+All figures come from one run, repetitions interleaved, the least of them reported: the ratios are what counts. The
+*floor* is a kernel that, for the same rows in the same order, takes the inner product, the loss's derivative, and
+adds the row to the gradient: no table, no oracle, no step.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from scipy import sparse
+
+import frankwolfe as fw
+from frankwolfe.compiled import kernel
+from frankwolfe.engine import Engine
+from frankwolfe.methods import as_method
+from frankwolfe.verbs import derivative, row_add, row_dot
+
+
+@kernel
+def floor(source_digest):
+    """Touch the rows and do nothing else."""
+
+    def floor(rows, targets, loss, order, w, r):
+        source_digest  # noqa: B018 - a closure cell, as in every kernel
+        for i in order:
+            row_add(rows, i, derivative(loss, row_dot(rows, i, w), targets[i]), r)
+
+    return floor
+
+
+def load():
+    folder = os.environ.get("FRANKWOLFE_DATA")
+    if folder is None:
+        raise SystemExit("set FRANKWOLFE_DATA to the folder that holds rcv1_subset.npz")
+    table = np.load(Path(folder) / "rcv1_subset.npz")
+    return sparse.csr_array((table["data"], table["indices"], table["indptr"]), shape=table["shape"]), table["y"]
+
+
+def spread(X, times):
+    """Return the same non-zeros over ``times`` as many columns."""
+    return sparse.csr_array((X.data, X.indices * times, X.indptr), shape=(X.shape[0], X.shape[1] * times))
+
+
+class Case:
+    """One thing to time: set up afresh, then run over the same number of rows."""
+
+    def __init__(self, label, prepare, rows):
+        self.label, self.prepare, self.rows, self.best = label, prepare, rows, np.inf
+
+    def run(self):
+        work = self.prepare()
+        begun = perf_counter()
+        work()
+        self.best = min(self.best, perf_counter() - begun)
+
+    @property
+    def microseconds(self):
+        return self.best / self.rows * 1e6
+
+
+def floor_case(label, problem, rows):
+    order = np.random.default_rng(0).integers(problem.n, size=rows)
+    samples = problem.samples
+
+    def prepare():
+        w, r = np.zeros(problem.d), np.zeros(problem.d)
+        return lambda: floor(samples.rows, samples.targets, samples.loss, order, w, r)
+
+    return Case(label, prepare, rows)
+
+
+def method_case(label, problem, method, batch_size, rows):
+    def prepare():
+        generator = np.random.default_rng(0)
+        engine = Engine(problem, as_method(method), batch_size, generator, problem.default_start())
+        engine.warm_up()
+        steps = rows // batch_size
+        order = engine.sampler.draw(steps)  # the floor's rows are drawn beforehand, so these are too
+        engine.sampler.draw = lambda _: order
+        return lambda: engine.advance(steps)
+
+    return Case(label, prepare, rows // batch_size * batch_size)
+
+
+def copt_case(X, y, radius, steps):
+    import copt
+
+    n = steps  # copt counts in epochs of n steps: an epoch over a slice of the rows is ``steps`` steps
+    part, labels = sparse.csr_matrix(X[:n]), y[:n]
+    ball, deriv = copt.constraint.L1Ball(radius), lambda z, t: -t / (1.0 + np.exp(t * z))
+
+    def prepare():
+        x0 = np.zeros(X.shape[1])
+        return lambda: copt.minimize_sfw(
+            deriv, part, labels, x0, ball.lmo, batch_size=1, max_iter=1, tol=0, variant="SAG"
+        )
+
+    return Case("copt minimize_sfw, b = 1", prepare, steps)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--passes", type=float, default=5.0)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--without-copt", action="store_true")
+    args = parser.parse_args()
+
+    X, y = load()
+    n = len(y)
+    rows, percent = int(args.passes * n), n // 100
+
+    def problem(X, y):
+        return fw.Problem(X, y, "logistic", fw.L1Ball(100.0))
+
+    base, tall, wide = (
+        problem(X, y),
+        problem(sparse.vstack([X] * 10), np.tile(y, 10)),
+        problem(spread(X, 10), y),
+    )
+    base_floor = floor_case("floor", base, rows)
+    cases = [base_floor]
+    cases += [method_case(f"{m}, b = 1", base, m, 1, rows) for m in ("sfw", "mokhtari", "momentum", "lu-freund")]
+    cases += [method_case("sfw, b = 1%", base, "sfw", percent, rows)]
+    cases += [
+        floor_case("floor, rows x 10", tall, rows),
+        method_case("sfw, b = 1, rows x 10", tall, "sfw", 1, rows),
+    ]
+    cases += [
+        floor_case("floor, columns x 10", wide, rows),
+        method_case("sfw, b = 1, columns x 10", wide, "sfw", 1, rows),
+    ]
+    for _ in range(args.repeats):
+        for case in cases:
+            case.run()
+    if not args.without_copt:
+        cases.append(copt_case(X, y, 100.0, 2000))
+        for _ in range(3):
+            cases[-1].run()
+
+    print(f"RCV1 subset, {n} x {X.shape[1]}, {X.nnz / n:.1f} non-zeros a row; least of {args.repeats} runs\n")
+    print(f"{'':28}{'us a row':>10}{'/ floor':>10}")
+    for case in cases:
+        print(f"{case.label:28}{case.microseconds:10.3f}{case.microseconds / base_floor.microseconds:10.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Learning under constraints without projections.
+
+    import frankwolfe as fw
+
+    problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(100.0))
+    result = fw.minimize(problem, method="sfw", tol=1e-4)
+    result.x, result.fun, result.gap
+
+Names are loaded when they are first used: importing the package imports neither NumPy nor numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "frankwolfe.problem": ("Problem", "Evaluation"),
+    "frankwolfe.run": ("minimize", "State"),
+    "frankwolfe.result": ("Result", "Status", "Trace"),
+    "frankwolfe.losses": (
+        "Cauchy",
+        "Huber",
+        "Logistic",
+        "ModifiedHuber",
+        "Sigmoid",
+        "Squared",
+        "SquaredHinge",
+        "Tukey",
+    ),
+    "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
+    "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
+    "frankwolfe.directions": ("Toward",),
+    "frankwolfe.steps": ("Backtracking", "LineSearch", "LuFreundStep", "OpenLoop", "ShortStep"),
+    "frankwolfe.methods": ("METHODS", "Method"),
+    "frankwolfe.theory": ("Diameters",),
+    "frankwolfe.compiled": ("python_mode",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+if TYPE_CHECKING:
+    from frankwolfe.compiled import python_mode as python_mode
+    from frankwolfe.directions import Toward as Toward
+    from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
+    from frankwolfe.gradients import FullGradient as FullGradient
+    from frankwolfe.gradients import Momentum as Momentum
+    from frankwolfe.gradients import SagTable as SagTable
+    from frankwolfe.gradients import Substitute as Substitute
+    from frankwolfe.losses import Cauchy as Cauchy
+    from frankwolfe.losses import Huber as Huber
+    from frankwolfe.losses import Logistic as Logistic
+    from frankwolfe.losses import ModifiedHuber as ModifiedHuber
+    from frankwolfe.losses import Sigmoid as Sigmoid
+    from frankwolfe.losses import Squared as Squared
+    from frankwolfe.losses import SquaredHinge as SquaredHinge
+    from frankwolfe.losses import Tukey as Tukey
+    from frankwolfe.methods import METHODS as METHODS
+    from frankwolfe.methods import Method as Method
+    from frankwolfe.problem import Evaluation as Evaluation
+    from frankwolfe.problem import Problem as Problem
+    from frankwolfe.result import Result as Result
+    from frankwolfe.result import Status as Status
+    from frankwolfe.result import Trace as Trace
+    from frankwolfe.run import State as State
+    from frankwolfe.run import minimize as minimize
+    from frankwolfe.sets import Box as Box
+    from frankwolfe.sets import L1Ball as L1Ball
+    from frankwolfe.sets import L2Ball as L2Ball
+    from frankwolfe.sets import LinfBall as LinfBall
+    from frankwolfe.sets import NonNegativeL1Ball as NonNegativeL1Ball
+    from frankwolfe.sets import Simplex as Simplex
+    from frankwolfe.steps import Backtracking as Backtracking
+    from frankwolfe.steps import LineSearch as LineSearch
+    from frankwolfe.steps import LuFreundStep as LuFreundStep
+    from frankwolfe.steps import OpenLoop as OpenLoop
+    from frankwolfe.steps import ShortStep as ShortStep
+    from frankwolfe.theory import Diameters as Diameters
+
+__all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        from frankwolfe.names import nearest
+
+        raise AttributeError(f"module 'frankwolfe' has no attribute {name!r}{nearest(name, _HOME_OF)}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,170 @@
+"""Compiled code in one pattern: plain NamedTuple parts, verbs resolved at compile time, three cached kernels.
+
+numba is imported with the first kernel call, so that ``import frankwolfe`` and pure predictions stay fast.
+
+What is cached on disk, and what is not:
+
+- Kernels on the package's own parts are cached. The key covers a digest of all sources of the package, because numba
+  itself would only notice changes in the kernel's own file.
+- A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
+- Where no cache directory can be written, everything compiles uncached.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from frankwolfe.verbs import ROUTINES, VERBS
+
+PACKAGE = __name__.partition(".")[0]
+
+# Sums may be reordered and fused, and zeros may lose their sign; NaN and infinity keep their meaning.
+FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+_interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
+
+
+@contextmanager
+def python_mode() -> Iterator[None]:
+    """Run kernels as plain Python inside the block: slow, but a debugger and ``print`` work in every part.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
+    >>> with fw.python_mode():
+    ...     result = fw.minimize(problem, method="fw", max_passes=5)
+    """
+    token = _interpreted.set(True)
+    try:
+        yield
+    finally:
+        _interpreted.reset(token)
+
+
+@cache
+def source_digest() -> str:
+    """Digest of every source file of the package."""
+    digest = sha256()
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Kernel:
+    """A function that runs compiled or, inside `python_mode`, as it is written."""
+
+    def __init__(self, build: Callable[[str], Callable]):
+        self._build = build
+        self.__name__ = build.__name__
+        self.__doc__ = build.__doc__
+
+    @cached_property
+    def python(self) -> Callable:
+        """The function as it is written."""
+        return self._build(source_digest())
+
+    @cached_property
+    def uncached(self) -> Any:
+        """The compiled function, forgotten when the process ends."""
+        return _jit(self.python, cache=False)
+
+    @cached_property
+    def cached(self) -> Any:
+        """The compiled function, kept on disk; the uncached one where no directory can be written."""
+        try:
+            return _jit(self.python, cache=True)
+        except RuntimeError:  # numba found no place for its cache
+            return self.uncached
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it."""
+        if _interpreted.get():
+            return self.python(*args)
+        if len(_taught) < len(VERBS) + len(ROUTINES):
+            _teach_numba()
+        try:
+            if not all(map(_from_package, args)):
+                return self.uncached(*args)
+            try:
+                return self.cached(*args)
+            except OSError:  # the cache could be opened but not written: a full or read-only disk
+                self.cached = self.uncached
+                return self.uncached(*args)
+        except Exception as error:
+            if type(error).__module__.startswith("numba"):
+                raise _explained(error, args) from error
+            raise
+
+
+def kernel(build: Callable[[str], Callable]) -> Kernel:
+    """Make a kernel from a function that builds it around the digest of the sources."""
+    return Kernel(build)
+
+
+def _jit(function: Callable, cache: bool) -> Any:
+    import numba
+
+    return numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=FAST_MATH)(function)
+
+
+_taught: set[Callable] = set()
+
+
+def _teach_numba() -> None:
+    """Register every verb and routine that numba does not know yet."""
+    from numba import types
+    from numba.extending import overload
+
+    def register_verb(function: Callable) -> None:
+        name = function.__name__
+
+        def resolve(part, *args):
+            if isinstance(part, types.NamedTuple | types.NamedUniTuple):
+                return getattr(part.instance_class, name, None)
+            return None
+
+        overload(function, strict=False)(resolve)
+
+    def register_routine(function: Callable) -> None:
+        overload(function, strict=False)(lambda *args: function)
+
+    for function in VERBS:
+        if function not in _taught:
+            register_verb(function)
+    for function in ROUTINES:
+        if function not in _taught:
+            register_routine(function)
+    _taught.update(VERBS, ROUTINES)
+
+
+def _from_package(value: Any) -> bool:
+    """Whether a kernel argument holds no part defined outside the package."""
+    if isinstance(value, tuple):
+        return type(value).__module__.partition(".")[0] in (PACKAGE, "builtins") and all(map(_from_package, value))
+    return True
+
+
+def _explained(error: Exception, args: tuple) -> TypeError:
+    """Say in plain words that a part could not be compiled, with numba's own reason last."""
+    foreign = sorted({name for value in args for name in _foreign(value)})
+    who = f"{', '.join(foreign)} could not be compiled" if foreign else "a kernel could not be compiled"
+    return TypeError(
+        f"{who}: numba understands plain numeric Python only, and the methods of a part must return the same type on "
+        f"every path. Run inside frankwolfe.python_mode() to debug. numba says:\n{error}"
+    )
+
+
+def _foreign(value: Any) -> Iterator[str]:
+    """Names of the classes outside the package among a kernel argument's parts."""
+    if isinstance(value, tuple):
+        if type(value).__module__.partition(".")[0] not in (PACKAGE, "builtins"):
+            yield type(value).__name__
+        for field in value:
+            yield from _foreign(field)

@@ -1,0 +1,122 @@
+"""The engine: the arrays of one run, and the calls into the compiled loop that change them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.gradients import Gradient
+from frankwolfe.iterate import Iterate
+from frankwolfe.loop import advance, deal
+from frankwolfe.methods import Method
+from frankwolfe.parts import Setting, armed
+from frankwolfe.problem import Problem
+
+
+class Memory(NamedTuple):
+    """What a finished run leaves for one that continues it: its estimate, its last ``r`` and its number of steps."""
+
+    estimate: Any
+    gradient: np.ndarray
+    steps: int
+
+
+class Sampler:
+    """Deals batches: rows drawn uniformly, none twice within a batch, batches independent of each other.
+
+    The numbers come from one NumPy generator in one stream, so the batches do not depend on how many are asked for at
+    a time, and every method sees the same rows for the same seed.
+    """
+
+    def __init__(self, n: int, batch_size: int, generator: np.random.Generator):
+        self.batch_size = batch_size
+        self._generator = generator
+        self._deck = np.arange(n)
+
+    def draw(self, steps: int) -> np.ndarray:
+        """Rows of the next ``steps`` batches, one batch after the other."""
+        if self.batch_size == 0:
+            return np.empty(0, dtype=np.int64)
+        uniform = self._generator.random((steps, self.batch_size))
+        if self.batch_size == 1:
+            return (uniform[:, 0] * len(self._deck)).astype(np.int64)
+        order = np.empty(uniform.size, dtype=np.int64)
+        deal(uniform, self._deck, order)
+        return order
+
+
+class Engine:
+    """One run's state, advanced in place."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+        w: np.ndarray,
+        memory: Memory | None = None,
+    ):
+        self.problem = problem
+        previous = None if memory is None else memory.estimate
+        if np.size(getattr(previous, "alpha", ())) != problem.n:
+            previous = None  # other data: what was remembered of its rows means nothing here
+        setting = Setting(problem.samples, batch_size, w, previous)
+        self.parts = (armed(method.estimate, setting), armed(method.direction, setting), armed(method.step, setting))
+        self.steps = 0 if memory is None else memory.steps
+        self.evaluations = method.evaluations(problem.n, batch_size)
+        self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
+        self.sampler = Sampler(problem.n, self.batch_size, generator)
+        self.iterate = Iterate.at(w)
+        r = self._starting_gradient(memory)
+        self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.d))
+        self.gradient.scout.rebuild(r)
+
+    def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
+        """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
+        alpha = getattr(self.parts[0], "alpha", None)
+        if alpha is not None and alpha.any():
+            return np.asarray(self.problem.samples.rows.add_all(alpha, self.problem.d), dtype=np.float64)
+        if alpha is None and memory is not None and len(memory.gradient) == self.problem.d:
+            return memory.gradient.copy()
+        return np.zeros(self.problem.d)
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, without making a step."""
+        self.advance(0)
+
+    def advance(self, steps: int) -> int:
+        """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""
+        order = self.sampler.draw(steps)
+        reached = advance(
+            self.problem.samples,
+            self.problem.constraint,
+            self.parts,
+            self.gradient,
+            self.iterate,
+            order,
+            self.batch_size,
+            self.steps,
+            steps,
+        )
+        made = int(reached) - self.steps
+        self.steps = int(reached)
+        return made
+
+    def w(self) -> np.ndarray:
+        """Return the iterate as a new array."""
+        return self.iterate.dense()
+
+    def gap_estimate(self) -> float:
+        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
+        r = self.gradient.dense()
+        return float(r @ self.w() + self.problem.constraint.support(-r))
+
+    def memory(self) -> Memory:
+        """Return what a later run can continue from."""
+        return Memory(self.parts[0], self.gradient.dense(), self.steps)
+
+    def first_bad_row(self) -> int | None:
+        """Row whose remembered derivative is not finite, if there is one."""
+        alpha = getattr(self.parts[0], "alpha", None)
+        bad = () if alpha is None else np.flatnonzero(~np.isfinite(alpha))
+        return int(bad[0]) if len(bad) else None

@@ -1,0 +1,172 @@
+"""Checks of what a user hands in: every message says what was wrong, what was expected, and what to do.
+
+Nothing is changed silently: integers and half precision become float64, other sparse formats become CSR, other memory
+orders become C order; anything that would lose digits, or rows, is refused.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+FLOATS = (np.float64, np.float32)
+
+
+def as_matrix(X: Any) -> Any:
+    """Return ``X`` as a C-ordered array or a CSR array of float64 or float32, finite, not empty."""
+    matrix = _as_csr(X) if sparse.issparse(X) else _as_dense(X)
+    n, d = matrix.shape
+    if n == 0 or d == 0:
+        raise ValueError(f"X is empty: it has {n} rows and {d} columns")
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if not np.isfinite(values).all():
+        bad = int(np.count_nonzero(~np.isfinite(values)))
+        raise ValueError(f"X holds {bad} NaN or infinite value{'s' * (bad > 1)}: drop or impute them first")
+    return matrix
+
+
+def _as_dense(X: Any) -> np.ndarray:
+    """Return an array, a nested list or a data frame as a C-ordered float array."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("X is a masked array: fill it first, e.g. X.filled(0.0)")
+    array = np.asarray(_numeric_frame(X))
+    if array.ndim != 2:
+        hint = ": reshape a single feature with X.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {array.shape}{hint}")
+    return np.ascontiguousarray(array, dtype=_float_type("X", array.dtype))
+
+
+def _numeric_frame(X: Any) -> Any:
+    """Return a pandas or polars frame as an array, naming the columns that are not numbers; others as they are."""
+    if not hasattr(X, "to_numpy"):
+        return X
+    dtypes = getattr(X, "dtypes", None)
+    names = list(getattr(X, "columns", []))
+    if dtypes is not None and names:
+        words = [
+            str(name)
+            for name, dtype in zip(names, list(dtypes), strict=True)
+            if not any(kind in str(dtype).lower() for kind in ("int", "float", "bool", "sparse"))
+        ]
+        if words:
+            raise TypeError(f"X: column{'s' * (len(words) > 1)} {', '.join(words[:5])} not numeric: encode them first")
+    array = X.to_numpy()
+    return array.astype(np.float64) if array.dtype == object else array  # nullable columns come as objects
+
+
+def _as_csr(X: Any) -> sparse.csr_array:
+    """Return any SciPy sparse matrix as CSR with sorted columns and no repeats; the caller's is left alone."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {X.shape}")
+    csr = sparse.csr_array(X)
+    kind = _float_type("X", csr.dtype)
+    if csr.dtype != kind:
+        csr = csr.astype(kind)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _float_type(name: str, dtype: np.dtype) -> type:
+    """Return the float type to work in for data of this type, or refuse it."""
+    if dtype in FLOATS:
+        return dtype.type
+    if dtype.kind in "iub" or dtype == np.float16:
+        return np.float64
+    if dtype.kind == "c":
+        raise TypeError(f"{name} is complex: split it into real and imaginary columns")
+    raise TypeError(f"{name} must hold numbers, got dtype {dtype}")
+
+
+def as_vector(name: str, values: Any, size: int, what: str) -> np.ndarray:
+    """Return ``values`` as a finite float64 vector with one entry for each of ``size`` things called ``what``."""
+    if sparse.issparse(values):
+        raise TypeError(f"{name} must be a dense vector, got a sparse matrix: use {name}.toarray().ravel()")
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{name} is a masked array: fill it first")
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.ndim != 1:
+        hint = f": flatten it with {name}.ravel()" if array.ndim == 2 and 1 in array.shape else ""
+        raise ValueError(f"{name} must be a vector, got shape {array.shape}{hint}")
+    if array.dtype == object:
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must hold numbers, got objects such as {array[0]!r}") from None
+    _float_type(name, array.dtype)
+    if array.size != size:
+        raise ValueError(f"{name} has {array.size} entries, but there are {size} {what}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        at = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name} holds NaN or infinity (first at entry {at})")
+    return array
+
+
+def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
+    """Return the targets as floats, checked against what the loss takes."""
+    kind = getattr(loss, "targets", "real")
+    name = type(loss).__name__
+    found = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y) if not sparse.issparse(y) else None
+    if kind == "labels" and found is not None and found.dtype.kind in "US":
+        raise TypeError(
+            f"y holds strings; {name} needs labels -1 and +1: e.g. y = np.where(y == {found.flat[0]!r}, 1, -1)"
+        )
+    targets = as_vector("y", y, n, "rows in X")
+    if kind == "labels":
+        labels = np.unique(targets)
+        if not np.isin(labels, (-1.0, 1.0)).all():
+            shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
+            hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
+            raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
+    return targets
+
+
+def as_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return weights that sum to one: equal ones when none are given."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weights = as_vector("sample_weight", sample_weight, n, "rows in X")
+    if (weights < 0.0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
+    total = weights.sum()
+    if not 0.0 < total < np.inf:
+        raise ValueError(f"sample_weight must have a positive, finite sum, got {total:g}")
+    return weights / total
+
+
+def as_batch_size(batch_size: Any, n: int) -> int:
+    """Return the number of rows a step looks at, from a count or a fraction of ``n``."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Real):
+        raise TypeError(f"batch_size must be an int, a fraction in (0, 1) or None, got {type(batch_size).__name__}")
+    if isinstance(batch_size, Integral):
+        if not 1 <= int(batch_size) <= n:
+            raise ValueError(f"batch_size must be between 1 and the number of rows, {n}; got {batch_size}")
+        return int(batch_size)
+    fraction = float(batch_size)
+    if not 0.0 < fraction < 1.0:
+        raise ValueError(f"batch_size as a fraction must lie in (0, 1), got {fraction}; for all rows pass {n}")
+    return max(1, int(fraction * n))
+
+
+def as_budget(name: str, number: Any, least: float = 0.0, optional: bool = False) -> float:
+    """Return a non-negative number; None means no limit where it is ``optional``."""
+    if number is None and optional:
+        return np.inf
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{name} must be a number{' or None' if optional else ''}, got {type(number).__name__}")
+    if not float(number) >= least:
+        raise ValueError(f"{name} must be at least {least:g}, got {number}")
+    return float(number)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy generator from a seed, a generator or None."""
+    kinds = (Integral, np.random.SeedSequence, np.random.BitGenerator, np.random.Generator)
+    if isinstance(random_state, bool) or not (random_state is None or isinstance(random_state, kinds)):
+        raise TypeError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
+    if isinstance(random_state, Integral) and int(random_state) < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state}")
+    return np.random.default_rng(random_state)  # type: ignore[arg-type]

@@ -1,0 +1,62 @@
+"""The only loop, and the only two kernels beside it: a pass over all data, and the dealing of batches.
+
+Each kernel is built around a digest of the package's sources. The digest lands in a closure cell, which numba's
+cache key covers: machine code cached for an older version of any part is not found again.
+"""
+
+from math import isfinite
+
+from frankwolfe.compiled import kernel
+from frankwolfe.gradients import sweep
+from frankwolfe.verbs import choose, follow, length, refresh, travel
+
+
+@kernel
+def advance(source_digest):
+    """Make ``steps`` steps in place; return the number of the last step that was completed."""
+
+    def advance(samples, constraint, method, gradient, iterate, order, batch_size, t, steps):
+        source_digest  # noqa: B018 - named so that it becomes a closure cell
+        estimate, direction, step = method
+        for k in range(steps):
+            batch = order[k * batch_size : (k + 1) * batch_size]
+            refresh(estimate, samples, iterate, gradient, batch, t + 1)
+            leg = choose(direction, constraint, gradient, iterate)
+            follow(estimate, samples, leg, gradient, batch, t + 1)
+            if not isfinite(gradient.meter[0]):
+                return t  # the iterate has not moved: it is still the last good one
+            gamma = length(step, leg, samples, gradient, iterate, t + 1)
+            if not isfinite(gamma):
+                return t
+            travel(leg, iterate, gamma)
+            t += 1
+        return t
+
+    return advance
+
+
+@kernel
+def exact_pass(source_digest):
+    """Fill ``alpha`` and ``r`` with the exact gradient at a point; return the objective there."""
+
+    def exact_pass(samples, point, alpha, r):
+        source_digest  # noqa: B018
+        return sweep(samples, point, alpha, r)
+
+    return exact_pass
+
+
+@kernel
+def deal(source_digest):
+    """Turn uniform numbers into batches without repeats: a few steps of a Fisher-Yates shuffle for each batch."""
+
+    def deal(uniform, deck, order):
+        source_digest  # noqa: B018
+        steps, batch_size = uniform.shape
+        for k in range(steps):
+            for at in range(batch_size):
+                other = at + int(uniform[k, at] * (len(deck) - at))
+                deck[at], deck[other] = deck[other], deck[at]
+                order[k * batch_size + at] = deck[at]
+
+    return deal

@@ -1,0 +1,80 @@
+"""Methods: named compositions of a gradient estimate, a direction and a step rule.
+
+This is the one place where a method's name is known.
+"""
+
+from typing import Any, NamedTuple
+
+from frankwolfe.directions import Toward
+from frankwolfe.gradients import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
+from frankwolfe.names import lookup
+from frankwolfe.parts import require
+from frankwolfe.steps import LuFreundStep, OpenLoop, as_step
+
+
+class Method(NamedTuple):
+    """A method to pass to `minimize`: what estimates the gradient, where to go, how far.
+
+    Parameters
+    ----------
+    estimate : gradient estimate
+        For instance ``fw.SagTable()``.
+    direction : direction
+        For instance ``fw.Toward()``.
+    step : step rule
+        For instance ``fw.OpenLoop()``.
+    batch_size : int or float
+        Rows a step looks at, or their fraction, where the caller does not say.
+    name : str
+        What results and plots call it.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> slower = fw.Method(fw.SagTable(), fw.Toward(), fw.OpenLoop(1.0, 1.0), name="sfw, 1/(t+1)")
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, method=slower, max_passes=20, random_state=0).method
+    'sfw, 1/(t+1)'
+    """
+
+    estimate: Any
+    direction: Any = Toward()
+    step: Any = OpenLoop()
+    batch_size: int | float = 1
+    name: str = "custom"
+
+    def evaluations(self, n: int, batch_size: int) -> int:
+        """Gradient evaluations a step is charged."""
+        return n if self.reads_all_rows else batch_size
+
+    @property
+    def reads_all_rows(self) -> bool:
+        """Whether every step reads the whole data."""
+        return getattr(self.estimate, "full", False) or getattr(self.step, "reads_all_rows", False)
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(FullGradient(), Toward(), OpenLoop(), name="fw"),
+        Method(SagTable(), Toward(), OpenLoop(), name="sfw"),
+        Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
+        Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
+        Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
+    )
+}
+
+
+def as_method(method: Any, step: Any = None) -> Method:
+    """Return the method of that name, or the composition itself, with another step rule on request."""
+    if isinstance(method, str):
+        method = lookup("method", method, METHODS)
+    if not isinstance(method, Method):
+        raise TypeError(f"method must be a name or a fw.Method, got {type(method).__name__}")
+    require("method.estimate", method.estimate, ("refresh", "follow"), "a gradient estimate")
+    require("method.direction", method.direction, ("choose",), "a direction")
+    if step is not None:
+        name = step if isinstance(step, str) else type(step).__name__
+        method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
+    require("method.step", method.step, ("length",), "a step rule")
+    return method

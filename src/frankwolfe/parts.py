@@ -1,0 +1,81 @@
+"""What all parts share: numbers checked when a part is made, arrays handed to it when a run begins."""
+
+from collections.abc import Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+Part = TypeVar("Part")
+
+
+def finite(part: str, name: str, number: Any) -> float:
+    """Return ``number`` as a float, or say which field of which part was not a finite number."""
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{part}: {name} must be a number, got {type(number).__name__}")
+    if not isfinite(number):
+        raise ValueError(f"{part}: {name} must be finite, got {number}")
+    return float(number)
+
+
+def positive(part: str, name: str, number: Any) -> float:
+    """Return ``number`` as a float, or say which field of which part was not positive."""
+    number = finite(part, name, number)
+    if number <= 0.0:
+        raise ValueError(f"{part}: {name} must be positive, got {number:g}")
+    return number
+
+
+def checked(cls: type[Part]) -> type[Part]:
+    """Class decorator for a NamedTuple: its ``_checked`` method judges, and tidies, every new instance.
+
+    A NamedTuple's body may not define ``__new__``, hence the detour. Instances made inside compiled code, by
+    ``_make`` or by ``_replace`` are not checked: those come from checked ones.
+    """
+    plain_new: Any = cls.__new__
+
+    def __new__(kind, *args, **kwargs):
+        return plain_new(kind, *args, **kwargs)._checked()
+
+    cls.__new__ = __new__  # type: ignore[method-assign, assignment]
+    return cls
+
+
+class Setting(NamedTuple):
+    """What a part may want to know when a run begins.
+
+    Attributes
+    ----------
+    samples : Samples
+        Rows, targets, weights and loss.
+    batch_size : int
+        Rows looked at in a step.
+    w : array
+        Where the run starts.
+    previous : estimate or None
+        The gradient estimate of the run that this one continues, with its arrays.
+    """
+
+    samples: Any
+    batch_size: int
+    w: np.ndarray
+    previous: Any = None
+
+
+def armed(part: Any, setting: Setting) -> Any:
+    """Return the part ready for a run: with the arrays its ``begin`` makes, or as it is if it needs none."""
+    begin = getattr(part, "begin", None)
+    return part if begin is None else begin(setting)
+
+
+def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> None:
+    """Raise TypeError unless ``part`` is a NamedTuple instance that has all these methods."""
+    name = getattr(part, "__name__", type(part).__name__)
+    if isinstance(part, type):
+        raise TypeError(f"{argument} must be an instance: write {name}(...), not {name}")
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        raise TypeError(f"{argument} must be {purpose} (a NamedTuple), got {name}")
+    missing = [method for method in methods if not callable(getattr(part, method, None))]
+    if missing:
+        raise TypeError(f"{argument}: {name} is not {purpose}: it has no method {', '.join(missing)}")

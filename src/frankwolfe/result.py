@@ -1,0 +1,211 @@
+"""What a run returns: `Result`, how it ended (`Status`), and how it went (`Trace`)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from frankwolfe.engine import Memory
+    from frankwolfe.problem import Problem
+
+
+class Status(StrEnum):
+    """Every way a run can end. Only ``CONVERGED`` is a success, and only an exact gap makes it one."""
+
+    CONVERGED = "converged"
+    MAX_PASSES = "max-passes"
+    MAX_SECONDS = "max-seconds"
+    CALLBACK = "callback"
+    INTERRUPTED = "interrupted"
+    NON_FINITE = "non-finite"
+
+
+COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate")
+PENDING_BYTES = 2**28
+"""Memory that iterates waiting to be judged may take before they are judged at once."""
+
+
+class Trace(Mapping[str, np.ndarray]):
+    """How a run went: equally long columns, read as ``trace["fun"]`` or ``trace.fun``.
+
+    While the run goes on only the iterates are kept. The exact objective and gap, a pass over the data for each
+    point, are worked out when they are first read: who does not look does not pay.
+
+    Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
+    objective), ``gap`` (exact gap), ``gap_estimate``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> trace = fw.minimize(problem, method="fw", tol=0, max_passes=4).trace
+    >>> trace.nit
+    array([0, 1, 2, 3, 4])
+    """
+
+    def __init__(self, problem: "Problem"):
+        self._problem: Problem | None = problem
+        self._rows: list[dict[str, float]] = []
+        self._pending: list[tuple[dict[str, float], Any]] = []
+        self._pending_bytes = 0
+
+    def record(self, w: np.ndarray, **numbers: float) -> None:
+        """Add a point; numbers for ``fun`` and ``gap`` that are known already save the work later."""
+        self._rows.append(numbers)
+        if "gap" in numbers:
+            return
+        nonzero = np.flatnonzero(w)
+        packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
+        self._pending.append((numbers, packed))
+        self._pending_bytes += packed[1].nbytes + (0 if packed[0] is None else packed[0].nbytes)
+        if self._pending_bytes > PENDING_BYTES:
+            self._settle()
+
+    def last_nit(self) -> int:
+        """Step number of the latest point, -1 if there is none."""
+        return int(self._rows[-1]["nit"]) if self._rows else -1
+
+    def _settle(self) -> None:
+        """Judge the iterates that wait."""
+        for numbers, (nonzero, values) in self._pending:
+            assert self._problem is not None
+            w = values
+            if nonzero is not None:
+                w = np.zeros(self._problem.d)
+                w[nonzero] = values
+            found = self._problem.evaluate(w)
+            numbers.update(fun=found.value, gap=found.gap)
+        self._pending, self._pending_bytes = [], 0
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in COLUMNS:
+            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
+        if column in ("fun", "gap"):
+            self._settle()
+        return np.array([row[column] for row in self._rows])
+
+    def __getattr__(self, column: str) -> np.ndarray:
+        if column in COLUMNS:
+            return self[column]
+        raise AttributeError(f"'Trace' object has no attribute {column!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COLUMNS)
+
+    def __len__(self) -> int:
+        return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<Trace: {len(self._rows)} points of {', '.join(COLUMNS)}>"
+
+    def __getstate__(self) -> dict:
+        self._settle()  # so that a pickled trace need not carry the data
+        return {**self.__dict__, "_problem": None}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+
+
+@dataclass(eq=False)
+class Result:
+    """The answer of `minimize`.
+
+    Attributes
+    ----------
+    x : array of shape (d,)
+        The point found; feasible.
+    fun : float
+        Exact objective at ``x``.
+    gap : float
+        Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``.
+    gap_estimate : float
+        The method's own estimate at the end, for comparison; never the reason for success.
+    status : Status
+        How the run ended.
+    message : str
+        The same in words.
+    success : bool
+        Whether the exact gap at ``x`` met the tolerance.
+    tolerance : float
+        What the exact gap had to meet: ``tol * F(0)``.
+    nit : int
+        Steps made.
+    passes : float
+        Gradient evaluations divided by n.
+    checks : int
+        Exact certificates taken, each a pass over the data beyond ``passes``.
+    seconds : float
+        Time of the method and its certificates; tracing, callbacks and compilation are not in it.
+    compile_seconds : float
+        Time to compile, or to load compiled code.
+    convex : bool
+        Whether the loss is convex, so that ``fun - gap`` is a lower bound on ``F*``.
+    method : str
+        Name of the method.
+    batch_size : int
+        Rows looked at in a step.
+    trace : Trace
+        How the run went.
+    """
+
+    x: np.ndarray
+    fun: float
+    gap: float
+    gap_estimate: float
+    status: Status
+    message: str
+    tolerance: float
+    nit: int
+    passes: float
+    checks: int
+    seconds: float
+    compile_seconds: float
+    convex: bool
+    method: str
+    batch_size: int
+    trace: Trace
+    memory: "Memory" = field(repr=False)
+
+    @property
+    def success(self) -> bool:
+        """Whether the exact gap at ``x`` met the tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def nonzeros(self) -> int:
+        """Number of entries of ``x`` that are not zero."""
+        return int(np.count_nonzero(self.x))
+
+    def __repr__(self) -> str:
+        lines = [
+            ("status", f"{self.status} ({'success' if self.success else 'not certified to tolerance'})"),
+            ("message", self.message),
+            ("fun", f"{self.fun:.12g}"),
+            ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
+            ("gap_estimate", f"{self.gap_estimate:.3g}"),
+            ("x", f"{self.x.size} entries, {self.nonzeros} not zero"),
+            ("method", f"{self.method}, batch size {self.batch_size}"),
+            ("nit", f"{self.nit}"),
+            ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
+            ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
+        ]
+        return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw objective and gaps against passes (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_result
+
+        return plot_result(self, ax=ax)

@@ -1,0 +1,137 @@
+"""Norm balls around zero: l1 and l2 (the l-infinity ball is a box, see `frankwolfe.sets.polytopes`).
+
+Every set gives its ``oracle`` (compiled; returns an atom) and the ``scout`` that the oracle leans on; and, for
+whole vectors, ``vertex``, ``support``, ``contains``, ``diameter`` and ``image_diameters``.
+"""
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.matrices import column_norms, row_norms, spectral_norm
+from frankwolfe.parts import checked, positive
+from frankwolfe.sets.argmax import LazyArgmax
+from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.verbs import leader
+
+
+@checked
+class L1Ball(NamedTuple):
+    """All ``w`` with ``|w_1| + ... + |w_d| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
+
+    Parameters
+    ----------
+    radius : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.L1Ball(2.0).vertex([1.0, -3.0, 0.5])
+    array([0., 2., 0.])
+    """
+
+    radius: float
+
+    def _checked(self):
+        return self._replace(radius=positive("L1Ball", "radius", self.radius))
+
+    def scout(self, d):
+        """Return the lazy argmax of ``|r|``."""
+        return LazyArgmax.over(d, flip=1.0)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        j = leader(scout, r)
+        return Hot(j, -self.radius if r[j] > 0.0 else self.radius)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        return self.radius * np.abs(direction).max()
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(np.abs(w).sum() <= self.radius * (1.0 + tolerance))
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return 2.0 * self.radius
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact: a vertex and its opposite are farthest apart."""
+        return {p: (2.0 * self.radius * float(column_norms(X, p).max()), True) for p in (1, 2, np.inf)}
+
+
+@checked
+class L2Ball(NamedTuple):
+    """All ``w`` with Euclidean norm at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.L2Ball(5.0).vertex([3.0, -4.0])
+    array([-3.,  4.])
+    """
+
+    radius: float
+
+    def _checked(self):
+        return self._replace(radius=positive("L2Ball", "radius", self.radius))
+
+    def scout(self, d):
+        """Room for a vertex."""
+        return Workspace.over(d)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        room, largest = scout.room, 0.0
+        for j in range(len(r)):
+            largest = max(largest, abs(r[j]))
+        if largest == 0.0:  # every point is as good: take one on the sphere
+            room[:] = 0.0
+            room[0] = self.radius
+            return Full(room)
+        squares = 0.0  # of r / largest: their sum neither overflows nor vanishes
+        for j in range(len(r)):
+            squares += (r[j] / largest) * (r[j] / largest)
+        stretch = -self.radius / sqrt(squares)
+        for j in range(len(r)):
+            room[j] = stretch * (r[j] / largest)
+        return Full(room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        return self.radius * float(np.linalg.norm(direction))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(np.linalg.norm(w) <= self.radius * (1.0 + tolerance))
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return 2.0 * self.radius
+
+    def image_diameters(self, X: Any):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 the better of two upper bounds."""
+        rows = row_norms(X, 2)
+        two = 2.0 * self.radius * spectral_norm(X)
+        one = min(sqrt(X.shape[0]) * two, 2.0 * self.radius * float(rows.sum()))
+        return {
+            1: (one, X.shape[0] == 1),
+            2: (two, True),
+            np.inf: (2.0 * self.radius * float(rows.max()), True),
+        }

@@ -1,0 +1,264 @@
+"""Step rules: how far to go along a leg.
+
+The open-loop rules look at the step's number alone and suit every estimate. The others read all rows each step, so
+they belong with the full gradient; with a stochastic estimate every step is charged a full pass.
+
+To add one: a class here, a line in `STEPS`, a row in ``tests/cases.py``.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.names import lookup
+from frankwolfe.parts import checked, finite, positive, require
+from frankwolfe.verbs import (
+    curvature,
+    derivative,
+    longest,
+    prediction,
+    routine,
+    shift,
+    slope,
+    smoothness,
+    value,
+)
+
+ROUNDING = 1e-14
+"""Relative error allowed to a sum of losses when two of them are compared."""
+
+
+@checked
+class OpenLoop(NamedTuple):
+    """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
+
+    Parameters
+    ----------
+    numerator, offset : float
+        Positive, with ``numerator <= 1 + offset`` so that no step overshoots the vertex.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.OpenLoop().length(None, None, None, None, 2)
+    0.5
+    """
+
+    numerator: float = 2.0
+    offset: float = 2.0
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+    def _checked(self):
+        numerator = positive("OpenLoop", "numerator", self.numerator)
+        offset = finite("OpenLoop", "offset", self.offset)
+        if numerator > 1.0 + offset:
+            raise ValueError(
+                f"OpenLoop: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
+                "the first step would overshoot the vertex"
+            )
+        return self._replace(numerator=numerator, offset=offset)
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size at step ``t``, counted from 1."""
+        return self.numerator / (t + self.offset)
+
+
+class LuFreundStep(NamedTuple):
+    """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
+
+    batches: float = 0.0
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+    def begin(self, setting):
+        """Count the batches."""
+        return LuFreundStep(float(len(setting.samples.targets) // setting.batch_size))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size at step ``t``, counted from 1."""
+        twice = 2.0 * self.batches
+        return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))
+
+
+class ShortStep(NamedTuple):
+    """Minimise the quadratic upper bound along the leg: ``slope / (L sum_i p_i (x_i' direction)^2)``.
+
+    The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
+    """
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return True
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size along the leg."""
+        rows, weights = samples.rows, samples.weights
+        squares = 0.0
+        for i in range(len(weights)):
+            q = shift(leg, rows, i, prediction(iterate, rows, i))
+            squares += weights[i] * q * q
+        return _capped(slope(leg, gradient, iterate), smoothness(samples.loss) * squares, longest(leg))
+
+
+class LineSearch(NamedTuple):
+    """Exact line search: Newton's method on the slope along the leg, kept inside a shrinking bracket.
+
+    The objective never rises. Where the loss is not convex, the step found is a local minimiser.
+    """
+
+    here: Any = None
+    ahead: Any = None
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return True
+
+    def begin(self, setting):
+        """Make room for the predictions and their change."""
+        n = len(setting.samples.targets)
+        return LineSearch(np.zeros(n), np.zeros(n))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size along the leg."""
+        z, q = self.here, self.ahead
+        _look_along(leg, samples, iterate, z, q)
+        start, first_slope, bend = _along(samples, z, q, 0.0)
+        most = start + ROUNDING * abs(start)
+        low, high = 0.0, longest(leg)
+        total, rise, _ = _along(samples, z, q, high)
+        if not first_slope < 0.0 or (rise <= 0.0 and total <= most):
+            return high if first_slope < 0.0 else 0.0
+        rise = first_slope
+        gamma = low
+        for trial in range(100):
+            # every third trial bisects, so that the bracket shrinks however Newton's steps fall
+            gamma = gamma - rise / bend if bend > 0.0 and trial % 3 < 2 else low + 0.5 * (high - low)
+            if not low < gamma < high:
+                gamma = low + 0.5 * (high - low)
+            total, rise, bend = _along(samples, z, q, gamma)
+            if total <= most and abs(rise) <= -1e-12 * first_slope:
+                return gamma
+            if rise < 0.0 and total <= most:
+                low = gamma
+            else:
+                high = gamma
+            if high - low <= 1e-15 * high:
+                break
+        return low
+
+
+@checked
+class Backtracking(NamedTuple):
+    """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
+
+    Parameters
+    ----------
+    relax : float
+        Factor, below one, by which ``L`` is lowered before each step.
+    raise_by : float
+        Factor, above one, by which it is raised until the quadratic bound holds at the new point.
+    """
+
+    relax: float = 0.9
+    raise_by: float = 2.0
+    memory: Any = None
+    here: Any = None
+    ahead: Any = None
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return True
+
+    def _checked(self):
+        relax, raise_by = (
+            positive("Backtracking", "relax", self.relax),
+            finite("Backtracking", "raise_by", self.raise_by),
+        )
+        if relax > 1.0:
+            raise ValueError(f"Backtracking: relax must be at most 1, got {relax:g}")
+        if raise_by <= 1.0:
+            raise ValueError(f"Backtracking: raise_by must be above 1, got {raise_by:g}")
+        return self._replace(relax=relax, raise_by=raise_by)
+
+    def begin(self, setting):
+        """Start from the loss's own constant, and make room for the predictions and their change."""
+        n = len(setting.samples.targets)
+        constant = np.array([float(setting.samples.loss.smoothness())])
+        return self._replace(memory=constant, here=np.zeros(n), ahead=np.zeros(n))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size along the leg."""
+        z, q, weights = self.here, self.ahead, samples.weights
+        _look_along(leg, samples, iterate, z, q)
+        start, first_slope, _ = _along(samples, z, q, 0.0)
+        squares = 0.0
+        for i in range(len(weights)):
+            squares += weights[i] * q[i] * q[i]
+        constant, ceiling = self.relax * self.memory[0], smoothness(samples.loss)
+        while True:
+            gamma = _capped(-first_slope, constant * squares, longest(leg))
+            bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * squares
+            # with the loss's own constant the bound holds by definition: only rounding could deny it
+            if constant >= ceiling or _along(samples, z, q, gamma)[0] <= bound + ROUNDING * abs(start):
+                break
+            constant = min(ceiling, self.raise_by * constant)
+        self.memory[0] = constant
+        return gamma
+
+
+@routine
+def _capped(fall, bend, most):
+    """Minimiser of ``-fall g + bend g^2 / 2`` over ``0 <= g <= most``."""
+    if not fall > 0.0:
+        return 0.0
+    if fall >= bend * most:
+        return most
+    return fall / bend
+
+
+@routine
+def _look_along(leg, samples, iterate, z, q):
+    """Fill ``z`` with all predictions and ``q`` with what a step along the leg would change them by."""
+    rows = samples.rows
+    for i in range(len(z)):
+        z[i] = prediction(iterate, rows, i)
+        q[i] = shift(leg, rows, i, z[i])
+
+
+@routine
+def _along(samples, z, q, gamma):
+    """Objective, first and second derivative in ``gamma`` at the predictions ``z + gamma q``."""
+    targets, weights, loss = samples.targets, samples.weights, samples.loss
+    total, rise, bend = 0.0, 0.0, 0.0
+    for i in range(len(z)):
+        at = z[i] + gamma * q[i]
+        total += weights[i] * value(loss, at, targets[i])
+        rise += weights[i] * q[i] * derivative(loss, at, targets[i])
+        bend += weights[i] * q[i] * q[i] * curvature(loss, at, targets[i])
+    return total, rise, bend
+
+
+STEPS: dict[str, Any] = {
+    "open-loop": OpenLoop(),
+    "short": ShortStep(),
+    "line-search": LineSearch(),
+    "backtracking": Backtracking(),
+}
+
+
+def as_step(step: Any) -> Any:
+    """Step rule from its name or from an instance."""
+    if isinstance(step, str):
+        return lookup("step", step, STEPS)
+    require("step", step, ("length",), "a step rule")
+    return step

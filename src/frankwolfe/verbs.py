@@ -1,0 +1,199 @@
+"""The verbs of the kernels: what rows, losses, sets, estimates, directions and steps can be asked to do.
+
+A *part* is a ``typing.NamedTuple`` with plain methods. A *verb* is a function that calls the method of the
+same name on its first argument. Interpreted, that is an ordinary method call. Compiled, numba picks the
+method from the part's class while it types the call, so nothing is left to dispatch at run time (see
+`frankwolfe.compiled`). The same source serves both; a part written outside this package runs as fast.
+
+Two rules keep compiled parts fast. A verb works on a whole row (or batch), never on one element. A method
+copies the fields it needs into locals before its loop: a field read inside the loop costs reference counting.
+
+Predictions may later be vectors (one weight column per class): a scalar prediction ``z`` then becomes a short
+array, ``alpha[i]`` a row. Parts therefore only add, subtract and scale what `prediction` and `derivative`
+return, and assign to ``alpha[i]`` whole.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Function = TypeVar("Function", bound=Callable)
+
+VERBS: list[Callable] = []
+ROUTINES: list[Callable] = []
+
+
+def verb(function: Function) -> Function:
+    """Mark a function as a verb: compiled, it becomes its first argument's method of the same name."""
+    VERBS.append(function)
+    return function
+
+
+def routine(function: Function) -> Function:
+    """Mark a plain function that kernels call: compiled as it stands, whatever its arguments."""
+    ROUTINES.append(function)
+    return function
+
+
+# --- rows: how x_i is stored -------------------------------------------------------------------------------
+
+
+@verb
+def row_dot(rows, i, v):
+    """Inner product of row ``i`` with the dense vector ``v``."""
+    return rows.row_dot(i, v)
+
+
+@verb
+def row_add(rows, i, c, r):
+    """Add ``c`` times row ``i`` to the dense vector ``r``, in place."""
+    return rows.row_add(i, c, r)
+
+
+@verb
+def row_entry(rows, i, j):
+    """Entry ``j`` of row ``i``."""
+    return rows.row_entry(i, j)
+
+
+@verb
+def row_add_watched(rows, i, c, r, bounds, starts, flip):
+    """Add ``c`` times row ``i`` to ``r`` and lift the bounds of a lazy argmax over ``r``, in one go."""
+    return rows.row_add_watched(i, c, r, bounds, starts, flip)
+
+
+# --- losses: f(z, y) of one sample ---------------------------------------------------------------------------
+
+
+@verb
+def value(loss, z, y):
+    """Loss of the prediction ``z`` for the target ``y``."""
+    return loss.value(z, y)
+
+
+@verb
+def derivative(loss, z, y):
+    """First derivative in ``z``."""
+    return loss.derivative(z, y)
+
+
+@verb
+def curvature(loss, z, y):
+    """Second derivative in ``z`` (where it jumps, the value on one side)."""
+    return loss.curvature(z, y)
+
+
+@verb
+def smoothness(loss):
+    """Smallest known Lipschitz constant ``L`` of the derivative."""
+    return loss.smoothness()
+
+
+# --- points of R^d: the iterate and the atoms ----------------------------------------------------------------
+
+
+@verb
+def prediction(point, rows, i):
+    """Inner product of row ``i`` with a point."""
+    return point.prediction(rows, i)
+
+
+@verb
+def inner(point, r):
+    """Inner product of a point with the dense vector ``r``."""
+    return point.inner(r)
+
+
+@verb
+def deposit(atom, iterate, c):
+    """Add ``c`` times an atom to the iterate, in place."""
+    return atom.deposit(iterate, c)
+
+
+@verb
+def shrink(iterate, c):
+    """Multiply the iterate by ``c``, in place."""
+    return iterate.shrink(c)
+
+
+# --- scouts: what a set keeps about r so that its oracle is cheap ---------------------------------------------
+
+
+@verb
+def add_row(scout, rows, i, c, r):
+    """Add ``c`` times row ``i`` to ``r`` under the scout's eyes."""
+    return scout.add_row(rows, i, c, r)
+
+
+@verb
+def rebuild(scout, r):
+    """Tell the scout that all of ``r`` changed."""
+    return scout.rebuild(r)
+
+
+@verb
+def leader(scout, r):
+    """Position of the entry of ``r`` that the scout ranks first."""
+    return scout.leader(r)
+
+
+# --- sets, estimates, directions, steps ----------------------------------------------------------------------
+
+
+@verb
+def oracle(constraint, scout, r):
+    """Atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
+    return constraint.oracle(scout, r)
+
+
+@verb
+def refresh(estimate, samples, iterate, gradient, batch, t):
+    """Let the estimate look at the batch, at the current iterate, before the vertex is chosen."""
+    return estimate.refresh(samples, iterate, gradient, batch, t)
+
+
+@verb
+def follow(estimate, samples, leg, gradient, batch, t):
+    """Let the estimate look at the batch once the direction is chosen, before the step is made."""
+    return estimate.follow(samples, leg, gradient, batch, t)
+
+
+@verb
+def choose(direction, constraint, gradient, iterate):
+    """Choose the leg to travel: where from, where to, how far at most."""
+    return direction.choose(constraint, gradient, iterate)
+
+
+@verb
+def slope(leg, gradient, iterate):
+    """Return ``-<r, direction>``: how fast the linear model falls along the leg."""
+    return leg.slope(gradient, iterate)
+
+
+@verb
+def shift(leg, rows, i, z):
+    """Return ``x_i' direction`` given the current prediction ``z = x_i' w``."""
+    return leg.shift(rows, i, z)
+
+
+@verb
+def target_prediction(leg, rows, i):
+    """Return ``x_i' s`` for the vertex ``s`` that the leg leads to."""
+    return leg.target_prediction(rows, i)
+
+
+@verb
+def longest(leg):
+    """Largest step that stays feasible."""
+    return leg.longest()
+
+
+@verb
+def travel(leg, iterate, gamma):
+    """Move the iterate ``gamma`` along the leg, in place."""
+    return leg.travel(iterate, gamma)
+
+
+@verb
+def length(step, leg, samples, gradient, iterate, t):
+    """Step size ``gamma_t`` along the leg."""
+    return step.length(leg, samples, gradient, iterate, t)
