@@ -118,5 +118,6 @@ class Engine:
     def first_bad_row(self) -> int | None:
         """Row whose remembered derivative is not finite, if there is one."""
         alpha = getattr(self.parts[0], "alpha", None)
-        bad = () if alpha is None else np.flatnonzero(~np.isfinite(alpha))
-        return int(bad[0]) if len(bad) else None
+        if alpha is None or np.isfinite(alpha).all():
+            return None
+        return int(np.flatnonzero(~np.isfinite(alpha))[0])

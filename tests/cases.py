@@ -1,0 +1,104 @@
+"""The tables the tests run over: a new loss, set, estimate or step rule is tested by adding a line here."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import frankwolfe as fw
+
+LOSSES = [
+    fw.Logistic(),
+    fw.Squared(),
+    fw.Huber(0.7),
+    fw.SquaredHinge(),
+    fw.ModifiedHuber(),
+    fw.Sigmoid(),
+    fw.Cauchy(0.8),
+    fw.Tukey(2.0),
+]
+
+SETS = [
+    fw.L1Ball(1.5),
+    fw.Simplex(2.0),
+    fw.NonNegativeL1Ball(1.5),
+    fw.L2Ball(1.2),
+    fw.Box(-0.5, 1.0),
+    fw.LinfBall(0.7),
+]
+
+STEPS = [fw.OpenLoop(), fw.ShortStep(), fw.LineSearch(), fw.Backtracking()]
+
+METHODS = [
+    *fw.METHODS.values(),
+    *(fw.Method(fw.FullGradient(), fw.Toward(), step, name=f"fw, {type(step).__name__}") for step in STEPS[1:]),
+]
+
+LAYOUTS = {
+    "dense64": lambda X: np.ascontiguousarray(X, dtype=np.float64),
+    "dense32": lambda X: np.ascontiguousarray(X, dtype=np.float32),
+    "csr64": lambda X: _csr(X, np.float64, np.int32),
+    "csr32": lambda X: _csr(X, np.float32, np.int32),
+    "csr64-int64": lambda X: _csr(X, np.float64, np.int64),
+    "csr32-int64": lambda X: _csr(X, np.float32, np.int64),
+}
+
+
+def name_of(case):
+    """Short name of a case, for test ids."""
+    if isinstance(case, fw.Method):
+        return case.name
+    return type(case).__name__ if isinstance(case, tuple) else str(case)
+
+
+def _csr(X, value_type, index_type):
+    matrix = sparse.csr_array(X.astype(value_type))
+    matrix.indices, matrix.indptr = matrix.indices.astype(index_type), matrix.indptr.astype(index_type)
+    return matrix
+
+
+def table(loss, n=40, d=12, seed=0, density=0.6):
+    """Random data that fits a loss: X (exact in float32, with zeros) and y."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(np.float32).astype(np.float64)
+    X[rng.random((n, d)) > density] = 0.0
+    signal = X @ rng.normal(size=d) + 0.3 * rng.normal(size=n)
+    y = np.where(signal > 0.0, 1.0, -1.0) if loss.targets == "labels" else signal
+    return X, y
+
+
+def problem(loss=None, constraint=None, layout="dense64", sample_weight=None, **shape):
+    """Random problem with a loss and a set from the tables."""
+    loss = fw.Logistic() if loss is None else loss
+    constraint = fw.L1Ball(1.5) if constraint is None else constraint
+    X, y = table(loss, **shape)
+    return fw.Problem(LAYOUTS[layout](X), y, loss, constraint, sample_weight=sample_weight)
+
+
+def data(name):
+    """Load a table from the folder named by FRANKWOLFE_DATA as (X, y), or skip the test where there is none."""
+    folder = os.environ.get("FRANKWOLFE_DATA")
+    path = Path(folder or ".") / f"{name}.npz"
+    if folder is None or not path.exists():
+        pytest.skip(f"needs {name}.npz in the folder named by FRANKWOLFE_DATA")
+    stored = np.load(path)
+    if "indptr" in stored:
+        return sparse.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=stored["shape"]), stored[
+            "y"
+        ]
+    return stored["X"], stored["y"]
+
+
+REFERENCE_OPTIMA = [
+    ("breast_cancer", fw.Logistic(), fw.L1Ball(5.0), 0.139038718212),
+    ("rcv1_subset", fw.Logistic(), fw.L1Ball(100.0), 0.464834751230),
+    ("rcv1_subset", fw.Logistic(), fw.L1Ball(1000.0), 0.157560411241),
+    ("w8a", fw.Logistic(), fw.L1Ball(50.0), 0.177250043301),
+    ("california_housing", fw.Squared(), fw.L1Ball(0.1), 0.547049654174),
+    ("california_housing", fw.Squared(), fw.Simplex(1.0), 0.351533997805),
+    ("california_housing", fw.Squared(), fw.L2Ball(0.1), 0.515849685633),
+    ("california_housing", fw.Squared(), fw.LinfBall(0.05), 0.551330097584),
+]
+"""Table, loss, set and optimal objective, the optimum known to a gap below 1e-12."""
