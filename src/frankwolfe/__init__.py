@@ -33,7 +33,7 @@ _HOMES = {
     "frankwolfe.directions": ("Toward",),
     "frankwolfe.steps": ("Backtracking", "LineSearch", "LuFreundStep", "OpenLoop", "ShortStep"),
     "frankwolfe.methods": ("METHODS", "Method"),
-    "frankwolfe.theory": ("Diameters",),
+    "frankwolfe.theory": ("Diameters", "RateBounds"),
     "frankwolfe.compiled": ("python_mode",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from frankwolfe.steps import OpenLoop as OpenLoop
     from frankwolfe.steps import ShortStep as ShortStep
     from frankwolfe.theory import Diameters as Diameters
+    from frankwolfe.theory import RateBounds as RateBounds
 
 __all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
 

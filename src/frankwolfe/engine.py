@@ -111,6 +111,23 @@ class Engine:
         r = self.gradient.dense()
         return float(r @ self.w() + self.problem.constraint.support(-r))
 
+    def meter(self) -> tuple[int, float] | None:
+        """Return steps and sum of table changes so far, for an estimate whose changes sample the table's error."""
+        if not getattr(self.parts[0], "meters_error", False):
+            return None
+        return self.steps, float(self.gradient.meter[0])
+
+    def table_error(self, since: tuple[int, float]) -> float:
+        """Estimate ``H = ||alpha - grad f||_1`` from the changes made since a reading of the meter, at no cost.
+
+        A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, a part
+        ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
+        """
+        steps = self.steps - since[0]
+        if steps == 0:
+            return float("inf")
+        return (float(self.gradient.meter[0]) - since[1]) / steps * self.problem.n / self.batch_size
+
     def memory(self) -> Memory:
         """Return what a later run can continue from."""
         return Memory(self.parts[0], self.gradient.dense(), self.steps)

@@ -113,6 +113,11 @@ class SagTable(NamedTuple):
         """Whether every step takes the whole gradient."""
         return False
 
+    @property
+    def meters_error(self):
+        """Whether the changes that the meter sums are samples of the table's error: here they are, unbiased."""
+        return True
+
     def begin(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
         return SagTable(_table(setting))

@@ -23,7 +23,7 @@ class Status(StrEnum):
     NON_FINITE = "non-finite"
 
 
-COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate")
+COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error")
 PENDING_BYTES = 2**28
 """Memory that iterates waiting to be judged may take before they are judged at once."""
 
@@ -35,7 +35,8 @@ class Trace(Mapping[str, np.ndarray]):
     point, are worked out when they are first read: who does not look does not pay.
 
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
-    objective), ``gap`` (exact gap), ``gap_estimate``.
+    objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the free online estimate of
+    ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the estimated gap).
 
     Examples
     --------

@@ -38,12 +38,16 @@ class State:
         Time of the method so far.
     gap_estimate : float
         The estimated gap.
+    table_error : float
+        Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere): ``problem.diameters().inf`` times it is
+        an error bar for the estimated gap.
     """
 
     nit: int
     passes: float
     seconds: float
     gap_estimate: float
+    table_error: float
     _engine: Engine
 
     @property
@@ -189,7 +193,8 @@ class _Run:
         look = max(problem.n / 4, LEAST_LOOK, 2 * problem.d * problem.n / max(stored, 1))
         self.look_every = max(1, int(look / engine.evaluations))
         self.slice = max(1, 1024 // engine.evaluations)
-        self.gap_estimate = np.inf
+        self.gap_estimate, self.table_error = np.inf, np.nan
+        self.mark = engine.meter()
         self.best: tuple[Evaluation, np.ndarray, int] | None = None
 
     # --- counters ---------------------------------------------------------------------------------------------
@@ -254,6 +259,7 @@ class _Run:
         """Look at the estimated gap; trace, call back, certify as they fall due; say if the run is over."""
         with self._charged():
             self.gap_estimate = self.engine.gap_estimate()
+            self._read_meter()
         self.bar.update(self.passes, self.gap_estimate)
         if self.nit >= self.next_trace:
             self._record()
@@ -277,7 +283,7 @@ class _Run:
         self.trace.record(self.engine.w(), **numbers, **known)
 
     def _call_back(self) -> bool:
-        state = State(self.nit, self.passes, self.seconds, self.gap_estimate, self.engine)
+        state = State(self.nit, self.passes, self.seconds, self.gap_estimate, self.table_error, self.engine)
         outcome = self.callback(state)
         if outcome is None or isinstance(outcome, bool | np.bool_):
             return bool(outcome)

@@ -1,4 +1,14 @@
-"""The quantities that the convergence theory speaks of."""
+"""The quantities that the convergence theory speaks of, and its bounds, for batches of any size.
+
+The paper (Negiar et al. 2020) proves its bounds for one row a step. With ``b`` rows a step, drawn without replacement,
+a row is refreshed with probability ``b / n``, so ``rho = 1 - b / n`` takes the place of ``1 - 1 / n`` in Lemma 3, and
+
+    rho / (1 - rho) = (n - b) / b        (was n - 1)
+    2 / (1 - sqrt(rho))^3 <= 16 (n / b)^3   (was 16 n^3, the bound on B_t)
+    1 / (1 - rho)^2 = (n / b)^2             (was n^2, the bound on C_t)
+
+enter the theorem in the places of the paper's constants. Everything assumes equal sample weights.
+"""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,3 +67,82 @@ def _bounds_from_euclidean(problem: "Problem") -> dict[float, tuple[float, bool]
     two = length * spectral_norm(problem.X)
     one = min(float(np.sqrt(problem.n)) * two, length * float(lengths.sum()))
     return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}
+
+
+def table_error(problem: "Problem", alpha: np.ndarray, w: np.ndarray) -> float:
+    """Return ``H = ||alpha - grad f(X w)||_1``: how far the remembered derivatives are from those at ``w``."""
+    return float(np.abs(alpha - problem.evaluate(w).alpha).sum())
+
+
+class RateBounds:
+    """The paper's bounds for stochastic Frank-Wolfe (``"sfw"``) on one problem, as functions of the step ``t``.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without sample weights.
+    batch_size : int
+        Rows a step looks at.
+    w0 : array, optional
+        Where the run starts; the problem's default start otherwise. The table is taken to start at zero.
+    optimum : float, optional
+        The optimal objective, if it is known. Otherwise the gap at ``w0`` stands in for ``F(w0) - F*``.
+
+    Attributes
+    ----------
+    diameters : Diameters
+        Of the set's image under the data.
+    start_error : float
+        ``H_0``, the error of the table at the start.
+    start_suboptimality : float
+        ``epsilon_0``, or the bound used for it.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
+    >>> bounds = fw.RateBounds(problem)
+    >>> bool(bounds.suboptimality(1000) < bounds.suboptimality(100))
+    True
+    """
+
+    def __init__(
+        self,
+        problem: "Problem",
+        batch_size: int = 1,
+        w0: np.ndarray | None = None,
+        optimum: float | None = None,
+    ):
+        weights = problem.samples.weights
+        if np.ptp(weights) > 1e-12 * weights[0]:
+            raise ValueError("the rate bounds hold for equal sample weights only")
+        self.n, self.batch_size = problem.n, batch_size
+        self.smoothness = float(problem.loss.smoothness())
+        self.diameters = diameters(problem)
+        w0 = problem.default_start() if w0 is None else w0
+        start = problem.evaluate(w0)
+        self.start_error = float(np.abs(start.alpha).sum())
+        self.start_suboptimality = start.gap if optimum is None else start.value - optimum
+
+    def table_error(self, t: np.ndarray | float) -> np.ndarray:
+        """Bound on ``E H_t`` for ``t >= 2`` (Lemma 3), ``H_t = ||alpha_t - grad f(X w_{t-1})||_1``."""
+        t = np.asarray(t, dtype=np.float64)
+        n, b = self.n, self.batch_size
+        rho = 1.0 - b / n
+        recent = 2.0 * (n - b) / (b * (t + 2.0))
+        old = rho ** (t / 2.0) * np.log(t)
+        return 2.0 * self.smoothness * self.diameters.one / n * (recent + old) + rho**t * self.start_error
+
+    def gap_error(self, t: np.ndarray | float) -> np.ndarray:
+        """Bound on ``E |g_t - g^_t|`` for ``t >= 2`` (Proposition 1): ``D_inf`` times that on the table's error."""
+        return self.diameters.inf * self.table_error(t)
+
+    def suboptimality(self, t: np.ndarray | float) -> np.ndarray:
+        """Bound on ``E [F(w_t) - F*]`` for ``t >= 2`` (Theorem 1); the loss must be convex."""
+        t = np.asarray(t, dtype=np.float64)
+        n, b, L = self.n, self.batch_size, self.smoothness
+        one, two, inf, _ = self.diameters
+        linear = 2.0 * L * (two**2 + 4.0 * (n - b) / b * one * inf) / n * t
+        constant = 2.0 * self.start_suboptimality + 2.0 * inf * self.start_error * (n / b) ** 2
+        constant += 64.0 * L * one * inf * n**2 / b**3
+        return (linear + constant) / ((t + 1.0) * (t + 2.0))

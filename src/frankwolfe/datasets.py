@@ -1,0 +1,315 @@
+"""The paper's three problems: where their data comes from, how it is prepared, and what it is called.
+
+Each table has three sources, and says which one it came from:
+
+- ``folder``: a file in the folder named by the environment variable FRANKWOLFE_DATA;
+- ``original``: scikit-learn's own fetchers, which need a connection the first time;
+- ``stand-in``: made or bundled, always there. A stand-in is never called by the original's name.
+
+A folder that was named is taken first, because somebody chose it; then the original; then the stand-in.
+"""
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.names import lookup
+from frankwolfe.problem import Problem
+from frankwolfe.sets import L1Ball
+
+FOLDER_VARIABLE = "FRANKWOLFE_DATA"
+
+
+class Table(NamedTuple):
+    """Data for one of the paper's problems.
+
+    Attributes
+    ----------
+    key : str
+        ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``: the problem it serves.
+    title : str
+        What tables and plots must call it.
+    source : str
+        ``"folder"``, ``"original"`` or ``"stand-in"``.
+    origin : str
+        One sentence on where it comes from and how it was prepared.
+    X : array or CSR array
+        The rows.
+    y : array
+        The targets.
+    loss : str
+        Loss of the paper's experiment.
+    radius : float
+        Radius of the l1 ball of the paper's experiment.
+    paper_kappa : float or None
+        kappa / n in the paper's Table 2; None for a stand-in.
+    """
+
+    key: str
+    title: str
+    source: str
+    origin: str
+    X: Any
+    y: np.ndarray
+    loss: str
+    radius: float
+    paper_kappa: float | None
+
+    def problem(self, loss: Any = None) -> Problem:
+        """Return the paper's problem on this data, or the same with another loss."""
+        return Problem(self.X, self.y, loss=self.loss if loss is None else loss, constraint=L1Ball(self.radius))
+
+
+class _Recipe(NamedTuple):
+    """How to get one table."""
+
+    file: str
+    title: str
+    folder_title: str
+    shape: tuple[int, int]
+    labels: bool
+    loss: str
+    radius: float
+    paper_kappa: float
+    fetch: Callable[[], tuple[Any, np.ndarray]]
+    stand_in: Callable[[], tuple[Any, np.ndarray]]
+    stand_in_title: str
+    stand_in_radius: float
+    fetched_from: str
+    made_from: str
+
+
+def load(key: str, source: str = "auto") -> Table:
+    """Load the data of one of the paper's problems.
+
+    Parameters
+    ----------
+    key : str
+        ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``.
+    source : str
+        ``"auto"``, or one of ``"folder"``, ``"original"``, ``"stand-in"`` to insist on it.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> from frankwolfe.datasets import load
+    >>> load("california-housing", source="stand-in").title
+    'Housing-like table (stand-in)'
+    """
+    recipe = lookup("dataset", key, RECIPES)
+    lookup("source", source, dict.fromkeys(("auto", "folder", "original", "stand-in")))
+    if source == "folder" or (source == "auto" and os.environ.get(FOLDER_VARIABLE)):
+        return _from_folder(key, recipe)
+    if source != "stand-in":
+        try:
+            X, y = recipe.fetch()
+            origin = f"{recipe.fetched_from}, fetched through scikit-learn"
+            return _table(key, recipe, recipe.title, "original", origin, X, y, recipe.paper_kappa)
+        except (OSError, ImportError) as error:  # no connection (URLError is an OSError), or no scikit-learn
+            if source == "original":
+                raise OSError(f"{recipe.title} could not be fetched through scikit-learn: {error}") from error
+    X, y = recipe.stand_in()
+    table = _table(key, recipe, f"{recipe.stand_in_title} (stand-in)", "stand-in", recipe.made_from, X, y, None)
+    return table._replace(radius=recipe.stand_in_radius)
+
+
+def _table(key, recipe, title, source, origin, X, y, paper_kappa) -> Table:
+    return Table(key, title, source, origin, X, y, recipe.loss, recipe.radius, paper_kappa)
+
+
+# --- from a folder --------------------------------------------------------------------------------------------
+
+
+def _from_folder(key: str, recipe: _Recipe) -> Table:
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        raise FileNotFoundError(f"set {FOLDER_VARIABLE} to the folder that holds {recipe.file}")
+    path = Path(folder) / recipe.file
+    X, y = _read(path, recipe)
+    return _table(key, recipe, recipe.folder_title, "folder", f"file {recipe.file}", X, y, recipe.paper_kappa)
+
+
+def _read(path: Path, recipe: _Recipe) -> tuple[Any, np.ndarray]:
+    """Read a table and hold it to what the recipe expects; every error names the file."""
+    n, d = recipe.shape
+    expected = f"expected {n} rows, {d} columns and {'labels -1 and +1' if recipe.labels else 'real targets'}"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; {expected}")
+    try:
+        with np.load(path) as stored:
+            parts = {name: stored[name] for name in stored.files}
+        X = _assemble(parts)
+        y = np.asarray(parts["y"], dtype=np.float64)
+    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} cannot be read as a table ({error}); {expected}") from error
+    if X.shape != (n, d) or y.shape != (n,):
+        raise ValueError(f"{path} holds X of shape {X.shape} and y of shape {y.shape}; {expected}")
+    if recipe.labels and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"{path} holds labels {np.unique(y)[:5]}; {expected}")
+    return X, y
+
+
+def _assemble(parts: dict[str, np.ndarray]) -> Any:
+    """Return the matrix stored as ``X``, or as the three arrays of a CSR matrix."""
+    if "X" in parts:
+        return parts["X"]
+    X = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
+    X.check_format()
+    return X
+
+
+# --- originals ------------------------------------------------------------------------------------------------
+
+
+def _scaled(X: np.ndarray) -> np.ndarray:
+    """Return every column moved and stretched to [-1, 1]."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return 2.0 * (X - low) / np.where(high > low, high - low, 1.0) - 1.0
+
+
+def _fetch_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    X, y = fetch_openml("breast-w", version=1, return_X_y=True, as_frame=False, parser="liac-arff", n_retries=0)
+    X = np.asarray(X, dtype=np.float64)
+    whole = np.isfinite(X).all(axis=1)
+    return _scaled(X[whole]), np.where(np.asarray(y)[whole] == "malignant", 1.0, -1.0)
+
+
+def _fetch_rcv1() -> tuple[Any, np.ndarray]:
+    from sklearn.datasets import fetch_rcv1
+
+    bunch = fetch_rcv1(subset="train", n_retries=0)
+    topics = {name: bunch.target[:, [column]].toarray().ravel() > 0 for column, name in enumerate(bunch.target_names)}
+    positive, negative = topics["CCAT"] | topics["ECAT"], topics["GCAT"] | topics["MCAT"]
+    one_sided = positive ^ negative  # documents on both sides, or on none, are dropped
+    return sparse.csr_array(bunch.data[one_sided]), np.where(positive[one_sided], 1.0, -1.0)
+
+
+def _fetch_california_housing() -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_california_housing
+
+    return fetch_california_housing(return_X_y=True, n_retries=0)
+
+
+# --- stand-ins ------------------------------------------------------------------------------------------------
+
+
+def _bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
+    """Return scikit-learn's bundled table (another study's measurements), or a made one where that is not installed."""
+    try:
+        from sklearn.datasets import load_breast_cancer
+    except ImportError:
+        rng = np.random.default_rng(0)
+        X = _scaled(rng.gamma(2.0, size=(569, 30)))
+        return X, np.where(X[:, :5].sum(axis=1) + 0.5 * rng.normal(size=569) > -3.0, -1.0, 1.0)
+    X, y = load_breast_cancer(return_X_y=True)
+    return _scaled(X), np.where(y == 0, 1.0, -1.0)
+
+
+def text_like(n: int = 4000, d: int = 8000, words: int = 40, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
+    """Make TF-IDF-like rows: Zipf columns, unit norm, labels from a few telling words with some noise.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and columns.
+    words : int
+        Draws a row; repeats add up, so a row has fewer non-zeros.
+    seed : int
+        Of the generator.
+    """
+    rng = np.random.default_rng(seed)
+    share = 1.0 / np.arange(1, d + 1) ** 0.9
+    lengths = rng.poisson(words, size=n) + 5
+    columns = rng.choice(d, size=lengths.sum(), p=share / share.sum())
+    rows = np.repeat(np.arange(n), lengths)
+    counts = sparse.csr_array((np.ones(len(columns)), (rows, columns)), shape=(n, d))
+    counts.sum_duplicates()
+    frequency = np.bincount(counts.indices, minlength=d)
+    counts.data = (1.0 + np.log(counts.data)) * np.log(n / np.maximum(frequency, 1))[counts.indices]
+    norms = np.sqrt(np.bincount(np.repeat(np.arange(n), np.diff(counts.indptr)), counts.data**2, minlength=n))
+    counts.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(counts.indptr))
+    telling = np.zeros(d)
+    telling[rng.choice(np.arange(20, d // 4), size=60, replace=False)] = rng.normal(scale=8.0, size=60)
+    score = counts @ telling
+    return counts, np.where(score - np.median(score) + 0.3 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+
+
+def housing_like(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Make a regression table of eight columns with California Housing's spread of scales (1 to 1,000 and more)."""
+    rng = np.random.default_rng(seed)
+    income = rng.gamma(4.0, 1.0, size=n)
+    columns = [
+        income,
+        rng.uniform(1.0, 52.0, size=n),
+        rng.lognormal(1.6, 0.3, size=n),
+        rng.lognormal(0.05, 0.15, size=n),
+        rng.lognormal(7.0, 0.7, size=n),
+        rng.lognormal(1.05, 0.3, size=n),
+        rng.uniform(32.0, 42.0, size=n),
+        -rng.uniform(114.0, 125.0, size=n),
+    ]
+    X = np.column_stack(columns)
+    y = np.clip(0.4 * income + 0.01 * X[:, 1] - 1e-4 * X[:, 4] + 0.4 * rng.normal(size=n), 0.15, 5.0)
+    return X, y
+
+
+RECIPES: dict[str, _Recipe] = {
+    "breast-cancer": _Recipe(
+        file="breast_cancer.npz",
+        title="Breast Cancer",
+        folder_title="Breast Cancer",
+        shape=(683, 10),
+        labels=True,
+        loss="logistic",
+        radius=5.0,
+        paper_kappa=0.929,
+        fetch=_fetch_breast_cancer,
+        stand_in=_bundled_breast_cancer,
+        stand_in_title="scikit-learn's breast cancer table",
+        stand_in_radius=5.0,
+        fetched_from="Wisconsin (original), complete rows, scaled to [-1, 1], without the sample id",
+        made_from="the diagnostic table bundled with scikit-learn, scaled to [-1, 1]",
+    ),
+    "rcv1": _Recipe(
+        file="rcv1_subset.npz",
+        title="RCV1",
+        folder_title="RCV1 subset",
+        shape=(20242, 47236),
+        labels=True,
+        loss="logistic",
+        radius=100.0,
+        paper_kappa=0.021,
+        fetch=_fetch_rcv1,
+        stand_in=text_like,
+        stand_in_title="Text-like table",
+        stand_in_radius=100.0,
+        fetched_from="RCV1 training documents, CCAT/ECAT against GCAT/MCAT, those on both sides dropped",
+        made_from="seeded TF-IDF-like rows with Zipf columns",
+    ),
+    "california-housing": _Recipe(
+        file="california_housing.npz",
+        title="California Housing",
+        folder_title="California Housing",
+        shape=(20640, 8),
+        labels=False,
+        loss="squared",
+        radius=0.1,
+        paper_kappa=0.040,
+        fetch=_fetch_california_housing,
+        stand_in=housing_like,
+        stand_in_title="Housing-like table",
+        stand_in_radius=0.1,
+        fetched_from="California Housing, scikit-learn's eight features, unscaled",
+        made_from="a seeded regression table with the same spread of column scales",
+    ),
+}
