@@ -16,7 +16,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "frankwolfe.problem": ("Problem", "Evaluation"),
-    "frankwolfe.run": ("minimize", "State"),
+    "frankwolfe.run": ("minimize",),
+    "frankwolfe.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
     "frankwolfe.losses": (
         "Cauchy",
@@ -41,6 +42,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 if TYPE_CHECKING:
     from frankwolfe.compiled import python_mode as python_mode
     from frankwolfe.directions import Toward as Toward
+    from frankwolfe.driver import State as State
     from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
     from frankwolfe.gradients import FullGradient as FullGradient
     from frankwolfe.gradients import Momentum as Momentum
@@ -61,7 +63,6 @@ if TYPE_CHECKING:
     from frankwolfe.result import Result as Result
     from frankwolfe.result import Status as Status
     from frankwolfe.result import Trace as Trace
-    from frankwolfe.run import State as State
     from frankwolfe.run import minimize as minimize
     from frankwolfe.sets import Box as Box
     from frankwolfe.sets import L1Ball as L1Ball

@@ -16,8 +16,8 @@ class CertificateSchedule:
 
     Parameters
     ----------
-    tolerance : float
-        The gap that ends the run. Zero: never due.
+    tolerance : float or None
+        The gap that ends the run. None: never due.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class CertificateSchedule:
     (False, True)
     """
 
-    def __init__(self, tolerance: float):
+    def __init__(self, tolerance: float | None):
         self.tolerance = tolerance
         self.taken = 0
         self._last = 0.0
@@ -39,7 +39,7 @@ class CertificateSchedule:
         stay within their share. An estimate may be wrong on the high side for good, so that nothing triggers: hence
         the untriggered ones, spaced geometrically.
         """
-        if self.tolerance <= 0.0 or passes <= self._last:
+        if self.tolerance is None or passes <= self._last:
             return False
         affordable = self.taken + 1 <= SHARE * passes
         if gap_estimate * self._optimism <= self.tolerance:

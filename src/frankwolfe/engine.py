@@ -120,8 +120,8 @@ class Engine:
     def table_error(self, since: tuple[int, float]) -> float:
         """Estimate ``H = ||alpha - grad f||_1`` from the changes made since a reading of the meter, at no cost.
 
-        A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, a part
-        ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
+        A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, the
+        part ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
         """
         steps = self.steps - since[0]
         if steps == 0:

@@ -18,6 +18,7 @@ def _norms(X: Any, p: float, axis: int) -> np.ndarray:
     if p == 1:
         return _dense_vector(size.sum(axis=axis, dtype=np.float64))
     if p == 2:
+        size = size.astype(np.float64)  # squares of float32 numbers vanish or overflow too soon
         squares = size.multiply(size) if sparse.issparse(X) else size * size
         return np.sqrt(_dense_vector(squares.sum(axis=axis, dtype=np.float64)))
     return _dense_vector(size.max(axis=axis))
@@ -54,12 +55,14 @@ def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
 
 def spectral_norm(X: Any) -> float:
     """Largest singular value."""
+    if not (X.count_nonzero() if sparse.issparse(X) else X.any()):
+        return 0.0
     if min(X.shape) <= 2 or (not sparse.issparse(X) and max(X.shape) <= 512):
         dense = X.toarray() if sparse.issparse(X) else X
         return float(np.linalg.norm(dense, 2))
     from scipy.sparse.linalg import svds  # heavy, and only wanted here
 
-    start = np.ones(min(X.shape))  # a fixed start: the same matrix gives the same digits
+    start = np.random.default_rng(0).normal(size=min(X.shape))  # fixed: the same matrix gives the same digits
     return float(svds(X.astype(np.float64), k=1, v0=start, return_singular_vectors=False)[0])
 
 

@@ -14,9 +14,13 @@ def finite(part: str, name: str, number: Any) -> float:
     """Return ``number`` as a float, or say which field of which part was not a finite number."""
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{part}: {name} must be a number, got {type(number).__name__}")
+    try:
+        number = float(number)
+    except OverflowError:
+        raise ValueError(f"{part}: {name} must be finite, and is too large for a float") from None
     if not isfinite(number):
         raise ValueError(f"{part}: {name} must be finite, got {number}")
-    return float(number)
+    return number
 
 
 def positive(part: str, name: str, number: Any) -> float:

@@ -35,8 +35,9 @@ class Trace(Mapping[str, np.ndarray]):
     point, are worked out when they are first read: who does not look does not pay.
 
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
-    objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the free online estimate of
-    ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the estimated gap).
+    objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the
+    free online estimate of ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the
+    estimated gap).
 
     Examples
     --------

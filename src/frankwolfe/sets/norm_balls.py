@@ -101,12 +101,16 @@ class L2Ball(NamedTuple):
             room[:] = 0.0
             room[0] = self.radius
             return Full(room)
-        squares = 0.0  # of r / largest: their sum neither overflows nor vanishes
+        # the squares of r / largest neither overflow nor vanish; a subnormal r is lifted first, or 1 / largest would
+        lift = 1e200 if largest < 1e-200 else 1.0
+        largest *= lift
+        squares = 0.0
         for j in range(len(r)):
-            squares += (r[j] / largest) * (r[j] / largest)
+            room[j] = lift * r[j] / largest
+            squares += room[j] * room[j]
         stretch = -self.radius / sqrt(squares)
         for j in range(len(r)):
-            room[j] = stretch * (r[j] / largest)
+            room[j] *= stretch
         return Full(room)
 
     def vertex(self, r):
@@ -115,11 +119,12 @@ class L2Ball(NamedTuple):
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
-        return self.radius * float(np.linalg.norm(direction))
+        largest = float(np.abs(direction).max())
+        return self.radius * largest * float(np.linalg.norm(np.divide(direction, largest))) if largest > 0.0 else 0.0
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
-        return bool(np.linalg.norm(w) <= self.radius * (1.0 + tolerance))
+        return bool(np.linalg.norm(np.divide(w, self.radius)) <= 1.0 + tolerance)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

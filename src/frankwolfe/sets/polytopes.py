@@ -65,9 +65,7 @@ class Simplex(NamedTuple):
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two columns."""
-        found: dict[float, tuple[float, bool]] = {p: farthest_columns(X, p) for p in (1, 2)}
-        found[np.inf] = (float(row_ranges(X).max()), True)
-        return {p: (self.radius * distance, exact) for p, (distance, exact) in found.items()}
+        return _scaled_diameters(self.radius, X, with_zero=False)
 
 
 @checked
@@ -119,12 +117,7 @@ class NonNegativeL1Ball(NamedTuple):
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest of the columns and zero."""
-        found: dict[float, tuple[float, bool]] = {np.inf: (float(row_ranges(X, with_zero=True).max()), True)}
-        for p in (1, 2):
-            distance, exact = farthest_columns(X, p)
-            longest = float(column_norms(X, p).max())
-            found[p] = (max(distance, longest), exact or longest >= distance)
-        return {p: (self.radius * distance, exact) for p, (distance, exact) in found.items()}
+        return _scaled_diameters(self.radius, X, with_zero=True)
 
 
 @checked
@@ -153,7 +146,7 @@ class Box(NamedTuple):
         above = np.flatnonzero(np.greater(lower, upper))
         if above.size:
             j = int(above[0])
-            low, high = (np.broadcast_to(bound, j + 1)[j] for bound in (lower, upper))
+            low, high = (bounds[j] for bounds in np.broadcast_arrays(np.atleast_1d(lower), upper))
             raise ValueError(f"Box: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
         return self._replace(lower=lower, upper=upper)
 
@@ -227,6 +220,21 @@ def LinfBall(radius: float) -> Box:
     """
     radius = positive("LinfBall", "radius", radius)
     return Box(-radius, radius)
+
+
+def _scaled_diameters(radius: float, X: Any, with_zero: bool) -> dict[float, tuple[float, bool]]:
+    """Return ``D_p`` of the hull of ``radius`` times the columns of ``X``, and zero on request.
+
+    No row can differ by more than its range, which bounds every ``D_p`` and is ``D_inf`` itself.
+    """
+    ranges = row_ranges(X, with_zero)
+    found: dict[float, tuple[float, bool]] = {np.inf: (float(ranges.max()), True)}
+    for p in (1, 2):
+        distance, exact = farthest_columns(X, p)
+        if with_zero:
+            distance = max(distance, float(column_norms(X, p).max()))
+        found[p] = (distance if exact else min(distance, float(np.linalg.norm(ranges, p))), exact)
+    return {p: (radius * distance, exact) for p, (distance, exact) in found.items()}
 
 
 def _bound(name: str, bound: Any) -> Any:

@@ -1,0 +1,261 @@
+"""The interpreted half of a run: when to look, to trace, to certify and to stop."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from frankwolfe.certificates import CertificateSchedule
+from frankwolfe.engine import Engine
+from frankwolfe.problem import Evaluation
+from frankwolfe.progress import Progress
+from frankwolfe.result import Result, Status, Trace
+
+SLICE_SECONDS = 0.05
+"""How long one call into compiled code should last: the delay of Ctrl-C, the clock and the progress bar."""
+
+LEAST_LOOK = 4096
+"""Fewest gradient evaluations between two looks at the estimated gap."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a callback is given.
+
+    Attributes
+    ----------
+    nit : int
+        Steps made so far.
+    passes : float
+        Gradient evaluations so far, divided by n.
+    seconds : float
+        Time of the method so far.
+    gap_estimate : float
+        The estimated gap.
+    table_error : float
+        Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
+        it is an error bar for the estimated gap.
+    """
+
+    nit: int
+    passes: float
+    seconds: float
+    gap_estimate: float
+    table_error: float
+    _engine: Engine
+
+    @property
+    def x(self) -> np.ndarray:
+        """A copy of the iterate."""
+        return self._engine.w()
+
+    def evaluate(self) -> Evaluation:
+        """Exact objective, gradient and gap at the iterate: a pass over the data."""
+        return self._engine.problem.evaluate(self.x)
+
+
+Callback = Callable[[State], bool | None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a run: a relative tolerance, a number of passes, a time."""
+
+    tol: float
+    passes: float
+    seconds: float
+
+
+class Driver:
+    """Drives an engine until something ends the run, and makes the result."""
+
+    def __init__(self, engine: Engine, limits: Limits, callback: Callback | None, bar: Progress, trace: int):
+        self.engine, self.limits, self.callback, self.bar = engine, limits, callback, bar
+        problem = engine.problem
+        self.first_step = engine.steps
+        self.seconds = self.compile_seconds = 0.0
+        self.trace = Trace(problem)
+        self.points_a_decade = trace
+        self.next_trace = 0 if trace else np.inf
+        self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9)
+        stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
+        # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
+        look = max(problem.n / 4, LEAST_LOOK, 2 * problem.d * problem.n / max(stored, 1))
+        self.look_every = max(1, int(look / engine.evaluations))
+        self.slice = max(1, 1024 // engine.evaluations)
+        self.gap_estimate, self.table_error = np.inf, np.nan
+        self.mark = engine.meter()
+        self.tolerance, self.schedule = 0.0, CertificateSchedule(None)
+        self.best: tuple[Evaluation, np.ndarray, int] | None = None
+
+    # --- counters ---------------------------------------------------------------------------------------------
+
+    @property
+    def nit(self) -> int:
+        """Steps made so far."""
+        return self.engine.steps - self.first_step
+
+    @property
+    def passes(self) -> float:
+        """Gradient evaluations so far, divided by n."""
+        return self.nit * self.engine.evaluations / self.engine.problem.n
+
+    @contextmanager
+    def _charged(self) -> Iterator[None]:
+        """Charge the time of the block to the method."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += perf_counter() - begun
+
+    # --- the run ----------------------------------------------------------------------------------------------
+
+    def drive(self) -> Status:
+        """Run until something ends it; say what."""
+        try:
+            begun = perf_counter()
+            self.engine.warm_up()
+            self.tolerance = self.limits.tol * self.engine.problem.zero_value  # also loads the exact pass
+            self.compile_seconds = perf_counter() - begun
+            self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None)
+            while True:
+                status = self._checkpoint()
+                if status is None:
+                    status = self._advance_to(self._next_checkpoint())
+                if status is not None:
+                    return status
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+
+    def _next_checkpoint(self) -> float:
+        look = (self.nit // self.look_every + 1) * self.look_every
+        return min(look, max(self.next_trace, self.nit + 1), self.last_step)
+
+    def _advance_to(self, goal: float) -> Status | None:
+        """Make steps, a slice of time at a time, until step number ``goal``."""
+        while self.nit < goal:
+            steps = int(min(self.slice, goal - self.nit))
+            before = self.seconds
+            with self._charged():
+                made = self.engine.advance(steps)
+            if made < steps:
+                return Status.NON_FINITE
+            spent = self.seconds - before
+            self.slice = max(1, int(self.slice * min(4.0, max(0.25, SLICE_SECONDS / max(spent, 1e-6)))))
+            self.bar.update(self.passes)
+            if self.seconds >= self.limits.seconds:
+                return Status.MAX_SECONDS
+        return None
+
+    def _checkpoint(self) -> Status | None:
+        """Look at the estimated gap; trace, call back, certify as they fall due; say if the run is over."""
+        with self._charged():
+            self.gap_estimate = self.engine.gap_estimate()
+            self._read_meter()
+        self.bar.update(self.passes, self.gap_estimate)
+        if self.nit >= self.next_trace:
+            self._record()
+            ratio = 10.0 ** (1.0 / self.points_a_decade)
+            self.next_trace = max(self.nit + 1, int(np.ceil(self.nit * ratio)))
+        if self.callback is not None and self._call_back():
+            return Status.CALLBACK
+        if self.schedule.due(self.passes, self.gap_estimate) and self._certify().gap <= self.tolerance:
+            return Status.CONVERGED
+        if self.nit >= self.last_step:
+            return Status.MAX_PASSES
+        return Status.MAX_SECONDS if self.seconds >= self.limits.seconds else None
+
+    def _record(self, **known: float) -> None:
+        numbers = {
+            "nit": self.nit,
+            "passes": self.passes,
+            "seconds": self.seconds,
+            "gap_estimate": self.gap_estimate,
+            "table_error": self.table_error,
+        }
+        self.trace.record(self.engine.w(), **numbers, **known)
+
+    def _read_meter(self) -> None:
+        """Bring the online estimate of the table's error up to date, over the steps since the last look."""
+        if self.mark is not None:
+            self.table_error = self.engine.table_error(self.mark)
+            if self.engine.steps - self.mark[0] >= self.look_every:
+                self.mark = self.engine.meter()
+
+    def _call_back(self) -> bool:
+        assert self.callback is not None
+        state = State(self.nit, self.passes, self.seconds, self.gap_estimate, self.table_error, self.engine)
+        outcome = self.callback(state)
+        if outcome is None or isinstance(outcome, bool | np.bool_):
+            return bool(outcome)
+        raise TypeError(f"callback must return True (stop), False or None, got {outcome!r}")
+
+    def _certify(self) -> Evaluation:
+        """Take the exact gap at the iterate, unless the last one was taken at this very step."""
+        if self.best is not None and self.best[2] == self.nit:
+            return self.best[0]
+        with self._charged():
+            w = self.engine.w()
+            found = self.engine.problem.evaluate(w)
+        self.schedule.note(self.passes, found.gap, self.gap_estimate)
+        if self.best is None or not found.value > self.best[0].value or found.gap <= self.tolerance:
+            self.best = (found, w, self.nit)
+        return found
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def result(self, status: Status, method: str, batch_size: int) -> Result:
+        """Certify the last iterate and return the best point that has been certified."""
+        last = self._certify()
+        assert self.best is not None
+        found, w, _ = self.best
+        if not np.isfinite(found.value):
+            status = Status.NON_FINITE
+        elif found.gap <= self.tolerance and self.limits.tol > 0.0:
+            status = Status.CONVERGED
+        if self.trace.last_nit() != self.nit:
+            self._record(fun=last.value, gap=last.gap)
+        self.bar.update(self.passes, self.gap_estimate)
+        return Result(
+            x=w,
+            fun=found.value,
+            gap=found.gap,
+            gap_estimate=self.gap_estimate,
+            status=status,
+            message=self._message(status, found.gap),
+            tolerance=self.tolerance,
+            nit=self.nit,
+            passes=self.passes,
+            checks=self.schedule.taken,
+            seconds=self.seconds,
+            compile_seconds=self.compile_seconds,
+            convex=bool(getattr(self.engine.problem.loss, "convex", False)),
+            method=method,
+            batch_size=batch_size,
+            trace=self.trace,
+            memory=self.engine.memory(),
+        )
+
+    def _message(self, status: Status, gap: float) -> str:
+        """Say in a sentence how the run ended."""
+        if status is Status.NON_FINITE:
+            return self._what_was_not_finite()
+        so_far = f"the exact gap is {gap:.3g}, the tolerance {self.tolerance:.3g}"
+        reasons = {
+            Status.CONVERGED: f"The exact gap {gap:.3g} is within the tolerance {self.tolerance:.3g}.",
+            Status.MAX_PASSES: f"The budget of {self.limits.passes:g} passes ended; {so_far}.",
+            Status.MAX_SECONDS: f"The budget of {self.limits.seconds:g} seconds ended; {so_far}.",
+            Status.CALLBACK: f"The callback asked to stop; {so_far}.",
+            Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
+        }
+        return reasons[status]
+
+    def _what_was_not_finite(self) -> str:
+        loss, row = type(self.engine.problem.loss).__name__, self.engine.first_bad_row()
+        where = f"Step {self.nit + 1} was not made"
+        if row is not None:
+            return f"{where}: the derivative of {loss} at row {row} is not finite. Rescale X or y."
+        return f"{where}: the objective, the gradient estimate or the step size is not finite. Rescale X or y."

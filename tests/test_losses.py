@@ -1,0 +1,305 @@
+"""Losses: derivatives, constants and flags against definitions, and good manners at extreme predictions."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import special
+
+import frankwolfe as fw
+from frankwolfe import losses
+from tests import cases
+
+EVERY_LOSS = pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
+
+PREDICTIONS = st.floats(-20.0, 20.0)
+
+# Where the curvature jumps: the one thing finite differences cannot look at.
+KINKS = {
+    fw.Huber: lambda loss, y: (y - loss.delta, y + loss.delta),
+    fw.SquaredHinge: lambda loss, y: (y,),
+    fw.ModifiedHuber: lambda loss, y: (y, -y),
+}
+
+
+def targets(loss):
+    """Strategy for the targets a loss takes."""
+    return st.sampled_from([-1.0, 1.0]) if loss.targets == "labels" else st.floats(-5.0, 5.0)
+
+
+def some_targets(loss):
+    """A few targets a loss takes."""
+    return (-1.0, 1.0) if loss.targets == "labels" else (-1.0, 0.0, 0.3, 1.0)
+
+
+def distance_to_kink(loss, z, y):
+    kinks = KINKS.get(type(loss))
+    return math.inf if kinks is None else min(abs(z - kink) for kink in kinks(loss, y))
+
+
+# --- derivatives ---------------------------------------------------------------------------------------------
+
+
+@EVERY_LOSS
+@given(data=st.data())
+def test_derivative_is_the_slope_of_the_value(loss, data):
+    z, y = data.draw(PREDICTIONS), data.draw(targets(loss))
+    h = 1e-5
+    assume(distance_to_kink(loss, z, y) > h)
+    slope = (loss.value(z + h, y) - loss.value(z - h, y)) / (2.0 * h)
+    assert loss.derivative(z, y) == pytest.approx(slope, rel=1e-7, abs=1e-8)
+
+
+@EVERY_LOSS
+@given(data=st.data())
+def test_curvature_is_the_slope_of_the_derivative(loss, data):
+    z, y = data.draw(PREDICTIONS), data.draw(targets(loss))
+    h = 1e-5
+    assume(distance_to_kink(loss, z, y) > h)
+    slope = (loss.derivative(z + h, y) - loss.derivative(z - h, y)) / (2.0 * h)
+    # The biweight's third derivative jumps at its cutoff, which leaves an error of order h there.
+    assert loss.curvature(z, y) == pytest.approx(slope, rel=1e-7, abs=1e-4 if isinstance(loss, fw.Tukey) else 1e-8)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if type(loss) in KINKS], ids=cases.name_of)
+def test_derivative_is_continuous_where_the_curvature_jumps(loss):
+    for y in some_targets(loss):
+        for kink in KINKS[type(loss)](loss, y):
+            left, right = loss.derivative(kink - 1e-9, y), loss.derivative(kink + 1e-9, y)
+            assert left == pytest.approx(right, abs=1e-8)
+            jump = abs(loss.curvature(kink - 1e-9, y) - loss.curvature(kink + 1e-9, y))
+            assert jump == loss.smoothness(), "this kink is not one: the finite differences skip it for nothing"
+
+
+# --- constants and flags -------------------------------------------------------------------------------------
+
+
+@EVERY_LOSS
+@given(data=st.data())
+def test_smoothness_bounds_how_fast_the_derivative_changes(loss, data):
+    first, second = data.draw(st.floats(-50.0, 50.0)), data.draw(st.floats(-50.0, 50.0))
+    y = data.draw(targets(loss))
+    change = abs(loss.derivative(first, y) - loss.derivative(second, y))
+    assert change <= loss.smoothness() * abs(first - second) * (1.0 + 1e-9) + 1e-13
+
+
+@EVERY_LOSS
+def test_smoothness_is_the_largest_curvature(loss):
+    for y in some_targets(loss):
+        bends = [abs(loss.curvature(float(z), y)) for z in np.linspace(-6.0, 6.0, 6001)]
+        assert 0.99 * loss.smoothness() <= max(bends) <= loss.smoothness() * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.convex], ids=cases.name_of)
+@given(data=st.data())
+def test_convex_losses_lie_below_their_chords(loss, data):
+    first, second = data.draw(PREDICTIONS), data.draw(PREDICTIONS)
+    y = data.draw(targets(loss))
+    chord = 0.5 * (loss.value(first, y) + loss.value(second, y))
+    assert loss.value(0.5 * (first + second), y) <= chord * (1.0 + 1e-12) + 1e-13
+
+
+@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if not loss.convex], ids=cases.name_of)
+def test_non_convex_losses_rise_above_a_chord(loss):
+    for y in some_targets(loss):
+        grid = [float(z) for z in np.linspace(-8.0, 8.0, 65)]
+        excess = max(
+            loss.value(0.5 * (first + second), y) - 0.5 * (loss.value(first, y) + loss.value(second, y))
+            for first in grid
+            for second in grid
+        )
+        assert excess > 0.01
+
+
+# --- extreme predictions ---------------------------------------------------------------------------------------
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("number", [float, np.float64], ids=["float", "float64"])
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e150, 1e300])
+def test_extreme_predictions_give_numbers(loss, size, number):
+    extremes = () if loss.targets == "labels" else (1e-300, -1e150, 1e300, -1e300)
+    for z in (number(size), number(-size)):
+        for y in map(number, some_targets(loss) + extremes):
+            # NumPy's numbers warn when a true value beyond the largest float becomes infinity; plain ones do not.
+            with np.errstate(over="ignore"):
+                assert loss.value(z, y) >= 0.0  # false for NaN
+            assert math.isfinite(loss.derivative(z, y))
+            assert abs(loss.curvature(z, y)) <= loss.smoothness() * (1.0 + 1e-12)
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("size", [40.0, 800.0, 1e10, 1e150])
+def test_far_out_derivatives_have_the_right_sign(loss, size):
+    for y in some_targets(loss):
+        if loss.targets == "labels":  # a larger margin is never worse
+            assert y * loss.derivative(size, y) <= 0.0
+            assert y * loss.derivative(-size, y) <= 0.0
+        else:  # a larger error is never better
+            assert loss.derivative(size, y) >= 0.0
+            assert loss.derivative(-size, y) <= 0.0
+
+
+# --- known values ------------------------------------------------------------------------------------------------
+
+
+def _piecewise_modified_huber(z, y):
+    return np.select([y * z >= 1.0, y * z >= -1.0], [0.0, (1.0 - y * z) ** 2], -4.0 * y * z)
+
+
+FORMULAS = {
+    fw.Logistic: (
+        lambda loss, z, y: np.logaddexp(0.0, -y * z),
+        lambda loss, z, y: -y * special.expit(-y * z),
+        lambda loss, z, y: special.expit(z) * special.expit(-z),
+    ),
+    fw.Squared: (
+        lambda loss, z, y: (z - y) ** 2 / 2.0,
+        lambda loss, z, y: z - y,
+        lambda loss, z, y: np.ones_like(z),
+    ),
+    fw.Huber: (
+        lambda loss, z, y: special.huber(loss.delta, z - y),
+        lambda loss, z, y: np.clip(z - y, -loss.delta, loss.delta),
+        lambda loss, z, y: np.where(np.abs(z - y) <= loss.delta, 1.0, 0.0),
+    ),
+    fw.SquaredHinge: (
+        lambda loss, z, y: np.maximum(0.0, 1.0 - y * z) ** 2,
+        lambda loss, z, y: -2.0 * y * np.maximum(0.0, 1.0 - y * z),
+        lambda loss, z, y: np.where(y * z < 1.0, 2.0, 0.0),
+    ),
+    fw.ModifiedHuber: (
+        lambda loss, z, y: _piecewise_modified_huber(z, y),
+        lambda loss, z, y: y * np.select([y * z >= 1.0, y * z >= -1.0], [0.0, 2.0 * (y * z - 1.0)], -4.0),
+        lambda loss, z, y: np.where((y * z >= -1.0) & (y * z < 1.0), 2.0, 0.0),
+    ),
+    fw.Sigmoid: (
+        lambda loss, z, y: special.expit(-y * z),
+        lambda loss, z, y: -y * special.expit(z) * special.expit(-z),
+        lambda loss, z, y: special.expit(z) * special.expit(-z) * -np.tanh(-y * z / 2.0),
+    ),
+    fw.Cauchy: (
+        lambda loss, z, y: loss.scale**2 * np.log(np.hypot(1.0, (z - y) / loss.scale)),
+        lambda loss, z, y: loss.scale**2 * (z - y) / (loss.scale**2 + (z - y) ** 2),
+        lambda loss, z, y: loss.scale**2 * (loss.scale**2 - (z - y) ** 2) / (loss.scale**2 + (z - y) ** 2) ** 2,
+    ),
+    fw.Tukey: (
+        lambda loss, z, y: loss.cutoff**2 / 6.0 * (1.0 - np.clip(1.0 - ((z - y) / loss.cutoff) ** 2, 0.0, None) ** 3),
+        lambda loss, z, y: (z - y) * np.clip(1.0 - ((z - y) / loss.cutoff) ** 2, 0.0, None) ** 2,
+        lambda loss, z, y: np.where(
+            np.abs(z - y) < loss.cutoff,
+            (1.0 - ((z - y) / loss.cutoff) ** 2) * (1.0 - 5.0 * ((z - y) / loss.cutoff) ** 2),
+            0.0,
+        ),
+    ),
+}
+"""Value, derivative and curvature written down a second time, for whole arrays."""
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("part", ["value", "derivative", "curvature"])
+def test_against_formulas(loss, part):
+    formula = FORMULAS[type(loss)][("value", "derivative", "curvature").index(part)]
+    z = np.linspace(-30.0, 30.0, 997)  # an odd number of points that hits no kink
+    for y in some_targets(loss):
+        ours = np.array([getattr(loss, part)(float(prediction), y) for prediction in z])
+        np.testing.assert_allclose(ours, formula(loss, z, y), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("margin", [30.0, 40.0, 300.0, 700.0])
+def test_logistic_and_sigmoid_keep_their_digits_at_large_margins(margin):
+    assert fw.Logistic().value(margin, 1.0) == pytest.approx(math.exp(-margin), rel=1e-12)
+    assert fw.Logistic().derivative(margin, 1.0) == pytest.approx(-math.exp(-margin), rel=1e-12)
+    assert fw.Sigmoid().value(margin, 1.0) == pytest.approx(math.exp(-margin), rel=1e-12)
+    assert fw.Logistic().value(-margin, 1.0) == pytest.approx(margin, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [fw.Squared(), fw.Huber(0.7), fw.Cauchy(0.8), fw.Tukey(2.0)], ids=cases.name_of)
+def test_robust_losses_look_like_the_squared_error_near_zero(loss):
+    # 1e-9 squared is far below the rounding unit of 1: formulas that subtract from 1 would lose it.
+    assert loss.value(1e-9, 0.0) == pytest.approx(0.5e-18, rel=1e-9)
+    assert loss.derivative(1e-9, 0.0) == pytest.approx(1e-9, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.targets == "labels"], ids=cases.name_of)
+@given(z=PREDICTIONS)
+def test_label_losses_see_only_the_margin(loss, z):
+    assert loss.value(z, 1.0) == loss.value(-z, -1.0)
+    assert loss.derivative(z, 1.0) == -loss.derivative(-z, -1.0)
+    assert loss.curvature(z, 1.0) == loss.curvature(-z, -1.0)
+
+
+# --- names and constructors --------------------------------------------------------------------------------------
+
+
+def test_every_loss_is_named_exported_and_tested():
+    defined = {
+        kind
+        for _, kind in inspect.getmembers(losses, inspect.isclass)
+        if kind.__module__ == losses.__name__ and hasattr(kind, "derivative")
+    }
+    assert defined == set(losses.LOSSES.values())
+    assert defined == {type(loss) for loss in cases.LOSSES}
+    assert {kind.__name__ for kind in defined} <= set(fw.__all__)
+    assert defined == set(FORMULAS)
+
+
+@pytest.mark.parametrize("name", losses.LOSSES)
+def test_names_are_the_class_names_in_lower_case_with_hyphens(name):
+    loss = losses.as_loss(name)
+    assert "".join(word.capitalize() for word in name.split("-")) == type(loss).__name__
+    assert loss == losses.LOSSES[name]()
+    assert loss.targets in ("labels", "real")
+
+
+def test_an_instance_is_taken_as_it_is():
+    loss = fw.Huber(0.3)
+    assert losses.as_loss(loss) is loss
+
+
+@pytest.mark.parametrize(
+    ("loss", "error", "message"),
+    [
+        ("squared_hinge", ValueError, "unknown loss 'squared_hinge'; did you mean 'squared-hinge'"),
+        ("qqqqqq", ValueError, "unknown loss 'qqqqqq'.*Known: 'logistic'"),
+        (fw.Logistic, TypeError, r"write Logistic\(\.\.\.\), not Logistic"),
+        (fw.L1Ball(1.0), TypeError, "L1Ball is not a loss: it has no method value, derivative, curvature, smoothness"),
+        (3.0, TypeError, "loss must be a loss .* got float"),
+    ],
+)
+def test_what_is_no_loss_is_refused(loss, error, message):
+    with pytest.raises(error, match=message):
+        losses.as_loss(loss)
+
+
+FIELDS = [(fw.Huber, "delta"), (fw.Cauchy, "scale"), (fw.Tukey, "cutoff")]
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS)
+@pytest.mark.parametrize("number", [0, 0.0, -1, -1e-300, math.nan, math.inf, -math.inf])
+def test_fields_must_be_positive_and_finite(kind, field, number):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: {field} must be (positive|finite)"):
+        kind(number)
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS)
+@pytest.mark.parametrize("number", ["a", None, True, 1j, [1.0]])
+def test_fields_must_be_numbers(kind, field, number):
+    with pytest.raises(TypeError, match=f"{kind.__name__}: {field} must be a number"):
+        kind(**{field: number})
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS)
+@pytest.mark.parametrize("number", [2, np.float32(2.0), np.int64(2)])
+def test_fields_become_floats(kind, field, number):
+    assert type(getattr(kind(number), field)) is float
+    assert kind(number) == kind(2.0)
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS)
+def test_fields_must_not_exceed_the_largest_float(kind, field):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: {field} must be finite"):
+        kind(10**400)
