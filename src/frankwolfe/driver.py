@@ -9,7 +9,7 @@ import numpy as np
 
 from frankwolfe.certificates import CertificateSchedule
 from frankwolfe.engine import Engine
-from frankwolfe.problem import Evaluation
+from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status, Trace
 
@@ -37,6 +37,10 @@ class State:
     table_error : float
         Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
         it is an error bar for the estimated gap.
+    x : array of shape (d,)
+        A copy of the iterate.
+    problem : Problem
+        What is being minimised.
     """
 
     nit: int
@@ -44,16 +48,12 @@ class State:
     seconds: float
     gap_estimate: float
     table_error: float
-    _engine: Engine
-
-    @property
-    def x(self) -> np.ndarray:
-        """A copy of the iterate."""
-        return self._engine.w()
+    x: np.ndarray
+    problem: Problem
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
-        return self._engine.problem.evaluate(self.x)
+        return self.problem.evaluate(self.x)
 
 
 Callback = Callable[[State], bool | None]
@@ -75,7 +75,7 @@ class Driver:
         self.engine, self.limits, self.callback, self.bar = engine, limits, callback, bar
         problem = engine.problem
         self.first_step = engine.steps
-        self.seconds = self.compile_seconds = 0.0
+        self.seconds = self.certificate_seconds = self.compile_seconds = 0.0
         self.trace = Trace(problem)
         self.points_a_decade = trace
         self.next_trace = 0 if trace else np.inf
@@ -88,7 +88,8 @@ class Driver:
         self.gap_estimate, self.table_error = np.inf, np.nan
         self.mark = engine.meter()
         self.tolerance, self.schedule = 0.0, CertificateSchedule(None)
-        self.best: tuple[Evaluation, np.ndarray, int] | None = None
+        self.last: tuple[int, Evaluation] | None = None
+        self.best: tuple[Evaluation, np.ndarray] | None = None
 
     # --- counters ---------------------------------------------------------------------------------------------
 
@@ -152,9 +153,7 @@ class Driver:
 
     def _checkpoint(self) -> Status | None:
         """Look at the estimated gap; trace, call back, certify as they fall due; say if the run is over."""
-        with self._charged():
-            self.gap_estimate = self.engine.gap_estimate()
-            self._read_meter()
+        self._look()
         self.bar.update(self.passes, self.gap_estimate)
         if self.nit >= self.next_trace:
             self._record()
@@ -178,8 +177,10 @@ class Driver:
         }
         self.trace.record(self.engine.w(), **numbers, **known)
 
-    def _read_meter(self) -> None:
-        """Bring the online estimate of the table's error up to date, over the steps since the last look."""
+    def _look(self) -> None:
+        """Bring the estimated gap, and the estimate of the table's error since the last mark, up to date."""
+        with self._charged():
+            self.gap_estimate = self.engine.gap_estimate()
         if self.mark is not None:
             self.table_error = self.engine.table_error(self.mark)
             if self.engine.steps - self.mark[0] >= self.look_every:
@@ -187,7 +188,15 @@ class Driver:
 
     def _call_back(self) -> bool:
         assert self.callback is not None
-        state = State(self.nit, self.passes, self.seconds, self.gap_estimate, self.table_error, self.engine)
+        state = State(
+            self.nit,
+            self.passes,
+            self.seconds,
+            self.gap_estimate,
+            self.table_error,
+            self.engine.w(),
+            self.engine.problem,
+        )
         outcome = self.callback(state)
         if outcome is None or isinstance(outcome, bool | np.bool_):
             return bool(outcome)
@@ -195,23 +204,27 @@ class Driver:
 
     def _certify(self) -> Evaluation:
         """Take the exact gap at the iterate, unless the last one was taken at this very step."""
-        if self.best is not None and self.best[2] == self.nit:
-            return self.best[0]
+        if self.last is not None and self.last[0] == self.nit:
+            return self.last[1]
+        before = self.seconds
         with self._charged():
             w = self.engine.w()
             found = self.engine.problem.evaluate(w)
+        self.certificate_seconds += self.seconds - before
         self.schedule.note(self.passes, found.gap, self.gap_estimate)
-        if self.best is None or not found.value > self.best[0].value or found.gap <= self.tolerance:
-            self.best = (found, w, self.nit)
+        self.last = (self.nit, found)
+        if self.best is None or np.isnan(self.best[0].value) or found.value <= self.best[0].value:
+            self.best = (found, w)
         return found
 
     # --- the end ----------------------------------------------------------------------------------------------
 
     def result(self, status: Status, method: str, batch_size: int) -> Result:
         """Certify the last iterate and return the best point that has been certified."""
+        self._look()
         last = self._certify()
         assert self.best is not None
-        found, w, _ = self.best
+        found, w = self.best
         if not np.isfinite(found.value):
             status = Status.NON_FINITE
         elif found.gap <= self.tolerance and self.limits.tol > 0.0:
@@ -231,6 +244,7 @@ class Driver:
             passes=self.passes,
             checks=self.schedule.taken,
             seconds=self.seconds,
+            certificate_seconds=self.certificate_seconds,
             compile_seconds=self.compile_seconds,
             convex=bool(getattr(self.engine.problem.loss, "convex", False)),
             method=method,

@@ -13,11 +13,24 @@ from frankwolfe.problem import Problem
 
 
 class Memory(NamedTuple):
-    """What a finished run leaves for one that continues it: its estimate, its last ``r`` and its number of steps."""
+    """What a finished run leaves for one that continues it.
 
+    Attributes
+    ----------
+    steps : int
+        Number of steps made, on which open-loop step sizes depend.
+    rows : int
+        Number of rows of the data: what follows is of use for as many rows only.
+    estimate : gradient estimate
+        With its arrays.
+    gradient : array
+        The last gradient estimate.
+    """
+
+    steps: int
+    rows: int
     estimate: Any
     gradient: np.ndarray
-    steps: int
 
 
 class Sampler:
@@ -57,12 +70,11 @@ class Engine:
         memory: Memory | None = None,
     ):
         self.problem = problem
-        previous = None if memory is None else memory.estimate
-        if np.size(getattr(previous, "alpha", ())) != problem.n:
-            previous = None  # other data: what was remembered of its rows means nothing here
-        setting = Setting(problem.samples, batch_size, w, previous)
+        self.clock = np.array([0 if memory is None else memory.steps])
+        if memory is not None and memory.rows != problem.n:
+            memory = None  # other data: what was remembered of its rows means nothing here
+        setting = Setting(problem.samples, batch_size, w, None if memory is None else memory.estimate)
         self.parts = (armed(method.estimate, setting), armed(method.direction, setting), armed(method.step, setting))
-        self.steps = 0 if memory is None else memory.steps
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
@@ -76,9 +88,14 @@ class Engine:
         alpha = getattr(self.parts[0], "alpha", None)
         if alpha is not None and alpha.any():
             return np.asarray(self.problem.samples.rows.add_all(alpha, self.problem.d), dtype=np.float64)
-        if alpha is None and memory is not None and len(memory.gradient) == self.problem.d:
+        if alpha is None and memory is not None:
             return memory.gradient.copy()
         return np.zeros(self.problem.d)
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+        return int(self.clock[0])
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
@@ -87,7 +104,8 @@ class Engine:
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""
         order = self.sampler.draw(steps)
-        reached = advance(
+        before = self.steps
+        advance(
             self.problem.samples,
             self.problem.constraint,
             self.parts,
@@ -95,12 +113,10 @@ class Engine:
             self.iterate,
             order,
             self.batch_size,
-            self.steps,
+            self.clock,
             steps,
         )
-        made = int(reached) - self.steps
-        self.steps = int(reached)
-        return made
+        return self.steps - before
 
     def w(self) -> np.ndarray:
         """Return the iterate as a new array."""
@@ -108,8 +124,7 @@ class Engine:
 
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        r = self.gradient.dense()
-        return float(r @ self.w() + self.problem.constraint.support(-r))
+        return self.problem.gap_for(self.gradient.dense(), self.w())
 
     def meter(self) -> tuple[int, float] | None:
         """Return steps and sum of table changes so far, for an estimate whose changes sample the table's error."""
@@ -130,7 +145,7 @@ class Engine:
 
     def memory(self) -> Memory:
         """Return what a later run can continue from."""
-        return Memory(self.parts[0], self.gradient.dense(), self.steps)
+        return Memory(self.steps, self.problem.n, self.parts[0], self.gradient.dense())
 
     def first_bad_row(self) -> int | None:
         """Row whose remembered derivative is not finite, if there is one."""

@@ -4,6 +4,7 @@ Nothing is changed silently: integers and half precision become float64, other s
 orders become C order; anything that would lose digits, or rows, is refused.
 """
 
+import re
 from numbers import Integral, Real
 from typing import Any
 
@@ -30,7 +31,10 @@ def _as_dense(X: Any) -> np.ndarray:
     """Return an array, a nested list or a data frame as a C-ordered float array."""
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array: fill it first, e.g. X.filled(0.0)")
-    array = np.asarray(_numeric_frame(X))
+    try:
+        array = np.asarray(_numeric_frame(X))
+    except ValueError as error:
+        raise ValueError("X must be a rectangle of numbers: its rows differ in length") from error
     if array.ndim != 2:
         hint = ": reshape a single feature with X.reshape(-1, 1)" if array.ndim == 1 else ""
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {array.shape}{hint}")
@@ -47,12 +51,14 @@ def _numeric_frame(X: Any) -> Any:
         words = [
             str(name)
             for name, dtype in zip(names, list(dtypes), strict=True)
-            if not any(kind in str(dtype).lower() for kind in ("int", "float", "bool", "sparse"))
+            if not re.match(r"(u?int\d|float|bool|sparse)", str(dtype).lower())
         ]
         if words:
             raise TypeError(f"X: column{'s' * (len(words) > 1)} {', '.join(words[:5])} not numeric: encode them first")
     array = X.to_numpy()
-    return array.astype(np.float64) if array.dtype == object else array  # nullable columns come as objects
+    if array.dtype == object:  # nullable columns of pandas: what is missing becomes NaN, and is refused as such
+        array = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return array
 
 
 def _as_csr(X: Any) -> sparse.csr_array:
@@ -71,8 +77,8 @@ def _as_csr(X: Any) -> sparse.csr_array:
 
 def _float_type(name: str, dtype: np.dtype) -> type:
     """Return the float type to work in for data of this type, or refuse it."""
-    if dtype in FLOATS:
-        return dtype.type
+    if dtype.type in FLOATS:
+        return dtype.type  # in the machine's own byte order
     if dtype.kind in "iub" or dtype == np.float16:
         return np.float64
     if dtype.kind == "c":
@@ -82,19 +88,7 @@ def _float_type(name: str, dtype: np.dtype) -> type:
 
 def as_vector(name: str, values: Any, size: int, what: str) -> np.ndarray:
     """Return ``values`` as a finite float64 vector with one entry for each of ``size`` things called ``what``."""
-    if sparse.issparse(values):
-        raise TypeError(f"{name} must be a dense vector, got a sparse matrix: use {name}.toarray().ravel()")
-    if np.ma.isMaskedArray(values):
-        raise TypeError(f"{name} is a masked array: fill it first")
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    if array.ndim != 1:
-        hint = f": flatten it with {name}.ravel()" if array.ndim == 2 and 1 in array.shape else ""
-        raise ValueError(f"{name} must be a vector, got shape {array.shape}{hint}")
-    if array.dtype == object:
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must hold numbers, got objects such as {array[0]!r}") from None
+    array = _plain_vector(name, values)
     _float_type(name, array.dtype)
     if array.size != size:
         raise ValueError(f"{name} has {array.size} entries, but there are {size} {what}")
@@ -105,22 +99,44 @@ def as_vector(name: str, values: Any, size: int, what: str) -> np.ndarray:
     return array
 
 
+def _plain_vector(name: str, values: Any) -> np.ndarray:
+    """Return a list, an array or a column of a frame as a vector; objects that are all numbers become numbers."""
+    if sparse.issparse(values):
+        raise TypeError(f"{name} must be a dense vector, got a sparse matrix: use {name}.toarray().ravel()")
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{name} is a masked array: fill it first")
+    try:
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a vector: its entries differ in length") from error
+    if array.ndim != 1:
+        hint = f": flatten it with {name}.ravel()" if array.ndim == 2 and 1 in array.shape else ""
+        raise ValueError(f"{name} must be a vector, got shape {array.shape}{hint}")
+    words = [entry for entry in array if isinstance(entry, str | bytes)] if array.dtype.kind in "OUS" else []
+    if words:
+        raise TypeError(f"{name} must hold numbers, got strings such as {words[0]!r}")
+    if array.dtype == object:
+        try:
+            return array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must hold numbers, got objects such as {array[0]!r}") from None
+    return array
+
+
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes."""
-    kind = getattr(loss, "targets", "real")
+    if getattr(loss, "targets", "real") != "labels":
+        return as_vector("y", y, n, "rows in X")
     name = type(loss).__name__
-    found = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y) if not sparse.issparse(y) else None
-    if kind == "labels" and found is not None and found.dtype.kind in "US":
-        raise TypeError(
-            f"y holds strings; {name} needs labels -1 and +1: e.g. y = np.where(y == {found.flat[0]!r}, 1, -1)"
-        )
-    targets = as_vector("y", y, n, "rows in X")
-    if kind == "labels":
-        labels = np.unique(targets)
-        if not np.isin(labels, (-1.0, 1.0)).all():
-            shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
-            hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
-            raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
+    try:
+        targets = as_vector("y", y, n, "rows in X")
+    except TypeError as error:
+        raise TypeError(f"{error}; {name} takes the labels -1 and +1, e.g. np.where(y == 'yes', 1, -1)") from None
+    labels = np.unique(targets)
+    if not np.isin(labels, (-1.0, 1.0)).all():
+        shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
+        hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
+        raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
     return targets
 
 

@@ -13,24 +13,24 @@ from frankwolfe.verbs import choose, follow, length, refresh, travel
 
 @kernel
 def advance(source_digest):
-    """Make ``steps`` steps in place; return the number of the last step that was completed."""
+    """Make ``steps`` steps in place. ``clock[0]`` counts them, so that the count and the iterate cannot come apart."""
 
-    def advance(samples, constraint, method, gradient, iterate, order, batch_size, t, steps):
+    def advance(samples, constraint, method, gradient, iterate, order, batch_size, clock, steps):
         source_digest  # noqa: B018 - named so that it becomes a closure cell
         estimate, direction, step = method
         for k in range(steps):
+            t = clock[0] + 1
             batch = order[k * batch_size : (k + 1) * batch_size]
-            refresh(estimate, samples, iterate, gradient, batch, t + 1)
+            refresh(estimate, samples, iterate, gradient, batch, t)
             leg = choose(direction, constraint, gradient, iterate)
-            follow(estimate, samples, leg, gradient, batch, t + 1)
+            follow(estimate, samples, leg, gradient, batch, t)
             if not isfinite(gradient.meter[0]):
-                return t  # the iterate has not moved: it is still the last good one
-            gamma = length(step, leg, samples, gradient, iterate, t + 1)
+                return  # the iterate has not moved: it is still the last good one
+            gamma = length(step, leg, samples, gradient, iterate, t)
             if not isfinite(gamma):
-                return t
+                return
             travel(leg, iterate, gamma)
-            t += 1
-        return t
+            clock[0] = t
 
     return advance
 

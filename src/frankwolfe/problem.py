@@ -138,7 +138,9 @@ class Problem:
         w = as_vector("w", w, self.d, "columns in X")
         alpha, gradient = np.empty(self.n), np.empty(self.d)
         value = exact_pass(self._samples, Iterate.at(w), alpha, gradient)
-        return Evaluation(float(value), gradient, self._gap_of(gradient, w), alpha)
+        gap = self.gap_for(gradient, w)
+        # it cannot be negative at a feasible point, but for rounding
+        return Evaluation(float(value), gradient, max(gap, 0.0) if self._constraint.contains(w) else gap, alpha)
 
     def value(self, w: Any) -> float:
         """Objective ``F(w)``."""
@@ -152,10 +154,10 @@ class Problem:
         """Exact Frank-Wolfe gap at ``w``: for convex losses, ``F(w) - F*`` is at most this."""
         return self.evaluate(w).gap
 
-    def _gap_of(self, gradient: np.ndarray, w: np.ndarray) -> float:
-        """Return ``max_s <gradient, w - s>``. It cannot be negative at a feasible ``w``, but for rounding."""
-        gap = float(gradient @ w + self._constraint.support(-gradient))
-        return max(gap, 0.0) if self._constraint.contains(w) else gap
+    def gap_for(self, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
+            return float(gradient @ w + self._constraint.support(-gradient))
 
     def default_start(self) -> np.ndarray:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""

@@ -141,6 +141,8 @@ class Result:
         Exact certificates taken, each a pass over the data beyond ``passes``.
     seconds : float
         Time of the method and its certificates; tracing, callbacks and compilation are not in it.
+    certificate_seconds : float
+        The part of ``seconds`` that went into certificates.
     compile_seconds : float
         Time to compile, or to load compiled code.
     convex : bool
@@ -164,6 +166,7 @@ class Result:
     passes: float
     checks: int
     seconds: float
+    certificate_seconds: float
     compile_seconds: float
     convex: bool
     method: str

@@ -93,7 +93,7 @@ def minimize(
         engine = Engine(problem, method, rows_a_step, generator, w, memory)
         run = Driver(engine, limits, callback, bar, int(trace))
         status = run.drive()
-        return run.result(status, method.name, rows_a_step)
+        return run.result(status, method.name, engine.batch_size or problem.n)
     finally:
         bar.close()
 

@@ -5,9 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg";
 
   function dress(node, attributes, children) {
-    for (const [name, value] of Object.entries(attributes)) {
-      if (value !== undefined) node.setAttribute(name, value);
-    }
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     node.append(...children);
     return node;
   }
@@ -34,7 +32,7 @@
   function format(value) {
     const size = Math.abs(value);
     if (size >= 1e3 && size < 1e6) return typeset(Math.round(value).toLocaleString("en"));
-    if (size === 0 || (size >= 1e-3 && size < 1e3)) return typeset(String(Number(value.toPrecision(4))));
+    if (size === 0 || (size >= 1e-3 && size < 1e3)) return typeset(String(Number(value.toPrecision(3))));
     const [mantissa, exponent] = value.toExponential(2).split("e");
     return `${typeset(mantissa)}×${power(Number(exponent))}`;
   }
@@ -82,19 +80,15 @@
     }
     // Less than two decades: powers of ten alone would leave the axis without a scale to read.
     const fine = all.filter(({ m }) => m === 1 || m === 2 || m === 5);
-    if (fine.length < 2) return linearTicks(low, high, room);
+    if (fine.length < 3) return linearTicks(low, high, room);
     const ticks = fine.map(({ value }) => ({ value, label: format(value) }));
     return { ticks, minor: all.map(({ value }) => value) };
   }
 
   // The range of the values with a little air around it.
   function padded(values, log) {
-    let low = Infinity;
-    let high = -Infinity;
-    for (const value of values) {
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-    }
+    let low = values.reduce((a, b) => Math.min(a, b));
+    const high = values.reduce((a, b) => Math.max(a, b));
     if (log) {
       const air = (high / low) ** 0.03;
       return low === high ? [low / 2, high * 2] : [low / air, high * air];
@@ -143,16 +137,17 @@
   const EDGE = { top: 6, right: 14, bottom: 22 };
 
   class ChartView {
-    constructor(chart, section, number) {
+    constructor(chart, section) {
       this.chart = chart;
-      this.section = section; // shared by the charts of the section: which names are hidden, and who must hear of it
-      this.clip = `clip-${number}`;
+      this.section = section; // which names are hidden, and in which views: shared by its charts
       this.axes = {
         x: { quantity: chart.x[0][0], log: chart.logX },
         y: { quantity: chart.y[0][0], log: chart.logY },
       };
       const figure = document.getElementById(`chart-${chart.key}`);
-      [this.legend, this.yLabel, this.plot, this.xLabel, this.controls] = [...figure.children].slice(1);
+      for (const part of ["legend", "ylabel", "plot", "xlabel", "controls"]) {
+        this[part] = figure.querySelector(`.${part}`);
+      }
       this.tooltip = html("div", { class: "tooltip", role: "status" });
       this.svg = svg("svg", { role: "img", tabindex: 0 });
       this.plot.append(this.svg, this.tooltip);
@@ -160,59 +155,57 @@
       for (const name of ["x", "y"]) this.buildAxis(name, chart[name]);
       this.listen();
       this.width = 0;
-      new ResizeObserver(() => this.plot.clientWidth !== this.width && this.draw()).observe(this.plot);
+      new ResizeObserver(() => this.plot.clientWidth !== this.width && this.draw()).observe(this.plot); // draws at once
     }
 
     buildLegend() {
       this.buttons = this.chart.series.map((series) => {
         const button = html("button", { type: "button" }, swatch(series), html("span", {}, series.name));
-        button.addEventListener("click", () => this.section.toggle(series.name));
+        button.addEventListener("click", () => this.toggle(series.name));
         return button;
       });
       this.legend.append(...this.buttons);
     }
 
-    buildAxis(name, quantities) {
-      const axis = this.axes[name];
-      const group = html("span", { class: "axis" }, html("span", {}, name));
-      const select = html("select", { "data-axis": name, "aria-label": `Quantity on the ${name} axis` });
-      select.append(...quantities.map(([quantity, label]) => html("option", { value: quantity }, label)));
-      select.addEventListener("change", () => this.change(axis, { quantity: select.value }));
-      if (quantities.length > 1) group.append(select);
-      const box = html("input", { type: "checkbox", "data-axis": name, "aria-label": `Logarithmic ${name} axis` });
-      box.checked = axis.log;
-      box.addEventListener("change", () => this.change(axis, { log: box.checked }));
-      group.append(html("label", {}, box, "log"));
-      this.controls.append(group);
+    toggle(name) {
+      const { hidden, views } = this.section;
+      if (!hidden.delete(name)) hidden.add(name);
+      for (const view of views) view.draw();
     }
 
-    change(axis, choice) {
-      Object.assign(axis, choice);
-      this.draw();
+    buildAxis(name, quantities) {
+      const axis = this.axes[name];
+      const change = (choice) => {
+        Object.assign(axis, choice);
+        this.draw();
+      };
+      const select = html("select", { "data-axis": name, "aria-label": `Quantity on the ${name} axis` });
+      select.append(...quantities.map(([quantity, label]) => html("option", { value: quantity }, label)));
+      select.addEventListener("change", () => change({ quantity: select.value }));
+      const box = html("input", { type: "checkbox", "data-axis": name, "aria-label": `Logarithmic ${name} axis` });
+      box.checked = axis.log;
+      box.addEventListener("change", () => change({ log: box.checked }));
+      const choices = quantities.length > 1 ? [select] : [];
+      this.controls.append(html("span", { class: "axis" }, name, ...choices, html("label", {}, box, "log")));
     }
 
     labelOf(name) {
       return this.chart[name].find(([quantity]) => quantity === this.axes[name].quantity)[1];
     }
 
-    // The curves to show, as {series, points}; the axes fit these, so hiding a curve gives the others its room.
-    visible() {
-      return this.chart.series
-        .filter((series) => !this.section.hidden.has(series.name))
-        .map((series) => ({ series, points: pointsOf(series, this.axes) }));
-    }
-
     draw() {
       this.hide();
-      this.chart.series.forEach((series, i) =>
-        this.buttons[i].setAttribute("aria-pressed", !this.section.hidden.has(series.name)));
-      this.xLabel.textContent = this.labelOf("x");
-      this.yLabel.textContent = this.labelOf("y");
+      const pressed = ({ name }) => !this.section.hidden.has(name);
+      this.chart.series.forEach((series, i) => this.buttons[i].setAttribute("aria-pressed", pressed(series)));
+      this.xlabel.textContent = this.labelOf("x");
+      this.ylabel.textContent = this.labelOf("y");
       this.svg.setAttribute("aria-label", `${this.chart.title}: ${this.labelOf("y")} against ${this.labelOf("x")}`);
-      this.width = this.plot.clientWidth;
+      this.width = Math.max(160, this.plot.clientWidth); // narrower pictures are scaled down
       this.height = Math.round(Math.min(400, Math.max(220, this.width * 0.68)));
       this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
-      this.curves = this.visible();
+      // The axes fit the curves that show: hiding one gives the others its room.
+      const shown = this.chart.series.filter(pressed);
+      this.curves = shown.map((series) => ({ series, points: pointsOf(series, this.axes) }));
       const points = this.curves.flatMap((curve) => curve.points.filter(Boolean));
       if (points.length) this.drawPoints(points);
       else this.drawNothing();
@@ -237,68 +230,40 @@
       this.box = { left, right, top: EDGE.top, bottom };
       this.px = (value) => left + x.share(value) * (right - left);
       this.py = (value) => (log && value <= 0 ? bottom : bottom - y.share(value) * (bottom - EDGE.top));
+      for (const point of points) Object.assign(point, { px: this.px(point.x), py: this.py(point.y) });
+      const bands = this.curves.map((curve) => this.band(curve));
+      const lines = this.curves.map((curve) => this.line(curve)); // above all bands, never under that of another curve
       this.marks = svg("g");
-      this.svg.replaceChildren(this.clipPath(), ...this.xAxis(x), ...this.yAxis(y), this.drawCurves(), this.marks);
+      this.svg.replaceChildren(...this.drawAxes(x, y), ...bands, ...lines, this.marks);
     }
 
-    // A little larger than the box, so that a line along its edge keeps its full width.
-    clipPath() {
+    drawAxes(x, y) {
       const { left, right, top, bottom } = this.box;
-      const room = { x: left - 2, y: top - 2, width: right - left + 4, height: bottom - top + 4 };
-      return svg("clipPath", { id: this.clip }, svg("rect", room));
-    }
-
-    xAxis({ ticks, minor }) {
-      const { left, right, top, bottom } = this.box;
-      const tick = (value, end, kind) => svg("path", { class: kind, d: `M${this.px(value)} ${bottom}V${end}` });
-      const text = ({ value, label }) => {
-        // A label at the edge of the picture moves inwards rather than being cut off.
-        const half = widest([label]) / 2;
-        const x = Math.min(this.px(value), this.width - half);
-        return svg("text", { class: "x-tick", x, y: bottom + 17, "text-anchor": "middle" }, label);
+      const down = (value, reach) => `M${this.px(value)} ${bottom}v${reach}`;
+      const outwards = (value, reach) => `M${left} ${this.py(value)}h${-reach}`;
+      const below = ({ value, label }) => {
+        const at = Math.min(this.px(value), this.width - widest([label]) / 2); // moved inwards before it is cut off
+        return svg("text", { class: "x-tick", x: at, y: bottom + 17, "text-anchor": "middle" }, label);
       };
-      return [
-        ...ticks.map(({ value }) => tick(value, top, "grid")),
-        ...minor.map((value) => tick(value, bottom + 3, "minor")),
-        ...ticks.map(({ value }) => tick(value, bottom + 5, "tick")),
-        svg("path", { class: "frame", d: `M${left} ${bottom}H${right}` }),
-        ...ticks.map(text),
-      ];
-    }
-
-    yAxis({ ticks, minor }) {
-      const { left, right, top, bottom } = this.box;
-      const tick = (value, end, kind) => svg("path", { class: kind, d: `M${left} ${this.py(value)}H${end}` });
-      const text = ({ value, label }) =>
+      const beside = ({ value, label }) =>
         svg("text", { class: "y-tick", x: left - 8, y: this.py(value) + 4, "text-anchor": "end" }, label);
-      return [
-        ...ticks.map(({ value }) => tick(value, right, "grid")),
-        ...minor.map((value) => tick(value, left - 3, "minor")),
-        ...ticks.map(({ value }) => tick(value, left - 5, "tick")),
-        svg("path", { class: "frame", d: `M${left} ${top}V${bottom}` }),
-        ...ticks.map(text),
-      ];
+      const frame = svg("path", { class: "frame", d: `M${left} ${top}V${bottom}H${right}` });
+      return [...this.axis(x, down, top - bottom, below), ...this.axis(y, outwards, left - right, beside), frame];
     }
 
-    // All bands first: a line must never lie under the band of another curve.
-    drawCurves() {
-      const group = svg("g", { "clip-path": `url(#${this.clip})` });
-      for (const { points } of this.curves) {
-        for (const point of points) if (point) Object.assign(point, { px: this.px(point.x), py: this.py(point.y) });
-      }
-      group.append(...this.curves.map((curve) => this.band(curve)), ...this.curves.map((curve) => this.line(curve)));
-      return group;
+    // The stroke of a tick starts on the axis and reaches outwards; the grid's reaches across the picture.
+    axis({ ticks, minor }, stroke, across, text) {
+      const draw = (kind, reach) => (value) => svg("path", { class: kind, d: stroke(value, reach) });
+      const values = ticks.map(({ value }) => value);
+      const outside = [...minor.map(draw("minor", 3)), ...values.map(draw("tick", 5))];
+      return [...values.map(draw("grid", across)), ...outside, ...ticks.map(text)];
     }
 
     band({ series, points }) {
-      const at = (value) => ({ px }) => `${px.toFixed(1)} ${this.py(value).toFixed(1)}`;
-      const outline = (run) => {
-        const upper = run.map((point) => at(point.high)(point));
-        const lower = run.map((point) => at(point.low)(point)).reverse();
-        return `M${[...upper, ...lower].join("L")}Z`;
-      };
-      const d = runs(points.map((point) => (point && point.high !== null ? point : null))).map(outline).join("");
-      return coloured(svg("path", { class: "band", d }), series);
+      const edge = (run, side) => run.map((point) => `${point.px.toFixed(1)} ${this.py(point[side]).toFixed(1)}`);
+      const outline = (run) => `M${[...edge(run, "high"), ...edge(run, "low").reverse()].join("L")}Z`;
+      const banded = points.map((point) => (point && point.high !== null ? point : null));
+      return coloured(svg("path", { class: "band", d: runs(banded).map(outline).join("") }), series);
     }
 
     line({ series, points }) {
@@ -332,26 +297,23 @@
       if (event.key === "Escape") this.hide();
       if (!way || !this.marks) return;
       event.preventDefault();
+      const from = this.at ?? (way > 0 ? 0 : this.width);
       const stops = this.curves.flatMap(({ points }) => points.filter(Boolean).map(({ px }) => px));
-      const from = this.at ?? (way > 0 ? -Infinity : Infinity);
       const ahead = stops.map((px) => (px - from) * way).filter((distance) => distance > 0.5);
-      if (ahead.length === 0) return;
-      this.show(this.at === null ? (way > 0 ? Math.min(...stops) : Math.max(...stops)) : from + way * Math.min(...ahead));
+      if (ahead.length) this.show(from + way * Math.min(...ahead));
     }
 
     show(x) {
       if (!this.marks) return;
-      const curves = this.curves
-        .map(({ series, points }) => ({ series, points: points.filter(Boolean) }))
-        .filter(({ points }) => points.length);
+      const drawn = this.curves.map(({ series, points }) => ({ series, points: points.filter(Boolean) }));
+      const curves = drawn.filter(({ points }) => points.length);
       const guide = nearest(curves.map(({ points }) => nearest(points, x)), x);
       const found = curves.map(({ series, points }) => ({ series, point: nearest(points, guide.px) }));
       this.at = guide.px;
-      this.marks.replaceChildren(
-        svg("path", { class: "guide", d: `M${guide.px} ${this.box.top}V${this.box.bottom}` }),
-        ...found.map(({ series, point }) =>
-          coloured(svg("circle", { class: "near", cx: point.px, cy: point.py, r: 4 }), series)),
-      );
+      const stroke = svg("path", { class: "guide", d: `M${guide.px} ${this.box.top}V${this.box.bottom}` });
+      const mark = ({ series, point: { px, py } }) =>
+        coloured(svg("circle", { class: "near", cx: px, cy: py, r: 4 }), series);
+      this.marks.replaceChildren(stroke, ...found.map(mark));
       const caption = html("caption", {}, `${this.labelOf("x")}: ${format(guide.x)}`);
       this.tooltip.replaceChildren(html("table", {}, caption, ...found.map((entry) => this.row(entry, guide))));
       this.place(guide.px);
@@ -360,21 +322,24 @@
     // A value's own x is told where it is not the guide's: curves need not share their grid, nor end together.
     row({ series, point }, guide) {
       const asides = [];
-      if (point.high !== null) asides.push(`${format(point.low)} … ${format(point.high)}`);
+      if (point.high !== null) asides.push(`${format(point.low)} to ${format(point.high)}`);
       if (Math.abs(point.px - guide.px) > 6) asides.push(`at ${format(point.x)}`);
-      return html("tr", {},
-        html("td", {}, swatch(series), series.name),
-        html("td", { class: "value" }, format(point.y)),
-        html("td", { class: "aside" }, asides.join(", ")));
+      const name = html("td", {}, swatch(series), series.name);
+      const value = html("td", { class: "value" }, format(point.y));
+      return html("tr", {}, name, value, html("td", { class: "aside" }, asides.join(", ")));
     }
 
-    // Beside the guide, on the side with more room, and never out of the picture.
+    // Beside the guide where there is room for that. In a small picture it would hide the curves: there it lies below,
+    // or above where the window ends.
     place(x) {
       this.tooltip.hidden = false;
       this.tooltip.style.left = "0"; // measured where nothing squeezes it
-      const width = this.tooltip.offsetWidth;
-      const left = x < this.width / 2 ? x + 14 : x - 14 - width;
-      this.tooltip.style.left = `${Math.max(0, Math.min(left, this.width - width))}px`;
+      const { offsetWidth: width, offsetHeight: height } = this.tooltip;
+      const small = this.width < 520;
+      const fits = this.plot.getBoundingClientRect().bottom + height < window.innerHeight;
+      const left = small ? x - width / 2 : x < this.width / 2 ? x + 14 : x - 14 - width;
+      this.tooltip.style.left = `${Math.max(0, Math.min(left, this.plot.clientWidth - width))}px`;
+      this.tooltip.style.top = `${!small ? EDGE.top : fits ? this.height : -height}px`;
     }
 
     hide() {
@@ -384,22 +349,11 @@
     }
   }
 
-  // ---- Start: charts of a section share what is hidden ----
+  // ---- Start ----
 
-  class SectionState {
-    hidden = new Set();
-    views = [];
-
-    toggle(name) {
-      if (!this.hidden.delete(name)) this.hidden.add(name);
-      for (const view of this.views) view.draw();
-    }
+  const sections = [];
+  for (const chart of JSON.parse(document.getElementById("charts").textContent)) {
+    const section = (sections[chart.section] ??= { hidden: new Set(), views: [] });
+    section.views.push(new ChartView(chart, section));
   }
-
-  const sections = new Map();
-  JSON.parse(document.getElementById("charts").textContent).forEach((chart, number) => {
-    if (!sections.has(chart.section)) sections.set(chart.section, new SectionState());
-    const section = sections.get(chart.section);
-    section.views.push(new ChartView(chart, section, number));
-  });
 })();

@@ -59,7 +59,9 @@ class Series:
         if len(lengths) > 1:
             raise ValueError(f"series {self.name!r} has columns of lengths {sorted(lengths)}: make them equally long")
         if set(self.low or {}) != set(self.high or {}):
-            raise ValueError(f"series {self.name!r} has a band with one edge: give low and high for the same quantities")
+            raise ValueError(
+                f"series {self.name!r} has a band with one edge: give low and high for the same quantities"
+            )
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,9 @@ def render(report: Report) -> str:
     parts = {
         "title": escape(report.title),
         "subtitle": escape(report.subtitle),
-        "facts": "\n".join(f"<div><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>" for label, text in report.facts),
+        "facts": "\n".join(
+            f"<div><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>" for label, text in report.facts
+        ),
         "contents": "\n".join(f'<li><a href="#{anchor}">{escape(part.title)}</a></li>' for anchor, part in sections),
         "sections": "\n".join(_section(anchor, part) for anchor, part in sections),
         "data": _json(_payload(report)),
@@ -223,10 +227,10 @@ def _chart(chart: Chart) -> str:
             f'<figure class="chart" id="chart-{escape(chart.key)}">',
             f"<h3>{escape(chart.title)}</h3>",
             '<div class="legend" role="group" aria-label="Curves"></div>',
-            '<div class="y-label"></div>',
+            '<div class="ylabel"></div>',
             '<div class="plot"></div>',
-            '<div class="x-label"></div>',
-            '<div class="axes"></div>',
+            '<div class="xlabel"></div>',
+            '<div class="controls"></div>',
             f"<figcaption>{escape(chart.note)}</figcaption>",
             "</figure>",
         ]
@@ -243,9 +247,11 @@ def _table(table: DataTable) -> str:
     )
     return "\n".join(
         [
+            # Above the box, not a caption: it should not scroll away with a wide table.
+            f'<h3 class="caption">{escape(table.title)}</h3>',
             # Focusable, because a wide table scrolls inside its own box and the keyboard must be able to do that.
             f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.title)}">',
-            f"<table><caption>{escape(table.title)}</caption>",
+            f'<table aria-label="{escape(table.title)}">',
             f"<thead><tr>{head}</tr></thead>",
             "<tbody>",
             *(f"<tr>{row}</tr>" for row in rows),
