@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade 'pip>=25.1'
-	$(PIP) install --editable '.[all]' --group demo --group test --group lint
+	$(PIP) install --editable '.[all]' --group test --group lint
 	touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
@@ -17,7 +17,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 	touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/frankwolfe reproduce --source stand-in --quick --out demo
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -112,7 +112,7 @@ DATA = [
     ("y-ragged", lambda: problem(y=[1.0, [1.0, 2.0], 1.0, 1.0]), ValueError, "y must be a vector"),
     ("y-nan", lambda: problem(y=with_entry(Y, NAN), loss="squared"), ValueError, "y holds NaN", "entry 3"),
     ("y-inf", lambda: problem(y=with_entry(Y, INF), loss="squared"), ValueError, "y holds NaN or infinity", "entry 3"),
-    ("y-strings", lambda: problem(y=WORDS), TypeError, "y holds strings", "Logistic", "-1 and +1", "np.where"),
+    ("y-strings", lambda: problem(y=WORDS), TypeError, "strings such as 'a'", "Logistic", "-1 and +1", "np.where"),
     ("y-strings-real", lambda: problem(y=WORDS, loss="squared"), TypeError, "y must hold numbers"),
     ("y-objects", lambda: problem(y=pd.Series(WORDS, dtype=object)), TypeError, "y", "'a'"),
     ("y-digits-as-text", lambda: problem(y=np.array(["1", "-1", "1", "1"], dtype=object)), TypeError, "y", "'1'"),

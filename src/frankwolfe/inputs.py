@@ -114,7 +114,7 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
         raise ValueError(f"{name} must be a vector, got shape {array.shape}{hint}")
     words = [entry for entry in array if isinstance(entry, str | bytes)] if array.dtype.kind in "OUS" else []
     if words:
-        raise TypeError(f"{name} must hold numbers, got strings such as {words[0]!r}")
+        raise TypeError(f"{name} must hold numbers, got strings such as {str(words[0])!r}")
     if array.dtype == object:
         try:
             return array.astype(np.float64)
