@@ -98,7 +98,7 @@ class Kernel:
                 self.cached = self.uncached
                 return self.uncached(*args)
         except Exception as error:
-            if type(error).__module__.startswith("numba"):
+            if type(error).__module__.startswith("numba") or not _typeable(args):
                 raise _explained(error, args) from error
             raise
 
@@ -142,6 +142,16 @@ def _teach_numba() -> None:
         if function not in _taught:
             register_routine(function)
     _taught.update(VERBS, ROUTINES)
+
+
+def _typeable(args: tuple) -> bool:
+    """Whether numba knows a type for every argument; where it does not, it may fail with any kind of error."""
+    from numba import typeof
+
+    try:
+        return all(typeof(value) is not None for value in args)
+    except Exception:
+        return False
 
 
 def _from_package(value: Any) -> bool:

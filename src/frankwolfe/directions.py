@@ -6,6 +6,7 @@ row's prediction, and how to move the iterate. Step rules see only the leg.
 
 from typing import Any, NamedTuple
 
+from frankwolfe.parts import part
 from frankwolfe.verbs import deposit, inner, oracle, prediction, shrink
 
 
@@ -37,6 +38,7 @@ class Straight(NamedTuple):
         deposit(self.atom, iterate, gamma)
 
 
+@part
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
 

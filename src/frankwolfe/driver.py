@@ -144,8 +144,9 @@ class Driver:
                 made = self.engine.advance(steps)
             if made < steps:
                 return Status.NON_FINITE
-            spent = self.seconds - before
-            self.slice = max(1, int(self.slice * min(4.0, max(0.25, SLICE_SECONDS / max(spent, 1e-6)))))
+            if steps == self.slice:  # a call cut short by the goal says nothing about how long a slice lasts
+                spent = max(self.seconds - before, 1e-6)
+                self.slice = max(1, int(self.slice * min(4.0, max(0.25, SLICE_SECONDS / spent))))
             self.bar.update(self.passes)
             if self.seconds >= self.limits.seconds:
                 return Status.MAX_SECONDS

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import Setting
+from frankwolfe.parts import Setting, part
 from frankwolfe.verbs import (
     add_row,
     derivative,
@@ -77,6 +77,7 @@ def _table(setting: Setting) -> np.ndarray:
     return np.zeros(len(setting.samples.targets)) if alpha is None else alpha.copy()
 
 
+@part
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
 
@@ -100,6 +101,7 @@ class FullGradient(NamedTuple):
         """Nothing left to learn."""
 
 
+@part
 class SagTable(NamedTuple):
     """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
@@ -136,6 +138,7 @@ class SagTable(NamedTuple):
         """Nothing left to learn."""
 
 
+@part
 class CoordinateAverage(NamedTuple):
     """Mokhtari et al. (2018) as the paper's appendix writes it: each sample's derivative is averaged on its own.
 
@@ -169,6 +172,7 @@ class CoordinateAverage(NamedTuple):
         """Nothing left to learn."""
 
 
+@part
 class Momentum(NamedTuple):
     """Mokhtari et al. (2018), the original: ``r = (1 - rho) r + rho mean_{i in batch} f_i'(x_i' w) x_i``.
 
@@ -201,6 +205,7 @@ class Momentum(NamedTuple):
         """Nothing left to learn."""
 
 
+@part
 class Substitute(NamedTuple):
     """Lu and Freund (2018): derivatives at an averaged prediction ``sigma_i`` that drifts toward the vertices' own.
 

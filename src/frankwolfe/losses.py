@@ -12,9 +12,10 @@ from math import exp, log, log1p, sqrt
 from typing import Any, NamedTuple
 
 from frankwolfe.names import lookup
-from frankwolfe.parts import checked, positive, require
+from frankwolfe.parts import part, positive, require
 
 
+@part
 class Logistic(NamedTuple):
     """Logistic loss ``log(1 + exp(-y z))`` for labels -1 and +1.
 
@@ -60,6 +61,7 @@ class Logistic(NamedTuple):
         return 0.25
 
 
+@part
 class Squared(NamedTuple):
     """Half the squared error, ``(z - y)^2 / 2``.
 
@@ -97,7 +99,7 @@ class Squared(NamedTuple):
         return 1.0
 
 
-@checked
+@part
 class Huber(NamedTuple):
     """Huber's loss: squared up to an error of ``delta``, linear beyond.
 
@@ -148,6 +150,7 @@ class Huber(NamedTuple):
         return 1.0
 
 
+@part
 class SquaredHinge(NamedTuple):
     """Squared hinge, ``max(0, 1 - y z)^2``, for labels -1 and +1.
 
@@ -186,6 +189,7 @@ class SquaredHinge(NamedTuple):
         return 2.0
 
 
+@part
 class ModifiedHuber(NamedTuple):
     """Squared hinge down to a margin of -1, a line below: ``max(0, 1 - m)^2``, then ``-4 m``, for ``m = y z``.
 
@@ -227,6 +231,7 @@ class ModifiedHuber(NamedTuple):
         return 2.0
 
 
+@part
 class Sigmoid(NamedTuple):
     """Sigmoid loss ``1 / (1 + exp(y z))``: a smooth, non-convex stand-in for the share of wrong labels.
 
@@ -271,7 +276,7 @@ class Sigmoid(NamedTuple):
         return sqrt(3.0) / 18.0
 
 
-@checked
+@part
 class Cauchy(NamedTuple):
     """Cauchy (Lorentzian) loss ``scale^2 / 2 log(1 + (error / scale)^2)``: robust, non-convex.
 
@@ -328,7 +333,7 @@ class Cauchy(NamedTuple):
         return 1.0
 
 
-@checked
+@part
 class Tukey(NamedTuple):
     """Tukey's biweight: like the squared error near zero, constant for errors beyond ``cutoff``; non-convex.
 

@@ -31,18 +31,33 @@ def positive(part: str, name: str, number: Any) -> float:
     return number
 
 
-def checked(cls: type[Part]) -> type[Part]:
-    """Class decorator for a NamedTuple: its ``_checked`` method judges, and tidies, every new instance.
+def part(cls: type[Part]) -> type[Part]:
+    """Class decorator of the package's parts: checks every new instance, and keeps unlike parts unequal.
 
-    A NamedTuple's body may not define ``__new__``, hence the detour. Instances made inside compiled code, by
-    ``_make`` or by ``_replace`` are not checked: those come from checked ones.
+    A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, judges and
+    tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace`` come from checked ones
+    and are not checked again. And since tuples of different classes compare equal, so would ``L1Ball(1.0)`` and
+    ``Simplex(1.0)``, in any dictionary or cache.
     """
-    plain_new: Any = cls.__new__
+    if hasattr(cls, "_checked"):
+        plain_new: Any = cls.__new__
 
-    def __new__(kind, *args, **kwargs):
-        return plain_new(kind, *args, **kwargs)._checked()
+        def __new__(kind, *args, **kwargs):
+            return plain_new(kind, *args, **kwargs)._checked()
 
-    cls.__new__ = __new__  # type: ignore[method-assign, assignment]
+        cls.__new__ = __new__  # type: ignore[method-assign, assignment]
+
+    def __eq__(self, other):
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def __ne__(self, other):  # a tuple brings its own, which would not ask the one above
+        return not self == other
+
+    def __hash__(self):
+        return hash((type(self).__qualname__, tuple(self)))
+
+    for method in (__eq__, __ne__, __hash__):
+        setattr(cls, method.__name__, method)
     return cls
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.names import lookup
-from frankwolfe.parts import checked, finite, positive, require
+from frankwolfe.parts import finite, part, positive, require
 from frankwolfe.verbs import (
     curvature,
     derivative,
@@ -28,7 +28,7 @@ ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
 
 
-@checked
+@part
 class OpenLoop(NamedTuple):
     """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
 
@@ -67,6 +67,7 @@ class OpenLoop(NamedTuple):
         return self.numerator / (t + self.offset)
 
 
+@part
 class LuFreundStep(NamedTuple):
     """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
 
@@ -87,6 +88,7 @@ class LuFreundStep(NamedTuple):
         return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))
 
 
+@part
 class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the leg: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
@@ -108,6 +110,7 @@ class ShortStep(NamedTuple):
         return _capped(slope(leg, gradient, iterate), smoothness(samples.loss) * squares, longest(leg))
 
 
+@part
 class LineSearch(NamedTuple):
     """Exact line search: Newton's method on the slope along the leg, kept inside a shrinking bracket.
 
@@ -156,7 +159,7 @@ class LineSearch(NamedTuple):
         return low
 
 
-@checked
+@part
 class Backtracking(NamedTuple):
     """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
 

@@ -11,13 +11,13 @@ from frankwolfe.matrices import (
     spectral_norm,
     weighted_row_sums,
 )
-from frankwolfe.parts import checked, finite, positive
+from frankwolfe.parts import finite, part, positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.verbs import leader
 
 
-@checked
+@part
 class Simplex(NamedTuple):
     """All ``w >= 0`` whose entries sum to ``radius``. Vertices: ``radius`` on one coordinate.
 
@@ -68,7 +68,7 @@ class Simplex(NamedTuple):
         return _scaled_diameters(self.radius, X, with_zero=False)
 
 
-@checked
+@part
 class NonNegativeL1Ball(NamedTuple):
     """All ``w >= 0`` whose entries sum to at most ``radius``: the simplex filled in down to zero.
 
@@ -120,7 +120,7 @@ class NonNegativeL1Ball(NamedTuple):
         return _scaled_diameters(self.radius, X, with_zero=True)
 
 
-@checked
+@part
 class Box(NamedTuple):
     """All ``w`` with ``lower <= w <= upper``, entry by entry.
 

@@ -1,0 +1,1 @@
+"""Textbook versions of the methods, to compare the library with."""

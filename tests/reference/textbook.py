@@ -1,0 +1,171 @@
+"""The methods as their pseudo-code states them: dense NumPy, one line a line, no attempt at speed.
+
+Every method takes the data ``X`` and ``y``; ``derivative(z, y)``, the loss's derivative for whole vectors; ``lmo(r)``,
+the vertex that minimises ``<r, s>``; ``batches``, one array of row numbers a step; and the start ``w0``. It returns all
+iterates, the start first. Steps ``t`` count from 1. Weights of the samples are 1/n.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+# --- derivatives ----------------------------------------------------------------------------------------------
+
+
+def logistic(z, y):
+    return -y / (1.0 + np.exp(y * z))
+
+
+def squared(z, y):
+    return z - y
+
+
+# --- oracles: the first coordinate wins ties ------------------------------------------------------------------
+
+
+def l1_ball(radius):
+    def lmo(r):
+        s = np.zeros(len(r))
+        j = np.argmax(np.abs(r))
+        s[j] = -radius if r[j] > 0.0 else radius
+        return s
+
+    return lmo
+
+
+def simplex(radius):
+    def lmo(r):
+        s = np.zeros(len(r))
+        s[np.argmin(r)] = radius
+        return s
+
+    return lmo
+
+
+def box(lower, upper):
+    return lambda r: np.where(r > 0.0, lower, upper)
+
+
+# --- step rules of the deterministic method: step(X, y, w, direction, gradient, t) ----------------------------
+
+
+def open_loop(X, y, w, direction, gradient, t):
+    return 2.0 / (t + 2.0)
+
+
+def short_step(smoothness):
+    """Minimise the quadratic upper bound, at most the whole way."""
+
+    def step(X, y, w, direction, gradient, t):
+        return min(1.0, -gradient @ direction / (smoothness * np.mean((X @ direction) ** 2)))
+
+    return step
+
+
+def exact_line_search(derivative):
+    """Find the root of the slope along the direction, or go the whole way if the objective still falls there."""
+
+    def step(X, y, w, direction, gradient, t):
+        def slope(gamma):
+            return np.mean((X @ direction) * derivative(X @ (w + gamma * direction), y))
+
+        return 1.0 if slope(1.0) <= 0.0 else brentq(slope, 0.0, 1.0, xtol=1e-15, rtol=1e-15)
+
+    return step
+
+
+def backtracking(value, smoothness, relax=0.9, raise_by=2.0):
+    """Short steps with a constant that is lowered before each step and raised until the quadratic bound holds."""
+    constant = smoothness
+
+    def step(X, y, w, direction, gradient, t):
+        nonlocal constant
+        constant *= relax
+        squares = np.mean((X @ direction) ** 2)
+        while True:
+            gamma = min(1.0, -gradient @ direction / (constant * squares))
+            bound = value(w) + gamma * gradient @ direction + 0.5 * gamma**2 * constant * squares
+            if constant >= smoothness or value(w + gamma * direction) <= bound:
+                return gamma
+            constant = min(smoothness, raise_by * constant)
+
+    return step
+
+
+# --- methods --------------------------------------------------------------------------------------------------
+
+
+def frank_wolfe(X, y, derivative, lmo, batches, w0, step=open_loop):
+    """Frank and Wolfe: the whole gradient at every step. Only the number of batches matters."""
+    w, iterates = w0, [w0]
+    for t in range(1, len(batches) + 1):
+        gradient = X.T @ derivative(X @ w, y) / len(y)
+        s = lmo(gradient)
+        w = w + step(X, y, w, s - w, gradient, t) * (s - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def sfw(X, y, derivative, lmo, batches, w0):
+    """Stochastic Frank-Wolfe, Algorithm 1 of the paper, each step for a batch of rows."""
+    n, d = X.shape
+    w, iterates = w0, [w0]
+    alpha, r = np.zeros(n), np.zeros(d)
+    for t, batch in enumerate(batches, start=1):
+        for i in batch:
+            fresh = derivative(X[i] @ w, y[i]) / n
+            r = r + (fresh - alpha[i]) * X[i]
+            alpha[i] = fresh
+        s = lmo(r)
+        w = w + 2.0 / (t + 2.0) * (s - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def mokhtari(X, y, derivative, lmo, batches, w0):
+    """Mokhtari et al. as the paper's appendix writes it, without a factor 1/n."""
+    n, d = X.shape
+    w, iterates = w0, [w0]
+    alpha, r = np.zeros(n), np.zeros(d)
+    for t, batch in enumerate(batches, start=1):
+        rho, gamma = 1.0 / (t + 1.0) ** (2.0 / 3.0), 1.0 / (t + 1.0)
+        for i in batch:
+            fresh = (1.0 - rho) * alpha[i] + rho * derivative(X[i] @ w, y[i])
+            r = r + (fresh - alpha[i]) * X[i]
+            alpha[i] = fresh
+        s = lmo(r)
+        w = (1.0 - gamma) * w + gamma * s
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def momentum(X, y, derivative, lmo, batches, w0):
+    """Mokhtari et al., the original: all of ``r`` is averaged, not each sample's share on its own."""
+    w, iterates = w0, [w0]
+    r = np.zeros(X.shape[1])
+    for t, batch in enumerate(batches, start=1):
+        rho, gamma = 1.0 / (t + 1.0) ** (2.0 / 3.0), 1.0 / (t + 1.0)
+        r = (1.0 - rho) * r + rho * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
+        s = lmo(r)
+        w = (1.0 - gamma) * w + gamma * s
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def lu_freund(X, y, derivative, lmo, batches, w0):
+    """Lu and Freund: the vertex comes first, then the batch's averaged predictions move toward the vertex's own."""
+    n, d = X.shape
+    w, iterates = w0, [w0]
+    sigma, alpha, r = X @ w0, np.zeros(n), np.zeros(d)
+    n_b = n // len(batches[0])
+    for t, batch in enumerate(batches, start=1):
+        gamma = 2.0 * (2.0 * n_b + t) / ((t + 1.0) * (4.0 * n_b + t + 1.0))
+        delta = 2.0 * n_b / (2.0 * n_b + t + 1.0)
+        s = lmo(r)
+        for i in batch:
+            sigma[i] = (1.0 - delta) * sigma[i] + delta * (X[i] @ s)
+            fresh = derivative(sigma[i], y[i]) / n
+            r = r + (fresh - alpha[i]) * X[i]
+            alpha[i] = fresh
+        w = (1.0 - gamma) * w + gamma * s
+        iterates.append(w)
+    return np.array(iterates)

@@ -1,0 +1,270 @@
+"""How kernels are compiled, cached on disk and explained; and what is imported when."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+import frankwolfe as fw
+from frankwolfe import compiled
+from frankwolfe.compiled import Kernel
+from frankwolfe.iterate import Iterate
+from frankwolfe.loop import exact_pass
+from tests import cases
+from tests.own_parts import LogCosh
+
+ROOT = Path(__file__).parent.parent
+
+RUN = """
+import json, sys
+import frankwolfe as fw
+from frankwolfe import compiled, loop
+
+if len(sys.argv) > 1:
+    compiled.source_digest = lambda: sys.argv[1]
+X, y = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]], [1, -1, 1]
+problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(1.0))
+result = fw.minimize(problem, "sfw", tol=0.0, max_passes=5, random_state=0)
+kernels = {"advance": loop.advance, "exact_pass": loop.exact_pass}
+counted = {
+    name: [sum(kernel.cached.stats.cache_hits.values()), sum(kernel.cached.stats.cache_misses.values())]
+    for name, kernel in kernels.items()
+}
+print(json.dumps({"counted": counted, "x": result.x.tolist()}))
+"""
+
+
+def python(program, *arguments, **environment):
+    """Run a program in a new process and return what it printed, read as JSON."""
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def files(folder):
+    """All files below a folder, with their times of change."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+# --- the cache --------------------------------------------------------------------------------------------------
+
+
+def test_second_process_finds_machine_code_until_a_source_changes(tmp_path):
+    first = python(RUN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert all(misses > 0 for _, misses in first["counted"].values())
+    second = python(RUN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert all(hits > 0 for hits, _ in second["counted"].values())
+    assert all(misses == 0 for _, misses in second["counted"].values())
+    assert second["x"] == first["x"]
+    edited = python(RUN, "digest of other sources", NUMBA_CACHE_DIR=str(tmp_path))
+    assert all(hits == 0 and misses > 0 for hits, misses in edited["counted"].values())
+    assert edited["x"] == first["x"]
+
+
+def test_digest_covers_every_source_file(tmp_path, monkeypatch):
+    copy = tmp_path / "frankwolfe"
+    shutil.copytree(Path(compiled.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compiled, "__file__", str(copy / "compiled.py"))
+    digest = compiled.source_digest.__wrapped__  # the memo would hide the change
+    before = digest()
+    assert digest() == before
+    for name in ("losses.py", "sets/argmax.py"):
+        path = copy / name
+        path.write_text(path.read_text() + "\n# changed\n")
+        assert digest() != before
+        before = digest()
+    (copy / "verbs.py").rename(copy / "verbs_.py")  # last in order before and after: only the name differs
+    assert digest() != before
+
+
+@pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    """Folder in which kernels made during the test are cached."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def fresh():
+    """A kernel for the exact pass that nothing has been compiled for yet."""
+    return Kernel(exact_pass._build)
+
+
+def objective(kernel, loss):
+    """Objective that a kernel finds, after a check that it is right."""
+    problem = cases.problem(loss)
+    w = np.full(problem.d, 0.1)
+    found = kernel(problem.samples, Iterate.at(w), np.empty(problem.n), np.empty(problem.d))
+    expected = np.mean([loss.value(z, y) for z, y in zip(problem.X @ w, problem.y, strict=True)])
+    assert found == pytest.approx(expected, rel=1e-12)
+    return found
+
+
+def test_own_parts_are_cached_and_others_are_not(cache_folder, fresh):
+    objective(fresh, LogCosh())
+    assert files(cache_folder) == {}
+    assert "cached" not in vars(fresh)
+    objective(fresh, fw.Squared())
+    kept = files(cache_folder)
+    assert kept
+    objective(fresh, LogCosh())
+    assert files(cache_folder) == kept
+
+
+def test_works_where_no_cache_can_be_kept(monkeypatch, fresh):
+    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    with pytest.raises(RuntimeError, match="no locator"):  # what the kernel has to cope with
+        numba.njit(cache=True)(fresh.python)
+    objective(fresh, fw.Squared())
+    assert fresh.cached is fresh.uncached
+
+
+def test_works_where_the_cache_cannot_be_written(cache_folder, monkeypatch, fresh):
+    tried = []
+
+    def full_disk(self, key, data):
+        tried.append(key)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", full_disk)
+    objective(fresh, fw.Squared())
+    assert len(tried) == 1
+    assert fresh.cached is fresh.uncached
+    objective(fresh, fw.Squared())
+    assert len(tried) == 1  # and does not try again
+
+
+def test_works_where_the_cache_folder_is_gone(cache_folder, fresh):
+    folder = Path(fresh.cached.stats.cache_path)
+    shutil.rmtree(folder)
+    folder.write_text("a file where the folder was")
+    objective(fresh, fw.Squared())
+    assert fresh.cached is fresh.uncached
+
+
+def test_whole_run_without_a_cache():
+    program = """
+from numba.core.caching import FunctionCache
+FunctionCache._impl_class._locator_classes = []
+import json
+import frankwolfe as fw
+from frankwolfe import loop
+problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+result = fw.minimize(problem, "fw", step="line-search", tol=1e-8)
+print(json.dumps([result.success, loop.advance.cached is loop.advance.uncached]))
+"""
+    assert python(program) == [True, True]
+
+
+# --- what is imported when --------------------------------------------------------------------------------------
+
+IMPORTED = "print(json.dumps([name for name in ('numba', 'numpy', 'scipy') if name in sys.modules]))"
+
+
+def test_import_is_light():
+    assert python(f"import json, sys, frankwolfe; {IMPORTED}") == []
+
+
+def test_python_mode_does_without_numba():
+    program = f"""
+import json, sys
+import frankwolfe as fw
+problem = fw.Problem([[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]], [1, -1, 1], loss="logistic", constraint=fw.L1Ball(1.0))
+with fw.python_mode():
+    for method in fw.METHODS:
+        result = fw.minimize(problem, method, batch_size=2, tol=0.0, max_passes=4, random_state=0)
+        result.trace.gap
+{IMPORTED}
+"""
+    assert python(program) == ["numpy", "scipy"]
+
+
+# --- Python mode ------------------------------------------------------------------------------------------------
+
+
+class Talkative(NamedTuple):
+    """A squared error that keeps a list of what it was asked: fine in Python, beyond numba."""
+
+    heard: list
+    targets = "real"
+
+    def value(self, z, y):
+        self.heard.append(f"value at {z:g}")
+        return 0.5 * (z - y) ** 2
+
+    def derivative(self, z, y):
+        return z - y
+
+    def curvature(self, z, y):
+        return 1.0
+
+    def smoothness(self):
+        return 1.0
+
+
+def test_python_mode_runs_what_numba_cannot_and_ends_with_its_block():
+    heard = []
+    problem = cases.problem(Talkative(heard), n=6, d=3)
+    with fw.python_mode():
+        fw.minimize(problem, "fw", tol=0.0, max_passes=2)
+    assert heard[0] == "value at 0"
+    with pytest.raises(TypeError, match="Talkative could not be compiled"):
+        problem.value(np.zeros(3))
+
+
+def test_python_mode_ends_with_an_error_too():
+    def fail():
+        with fw.python_mode():
+            raise KeyError("inside")
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not compiled._interpreted.get()
+
+
+# --- parts that cannot be compiled ------------------------------------------------------------------------------
+
+
+class Moody(NamedTuple):
+    """A step rule whose length is a number or a word: no single type."""
+
+    def length(self, leg, samples, gradient, iterate, t):
+        return "far" if t > 5 else 0.5
+
+
+def test_what_cannot_be_compiled_is_named_with_a_way_out():
+    method = fw.Method(fw.SagTable(), fw.Toward(), Moody(), name="moody")
+    with pytest.raises(TypeError) as caught:
+        fw.minimize(cases.problem(), method, max_passes=1)
+    message = str(caught.value)
+    assert message.startswith("Moody could not be compiled")
+    assert "python_mode" in message
+    assert caught.value.__cause__ is not None
+    assert type(caught.value.__cause__).__module__.startswith("numba")
+
+
+def test_field_that_numba_cannot_type_is_explained_too():
+    # numba gives up on an empty list before it compiles anything, with an error of another kind
+    with pytest.raises(TypeError, match="Talkative could not be compiled"):
+        cases.problem(Talkative([]), n=6, d=3).value(np.zeros(3))
+
+
+def test_other_errors_pass_through(fresh):
+    with pytest.raises(TypeError, match="argument") as caught:
+        fresh(1.0)
+    assert "could not be compiled" not in str(caught.value)
