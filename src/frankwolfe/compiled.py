@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from frankwolfe.verbs import ROUTINES, VERBS
+from frankwolfe.verbs import ROUTINES, VERBS, hint
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -141,7 +141,39 @@ def _teach_numba() -> None:
     for function in ROUTINES:
         if function not in _taught:
             register_routine(function)
+    if not _taught:
+        _teach_hint()
     _taught.update(VERBS, ROUTINES)
+
+
+def _teach_hint() -> None:
+    """Compile `verbs.hint` to the processor's prefetch instruction."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+    from numba.np.arrayobj import make_array
+
+    def prefetch(typingctx, array, k):
+        def lower(context, builder, signature, args):
+            found = make_array(signature.args[0])(context, builder, args[0])
+            address = builder.bitcast(builder.gep(found.data, [args[1]]), cgutils.voidptr_t)
+            word = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            builder.call(call, [address, word(0), word(3), word(1)])  # to read, keep close, data
+            return context.get_dummy_value()
+
+        return types.void(array, k), lower
+
+    instruction: Any = intrinsic(prefetch)
+
+    @overload(hint, strict=False)
+    def _(array, k):
+        def hinted(array, k):
+            instruction(array, k)
+
+        return hinted
 
 
 def _typeable(args: tuple) -> bool:

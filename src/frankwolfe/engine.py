@@ -78,8 +78,9 @@ class Engine:
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
-        self.iterate = Iterate.at(w)
-        r = self._starting_gradient(memory)
+        v, r = problem.samples.rows.vectors(problem.d)
+        v[:], r[:] = w, self._starting_gradient(memory)
+        self.iterate = Iterate(v, np.ones(1))
         self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.d))
         self.gradient.scout.rebuild(r)
 

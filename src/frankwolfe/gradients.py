@@ -15,6 +15,7 @@ from frankwolfe.parts import Setting, part
 from frankwolfe.verbs import (
     add_row,
     derivative,
+    fetch_row,
     prediction,
     rebuild,
     routine,
@@ -54,6 +55,14 @@ def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.scout, rows, i, change, gradient.r)
     gradient.meter[0] += abs(change)
+
+
+@routine
+def pick(rows, batch, k):
+    """Return row number ``k`` of the batch, and ask for the one after it ahead of time."""
+    if k + 1 < len(batch):
+        fetch_row(rows, batch[k + 1])
+    return batch[k]
 
 
 @routine
@@ -128,7 +137,8 @@ class SagTable(NamedTuple):
         """Remember the batch's derivatives at the iterate."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha = self.alpha
-        for i in batch:
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             change = fresh - alpha[i]
             alpha[i] = fresh
@@ -162,7 +172,8 @@ class CoordinateAverage(NamedTuple):
         """Move the batch's derivatives a part ``rho`` of the way to those at the iterate."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, rho = self.alpha, (t + 1.0) ** (-2.0 / 3.0)
-        for i in batch:
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             change = rho * (fresh - alpha[i])
             alpha[i] += change
@@ -197,7 +208,8 @@ class Momentum(NamedTuple):
             scale = 1.0
         gradient.scale[0] = scale
         share = rho * len(targets) / (len(batch) * scale)
-        for i in batch:
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             amend(gradient, rows, i, share * fresh)
 
@@ -236,7 +248,8 @@ class Substitute(NamedTuple):
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, sigma = self.alpha, self.sigma
         delta = 2.0 * self.batches / (2.0 * self.batches + t + 1.0)
-        for i in batch:
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
             sigma[i] = (1.0 - delta) * sigma[i] + delta * target_prediction(leg, rows, i)
             fresh = weights[i] * derivative(loss, sigma[i], targets[i])
             change = fresh - alpha[i]

@@ -8,7 +8,7 @@ from math import isfinite
 
 from frankwolfe.compiled import kernel
 from frankwolfe.gradients import sweep
-from frankwolfe.verbs import choose, follow, length, refresh, travel
+from frankwolfe.verbs import choose, fetch_row, follow, length, refresh, travel
 
 
 @kernel
@@ -18,13 +18,16 @@ def advance(source_digest):
     def advance(samples, constraint, method, gradient, iterate, order, batch_size, clock, steps):
         source_digest  # noqa: B018 - named so that it becomes a closure cell
         estimate, direction, step = method
+        rows, meter = samples.rows, gradient.meter
         for k in range(steps):
             t = clock[0] + 1
             batch = order[k * batch_size : (k + 1) * batch_size]
+            if (k + 1) * batch_size < len(order):
+                fetch_row(rows, order[(k + 1) * batch_size])
             refresh(estimate, samples, iterate, gradient, batch, t)
             leg = choose(direction, constraint, gradient, iterate)
             follow(estimate, samples, leg, gradient, batch, t)
-            if not isfinite(gradient.meter[0]):
+            if not isfinite(meter[0]):
                 return  # the iterate has not moved: it is still the last good one
             gamma = length(step, leg, samples, gradient, iterate, t)
             if not isfinite(gamma):

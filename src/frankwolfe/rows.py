@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.sets.argmax import watch
+from frankwolfe.verbs import hint
 
 
 class Dense(NamedTuple):
@@ -29,6 +30,9 @@ class Dense(NamedTuple):
         for j in range(values.shape[1]):
             r[j] += c * values[i, j]
 
+    def fetch_row(self, i):
+        """Leave it to the processor, which sees through memory read in order."""
+
     def row_entry(self, i, j):
         """Entry ``j`` of row ``i``."""
         return np.float64(self.values[i, j])
@@ -40,6 +44,10 @@ class Dense(NamedTuple):
             r[j] += c * values[i, j]
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
             watch(bounds, starts, flip, j, r[j])
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
+        return np.empty(d), np.empty(d)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
@@ -70,6 +78,15 @@ class CSR(NamedTuple):
         for k in range(self.indptr[i], self.indptr[i + 1]):
             r[indices[k]] += c * data[k]
 
+    def fetch_row(self, i):
+        """Ask for the stored columns and values of row ``i``, a cache line at a time."""
+        data, indices = self.data, self.indices
+        start, stop = self.indptr[i], self.indptr[i + 1]
+        for k in range(start, stop, 16):
+            hint(indices, k)
+        for k in range(start, stop, 8):
+            hint(data, k)
+
     def row_entry(self, i, j):
         """Entry ``j`` of row ``i``, by bisection."""
         indices = self.indices
@@ -92,6 +109,11 @@ class CSR(NamedTuple):
             x = r[j] + c * data[k]
             r[j] = x
             watch(bounds, starts, flip, j, x)
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""
+        pairs = np.empty((d, 2))
+        return pairs[:, 0], pairs[:, 1]
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""

@@ -61,6 +61,19 @@ def row_add_watched(rows, i, c, r, bounds, starts, flip):
     return rows.row_add_watched(i, c, r, bounds, starts, flip)
 
 
+# --- memory: what will be wanted soon can be asked for now, which changes nothing but the time --------------------
+
+
+def hint(array, k):
+    """Ask the processor for entry ``k`` of an array: nothing in Python, one instruction when compiled."""
+
+
+@verb
+def fetch_row(rows, i):
+    """Ask for what is stored of row ``i``."""
+    return rows.fetch_row(i)
+
+
 # --- losses: f(z, y) of one sample ---------------------------------------------------------------------------
 
 
