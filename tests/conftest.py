@@ -1,5 +1,7 @@
 """Shared set-up of the tests."""
 
+import shutil
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +16,27 @@ def interpreted():
     """Run the test's kernels as plain Python."""
     with fw.python_mode():
         yield
+
+
+CHROMIUM_FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless browser; skips where there is none."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    for name, path in programs.items():
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    for flag in [*CHROMIUM_FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs["chromedriver"]))
+    yield driver
+    driver.quit()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from itertools import pairwise, product
 
@@ -14,10 +13,6 @@ from frankwolfe.experiments.report import Chart, DataTable, Report, Section, Ser
 HOSTILE = "</script><script>alert('x')</script> & <b>\"bold\"</b> {{js}} \u2028"
 X = [("passes", "Passes over the data"), ("seconds", "Seconds")]
 Y = [("relative", "Relative suboptimality"), ("gap", "Gap")]
-CHROMIUM_FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 
 
 def falling(name, power, colour, **options):
@@ -184,23 +179,6 @@ def test_mistakes_are_told(make, message):
 
 
 # ---- What a browser makes of it ----
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    for name, path in programs.items():
-        if path is None:
-            pytest.skip(f"{name} is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in [*CHROMIUM_FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs["chromedriver"]))
-    yield driver
-    driver.quit()
 
 
 class Page:

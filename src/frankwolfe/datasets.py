@@ -144,7 +144,7 @@ def _read(path: Path, recipe: _Recipe) -> tuple[Any, np.ndarray]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; {expected}")
     try:
-        with np.load(path) as stored:
+        with path.open("rb") as stream, np.load(stream) as stored:  # a broken file must not stay open
             parts = {name: stored[name] for name in stored.files}
         X = _assemble(parts)
         y = np.asarray(parts["y"], dtype=np.float64)

@@ -84,10 +84,10 @@ def _comparison(races: Sequence[Race]) -> Section:
         for race in races
     ]
     text = [
-        "Relative suboptimality is the paper's: (F - f_min) / (f_max - f_min), over the objectives met by its three "
-        "methods. Since the best of them defines f_min, its curve drops out of sight at the end; F - F* against a "
-        "certified optimum does not have that flaw. Lines are means over seeds, bands run from the lowest seed to "
-        "the highest. All methods see the same rows in the same order.",
+        "Relative suboptimality is the paper's: (F - f_min) / (f_max - f_min), over the objectives met by the "
+        "compared methods. Since the best of them defines f_min, its curve drops out of sight at the end; F - F* "
+        "against a certified optimum does not have that flaw. Lines are means over seeds, bands run from the lowest "
+        "seed to the highest. All methods see the same rows in the same order.",
         *(verdict(race) for race in races),
     ]
     return Section("Figure 1: the methods compared", text, charts=charts)

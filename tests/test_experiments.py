@@ -1,0 +1,151 @@
+"""The paper's inequalities, the experiments, and the claims the report makes."""
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.datasets import RECIPES, load
+from frankwolfe.engine import Engine
+from frankwolfe.experiments import bounds, convergence, nonconvex, stopping
+from frankwolfe.experiments.reference import certified_optimum
+from frankwolfe.methods import as_method
+from frankwolfe.theory import table_error
+from tests import cases
+
+# --- the certified reference ----------------------------------------------------------------------------------
+
+
+FEW_VERTICES = [
+    row
+    for row in cases.REFERENCE_OPTIMA
+    if row[0] != "w8a" and row[2] != fw.L1Ball(1000.0) and not isinstance(row[2], fw.L2Ball)
+]
+"""The optima that are combinations of few vertices: what the reference solver is for."""
+
+
+@pytest.mark.parametrize(("name", "loss", "constraint", "optimum"), FEW_VERTICES)
+def test_certified_optimum_agrees_with_the_known_ones(name, loss, constraint, optimum):
+    X, y = cases.data(name)
+    problem = fw.Problem(X, y, loss, constraint)
+    found = certified_optimum(problem, tolerance=1e-9)
+    assert found.gap <= 1e-7 * problem.zero_value
+    assert found.value == pytest.approx(optimum, abs=1e-9 * problem.zero_value)
+    assert problem.constraint.contains(found.x)
+
+
+@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
+def test_certified_optimum_on_small_problems(constraint):
+    problem = cases.problem(fw.Logistic(), constraint)
+    found = certified_optimum(problem, tolerance=1e-9)
+    long_run = fw.minimize(problem, "fw", step="line-search", tol=0, max_passes=3000, trace=0)
+    assert found.gap == pytest.approx(problem.gap(found.x))
+    assert long_run.fun - long_run.gap - 1e-12 <= found.value <= long_run.fun + found.gap + 1e-12
+
+
+def test_certified_optimum_refuses_what_no_gap_certifies():
+    with pytest.raises(ValueError, match="convex loss"):
+        certified_optimum(cases.problem(fw.Sigmoid()))
+
+
+# --- the inequalities, at every single step and in expectation ----------------------------------------------
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 10])
+@pytest.mark.parametrize("loss", [fw.Logistic(), fw.Squared()], ids=cases.name_of)
+def test_measured_stays_under_the_bounds(loss, batch_size):
+    X, y = cases.table(loss, n=20, d=5)
+    problem = fw.Problem(X, y, loss, fw.L1Ball(2.0))
+    found = bounds.measure(problem, batch_size, range(2, 81), seeds=200)
+    assert found.bounds.diameters.exact == (True, True, True)
+    assert found.gap_slack.min() >= -1e-12  # |g - g^| <= D_inf H at every step of every seed
+    assert (found.suboptimality > -1e-10).all()
+    for quantity in ("table_error", "gap_error", "suboptimality"):
+        mean = getattr(found, quantity).mean(axis=0)
+        assert (mean <= getattr(found.bounds, quantity)(found.t)).all(), quantity
+    # Lemma 2, from which the bounds follow: E H_t <= rho (H_{t-1} + gamma_{t-1} L D_1 / n), and not by a wide margin
+    H, t, n = found.table_error.mean(axis=0), found.t[1:], problem.n
+    step = found.bounds.smoothness * found.bounds.diameters.one / n * 2.0 / (t + 1.0)
+    recursion = (1.0 - batch_size / n) * (H[:-1] + step)
+    assert (H[1:] <= recursion).all()
+
+
+def test_bounds_with_all_rows_a_step_leave_no_table_error():
+    rates = fw.RateBounds(cases.problem(), batch_size=40)
+    np.testing.assert_array_equal(rates.table_error(np.array([2, 10])), 0.0)
+
+
+def test_bounds_at_one_row_a_step_are_the_papers():
+    problem = cases.problem()
+    rates = fw.RateBounds(problem, optimum=0.1)
+    n, L, (one, two, inf, _), t = problem.n, 0.25, problem.diameters(), 7.0
+    H0, eps0 = np.abs(problem.evaluate(np.zeros(problem.d)).alpha).sum(), problem.zero_value - 0.1
+    lemma = 2 * L * one / n * (2 * (n - 1) / (t + 2) + (1 - 1 / n) ** (t / 2) * np.log(t)) + (1 - 1 / n) ** t * H0
+    theorem = 2 * L * (two**2 + 4 * (n - 1) * one * inf) / n * t / ((t + 1) * (t + 2))
+    theorem += (2 * eps0 + (2 * inf * H0 + 64 * L * one * inf) * n**2) / ((t + 1) * (t + 2))
+    assert float(rates.table_error(t)) == pytest.approx(lemma)
+    assert float(rates.gap_error(t)) == pytest.approx(inf * lemma)
+    assert float(rates.suboptimality(t)) == pytest.approx(theorem)
+
+
+def test_bounds_refuse_unequal_weights():
+    with pytest.raises(ValueError, match="equal sample weights"):
+        fw.RateBounds(cases.problem(sample_weight=np.arange(1.0, 41.0)))
+
+
+def test_online_estimate_of_the_table_error_is_close_on_average():
+    problem = cases.problem(n=60, d=10)
+    estimated, exact = [], []
+    for seed in range(100):
+        engine = Engine(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
+        engine.advance(400)
+        mark = engine.meter()
+        before = table_error(problem, engine.parts[0].alpha, engine.w())
+        engine.advance(20)
+        estimated.append(engine.table_error(mark))
+        exact.append(0.5 * (before + table_error(problem, engine.parts[0].alpha, engine.w())))
+    # the window's mean against the mean of its ends: the error changes little over 20 of 400 steps
+    assert np.mean(estimated) == pytest.approx(np.mean(exact), rel=0.1)
+
+
+# --- the experiments ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", RECIPES)
+def test_the_papers_claims_on_its_data(key):
+    cases.data(RECIPES[key].file.removesuffix(".npz"))  # skips where it is absent
+    race = convergence.race(load(key), convergence.PAPER_METHODS, seeds=(0, 1, 2), passes=50.0)
+    assert race.winner() == "sfw"
+    slopes = {name: race.slope(curve) for name, curve in race.curves.items()}
+    if key != "california-housing":  # its columns' scales keep every method far from its tail within 50 passes
+        assert slopes["sfw"] <= -0.9
+        assert slopes["mokhtari"] > slopes["sfw"] + 0.5
+    found = stopping.observe(race.table, race.reference)
+    assert found.covered >= 0.9
+    assert found.checks <= 0.1 * found.certified_passes + 1
+
+
+def test_relative_suboptimality_is_the_papers():
+    race = convergence.race(load("breast-cancer", "stand-in"), ("sfw", "mokhtari", "lu-freund"), (0, 1), passes=3.0)
+    everything = np.concatenate([race.relative(curve).ravel() for curve in race.curves.values()])
+    assert everything.min() == 0.0
+    assert everything.max() == 1.0
+    curve = race.curves["sfw"]
+    np.testing.assert_allclose(race.suboptimality(curve), curve.fun - race.reference.value)
+    assert (race.suboptimality(curve) > 0.0).all()
+    assert curve.fun.shape == (2, len(curve.passes))
+
+
+def test_all_methods_see_the_same_rows():
+    problem = load("breast-cancer", "stand-in").problem()
+    drawn = [
+        Engine(problem, as_method(name), 5, np.random.default_rng(3), problem.default_start()).sampler.draw(7)
+        for name in convergence.PAPER_METHODS
+    ]
+    assert all(np.array_equal(drawn[0], other) for other in drawn[1:])
+
+
+@pytest.mark.parametrize("key", ["breast-cancer", "rcv1", "california-housing"])
+def test_nonconvex_gap_goes_down(key):
+    found = nonconvex.descend(load(key, "stand-in"), seeds=(0, 1), passes=30.0)
+    assert found.least_gap("sfw") < 0.1 * found.gap["sfw"][:, 0].mean()
+    assert found.least_gap("sfw") < found.least_gap("fw")
