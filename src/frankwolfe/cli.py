@@ -80,7 +80,7 @@ def _show(findings: "Findings", out: Path) -> None:
 
     console = Console()
     for race in findings.races:
-        table = RichTable(title=f"{race.table.title}: {race.table.source}, {race.problem.n} x {race.problem.d}")
+        table = RichTable(title=f"{race.table.label}: {race.problem.n} x {race.problem.d}")
         for head in ("method", "passes", "relative suboptimality", "F - F*", "exact gap", "slope", "seconds"):
             table.add_column(head, justify="left" if head == "method" else "right")
         for name, curve in race.curves.items():

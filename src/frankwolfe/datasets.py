@@ -33,7 +33,7 @@ class Table(NamedTuple):
     key : str
         ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``: the problem it serves.
     title : str
-        What tables and plots must call it.
+        What it must be called.
     source : str
         ``"folder"``, ``"original"`` or ``"stand-in"``.
     origin : str
@@ -59,6 +59,11 @@ class Table(NamedTuple):
     loss: str
     radius: float
     paper_kappa: float | None
+
+    @property
+    def label(self) -> str:
+        """The title with the source: what tables and plots show."""
+        return self.title if self.source == "stand-in" else f"{self.title} ({self.source})"
 
     def problem(self, loss: Any = None) -> Problem:
         """Return the paper's problem on this data, or the same with another loss."""

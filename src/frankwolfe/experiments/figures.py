@@ -21,7 +21,7 @@ def figure_one(races: Sequence[Race], paths: Sequence[Path]) -> None:
             colour = COLOURS[name]
             ax.plot(evaluations, relative.mean(axis=0), color=colour, lw=1.8, label=name)
             ax.fill_between(evaluations, relative.min(axis=0), relative.max(axis=0), color=colour, alpha=0.18, lw=0)
-        ax.set(xscale="log", yscale="log", xlabel="gradient evaluations", title=race.table.title)
+        ax.set(xscale="log", yscale="log", xlabel="gradient evaluations", title=race.table.label)
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("relative suboptimality")

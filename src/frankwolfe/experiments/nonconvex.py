@@ -39,13 +39,13 @@ class Descent(NamedTuple):
 def nonconvex_problem(table: Table, seed: int = 0) -> tuple[str, Problem]:
     """Pose the problem with the sigmoid loss for labels; else with the Cauchy loss, and outliers among the targets."""
     if table.loss == "logistic":
-        return f"{table.title}, sigmoid loss", table.problem(Sigmoid())
+        return f"{table.label}, sigmoid loss", table.problem(Sigmoid())
     rng = np.random.default_rng(seed)
     y = table.y.copy()
     outliers = rng.choice(len(y), size=len(y) // 20, replace=False)
     y[outliers] += rng.choice([-1.0, 1.0], size=outliers.size) * rng.uniform(20.0, 60.0, size=outliers.size)
     problem = Problem(table.X, y, loss=Cauchy(1.0), constraint=L1Ball(table.radius))
-    return f"{table.title}, 5% outliers, Cauchy loss", problem
+    return f"{table.label}, 5% outliers, Cauchy loss", problem
 
 
 def descend(table: Table, seeds: Sequence[int] = (0, 1, 2), passes: float = 50.0) -> Descent:

@@ -44,7 +44,7 @@ def compose(findings: Findings) -> Report:
 
 def _sources(races: Sequence[Race]) -> list[tuple[str, str]]:
     """Say where each table comes from; a stand-in says so itself."""
-    return [(race.table.title, f"{race.table.source}: {race.table.origin}") for race in races]
+    return [(race.table.label, race.table.origin) for race in races]
 
 
 def verdict(race: Race) -> str:
@@ -52,7 +52,7 @@ def verdict(race: Race) -> str:
     last = {name: race.relative(race.curves[name])[:, -1].mean() for name in PAPER_METHODS}
     ranked = ", ".join(f"{name} {last[name]:.2g}" for name in sorted(last, key=lambda name: last[name]))
     claim = "as in the paper, sfw ends lowest" if race.winner() == "sfw" else f"unlike the paper, {race.winner()} does"
-    return f"{race.table.title}: {claim} (mean relative suboptimality at the end: {ranked})."
+    return f"{race.table.label}: {claim} (mean relative suboptimality at the end: {ranked})."
 
 
 # --- Figure 1 -------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _comparison(races: Sequence[Race]) -> Section:
     charts = [
         Chart(
             f"race-{race.table.key}",
-            race.table.title,
+            race.table.label,
             HORIZONTAL,
             [("relative", "relative suboptimality"), ("suboptimality", "F - F*"), ("gap", "exact gap")],
             [_curve_series(race, curve) for curve in race.curves.values()],
@@ -103,7 +103,7 @@ def _rates(races: Sequence[Race]) -> Section:
     ]
     sizes: list[list[Cell]] = [
         [
-            race.table.title,
+            race.table.label,
             race.table.source,
             race.problem.n,
             race.problem.d,
@@ -123,7 +123,7 @@ def _rates(races: Sequence[Race]) -> Section:
         tables=[
             DataTable(
                 "Table 1: slope of log(F - F*) against log(passes), fitted to the tail",
-                ["method", *(race.table.title for race in races), "theory (convex)"],
+                ["method", *(race.table.label for race in races), "theory (convex)"],
                 slopes,
                 note=f"Tail: the passes beyond {TAIL:.0%} of the budget; mean over seeds.",
             ),
@@ -159,11 +159,11 @@ def _stopping(stoppings: Sequence[Stopping]) -> Section:
             for name, column in columns.items()
         ]
         charts.append(
-            Chart(f"stop-{found.table.key}", found.table.title, HORIZONTAL[:1], [("value", "gap or error")], series)
+            Chart(f"stop-{found.table.key}", found.table.label, HORIZONTAL[:1], [("value", "gap or error")], series)
         )
     rows: list[list[Cell]] = [
         [
-            found.table.title,
+            found.table.label,
             f"{found.covered:.1%}",
             f"{found.early:.0%}",
             found.overshoot,
