@@ -36,6 +36,18 @@ METHODS = [
     *(fw.Method(fw.FullGradient(), fw.Toward(), step, name=f"fw, {type(step).__name__}") for step in STEPS[1:]),
 ]
 
+TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward)]
+"""The methods that only ever go toward a vertex: they suit every set."""
+
+
+def fits(method, constraint):
+    """Whether a method takes a set: active-set directions want vertices that are single coordinates."""
+    return method in TOWARD or hasattr(constraint, "hull")
+
+
+PAIRS = [(method, constraint) for method in METHODS for constraint in SETS if fits(method, constraint)]
+"""Every method with every set that it takes."""
+
 LAYOUTS = {
     "dense64": lambda X: np.ascontiguousarray(X, dtype=np.float64),
     "dense32": lambda X: np.ascontiguousarray(X, dtype=np.float32),

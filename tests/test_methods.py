@@ -18,8 +18,8 @@ from tests.reference import textbook
 EVERY_STEP = 10**6
 """So many traced points for each factor of ten that no step is left out."""
 
-FULL = [method for method in cases.METHODS if method.estimate.full]
-STOCHASTIC = [method for method in cases.METHODS if not method.estimate.full]
+FULL = [method for method in cases.TOWARD if method.estimate.full]
+STOCHASTIC = [method for method in cases.TOWARD if not method.estimate.full]
 NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop)]
 
 
@@ -161,9 +161,8 @@ def test_factors_kept_apart_are_folded_in_before_they_vanish():
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
 @pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
-@pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
+@pytest.mark.parametrize(("method", "constraint"), cases.PAIRS, ids=cases.name_of)
 def test_every_iterate_is_feasible_with_a_sound_gap(method, loss, constraint):
     problem = cases.problem(loss, constraint, n=12, d=5)
 
@@ -189,10 +188,12 @@ def _diagonal():
     layouts = list(cases.LAYOUTS)
     size = max(10, len(cases.LOSSES), len(cases.SETS), len(cases.METHODS), len(layouts))
     for k in range(size):
+        method = cases.METHODS[k % len(cases.METHODS)]
+        sets = [constraint for constraint in cases.SETS if cases.fits(method, constraint)]
         yield pytest.param(
             cases.LOSSES[k % len(cases.LOSSES)],
-            cases.SETS[(k + k // 6) % len(cases.SETS)],
-            cases.METHODS[(3 * k) % len(cases.METHODS)],
+            sets[k % len(sets)],
+            method,
             layouts[(5 * k + 1) % len(layouts)],
         )
 
@@ -216,6 +217,9 @@ def test_diagonal_leaves_nothing_out():
 )
 def test_compiled_agrees_with_python(loss, constraint, method, layout):
     problem = cases.problem(loss, constraint, layout)
+    if method not in cases.TOWARD and method.estimate.full:
+        # an exact step leaves both its atoms equally good, and rounding decides between them: take another step rule
+        method = method._replace(step=fw.ShortStep())
     compiled = run(problem, method, steps=60, batch_size=2, seed=3)
     with fw.python_mode():
         python = run(problem, method, steps=60, batch_size=2, seed=3)
@@ -382,12 +386,12 @@ def _anything(draw):
     """A small problem of any shape, a method and a batch size."""
     n, d = draw(st.integers(1, 8)), draw(st.integers(1, 6))
     numbers = st.floats(-100.0, 100.0)
-    loss, constraint = draw(st.sampled_from(cases.LOSSES)), draw(st.sampled_from(cases.SETS))
+    loss, (method, constraint) = draw(st.sampled_from(cases.LOSSES)), draw(st.sampled_from(cases.PAIRS))
     X = draw(arrays(np.float64, (n, d), elements=numbers))
     y = draw(arrays(np.float64, n, elements=st.sampled_from([-1.0, 1.0]) if loss.targets == "labels" else numbers))
     layout = draw(st.sampled_from(["dense64", "csr64"]))
     problem = fw.Problem(cases.LAYOUTS[layout](X), y, loss, constraint)
-    return problem, draw(st.sampled_from(cases.METHODS)), draw(st.integers(1, n)), draw(st.integers(0, 99))
+    return problem, method, draw(st.integers(1, n)), draw(st.integers(0, 99))
 
 
 @given(_anything())

@@ -276,7 +276,13 @@ def test_passes_are_gradient_evaluations_over_n_and_stay_in_budget(method, n, da
     with fw.python_mode():
         problem = cases.problem(n=n, d=2)
         result = fw.minimize(problem, method, tol=0, batch_size=batch_size, max_passes=max_passes, random_state=0)
-    rows = n if method == "fw" else batch_size if isinstance(batch_size, int) else max(1, int(batch_size * n))
+    rows = (
+        n
+        if fw.METHODS[method].estimate.full
+        else batch_size
+        if isinstance(batch_size, int)
+        else max(1, int(batch_size * n))
+    )
     assert result.passes == result.nit * rows / n
     assert result.passes <= max_passes + 1e-9
     assert result.passes + rows / n > max_passes - 1e-9  # and no step that fits is left out
@@ -288,7 +294,9 @@ def test_passes_are_gradient_evaluations_over_n_and_stay_in_budget(method, n, da
 def test_batch_size_of_the_result_is_the_rows_of_a_step(method):
     problem = cases.problem(n=200)
     result = fw.minimize(problem, method, tol=0, max_passes=2, random_state=0)
-    assert result.batch_size == {"fw": 200, "sfw": 1}.get(method, 2)
+    default = fw.METHODS[method].batch_size
+    expected = default if isinstance(default, int) else int(default * 200)
+    assert result.batch_size == (200 if fw.METHODS[method].estimate.full else expected)
     assert result.nit * result.batch_size == 400
 
 
@@ -315,7 +323,7 @@ def test_time_in_callbacks_and_traces_is_not_the_methods():
 @every_method
 def test_certificates_cost_a_tenth_of_the_passes(method):
     result = fw.minimize(cases.problem(), method, tol=1e-12, max_passes=60, random_state=0)
-    assert result.passes == pytest.approx(60.0)
+    assert result.success or result.passes == pytest.approx(60.0)  # active-set methods get there
     assert 1 < result.checks <= SHARE * result.passes + 1
 
 
@@ -391,7 +399,7 @@ def test_the_columns_of_a_trace(method):
     for column, values in trace.items():
         np.testing.assert_array_equal(getattr(trace, column), values)
     assert (np.diff(trace.seconds) >= 0.0).all()
-    rows = problem.n if method == "fw" else 4
+    rows = problem.n if fw.METHODS[method].estimate.full else 4
     np.testing.assert_array_equal(trace.passes, trace.nit * rows / problem.n)
     assert trace.fun[0] == problem.zero_value
     for column in ("nit", "passes", "fun", "gap", "gap_estimate"):

@@ -31,7 +31,8 @@ _HOMES = {
     ),
     "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
-    "frankwolfe.directions": ("Toward",),
+    "frankwolfe.damping": ("DampedStep",),
+    "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.steps": ("Backtracking", "LineSearch", "LuFreundStep", "OpenLoop", "ShortStep"),
     "frankwolfe.methods": ("METHODS", "Method"),
     "frankwolfe.theory": ("Diameters", "RateBounds"),
@@ -41,6 +42,10 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from frankwolfe.compiled import python_mode as python_mode
+    from frankwolfe.damping import DampedStep as DampedStep
+    from frankwolfe.directions import Away as Away
+    from frankwolfe.directions import BlendedPairwise as BlendedPairwise
+    from frankwolfe.directions import Pairwise as Pairwise
     from frankwolfe.directions import Toward as Toward
     from frankwolfe.driver import State as State
     from frankwolfe.gradients import CoordinateAverage as CoordinateAverage

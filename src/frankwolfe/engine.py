@@ -73,7 +73,7 @@ class Engine:
         self.clock = np.array([0 if memory is None else memory.steps])
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
-        setting = Setting(problem.samples, batch_size, w, None if memory is None else memory.estimate)
+        setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
         self.parts = (armed(method.estimate, setting), armed(method.direction, setting), armed(method.step, setting))
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size

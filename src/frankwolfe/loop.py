@@ -8,7 +8,7 @@ from math import isfinite
 
 from frankwolfe.compiled import kernel
 from frankwolfe.gradients import sweep
-from frankwolfe.verbs import choose, fetch_row, follow, length, refresh, travel
+from frankwolfe.verbs import choose, fetch_row, follow, length, longest, refresh, travel
 
 
 @kernel
@@ -32,7 +32,7 @@ def advance(source_digest):
             gamma = length(step, leg, samples, gradient, iterate, t)
             if not isfinite(gamma):
                 return
-            travel(leg, iterate, gamma)
+            travel(leg, iterate, min(gamma, longest(leg)))  # no rule, not even a user's, may leave the set
             clock[0] = t
 
     return advance

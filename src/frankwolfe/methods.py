@@ -5,11 +5,12 @@ This is the one place where a method's name is known.
 
 from typing import Any, NamedTuple
 
-from frankwolfe.directions import Toward
+from frankwolfe.damping import DampedStep
+from frankwolfe.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.gradients import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
 from frankwolfe.names import lookup
 from frankwolfe.parts import require
-from frankwolfe.steps import LuFreundStep, OpenLoop, as_step
+from frankwolfe.steps import LineSearch, LuFreundStep, OpenLoop, as_step
 
 
 class Method(NamedTuple):
@@ -61,6 +62,11 @@ METHODS: dict[str, Method] = {
         Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
         Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
         Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
+        Method(FullGradient(), Away(), LineSearch(), name="away"),
+        Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
+        Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
+        Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
+        Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
     )
 }
 

@@ -72,6 +72,8 @@ class Setting(NamedTuple):
         Rows looked at in a step.
     w : array
         Where the run starts.
+    constraint : set
+        What the run is confined to.
     previous : estimate or None
         The gradient estimate of the run that this one continues, with its arrays.
     """
@@ -79,6 +81,7 @@ class Setting(NamedTuple):
     samples: Any
     batch_size: int
     w: np.ndarray
+    constraint: Any
     previous: Any = None
 
 

@@ -45,6 +45,10 @@ class Dense(NamedTuple):
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
             watch(bounds, starts, flip, j, r[j])
 
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        return np.sqrt(np.einsum("i,ij,ij->j", weights, self.values, self.values, dtype=np.float64))
+
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
         return np.empty(d), np.empty(d)
@@ -109,6 +113,11 @@ class CSR(NamedTuple):
             x = r[j] + c * data[k]
             r[j] = x
             watch(bounds, starts, flip, j, x)
+
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        each = np.repeat(weights, np.diff(self.indptr)) * self.data.astype(np.float64) ** 2
+        return np.sqrt(np.bincount(self.indices, each, minlength=d))
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""

@@ -159,6 +159,12 @@ def oracle(constraint, scout, r):
 
 
 @verb
+def hull(constraint):
+    """Radius of a set whose vertices are single coordinates, and whether zero is one of its atoms."""
+    return constraint.hull()
+
+
+@verb
 def refresh(estimate, samples, iterate, gradient, batch, t):
     """Let the estimate look at the batch, at the current iterate, before the vertex is chosen."""
     return estimate.refresh(samples, iterate, gradient, batch, t)
@@ -192,6 +198,24 @@ def shift(leg, rows, i, z):
 def target_prediction(leg, rows, i):
     """Return ``x_i' s`` for the vertex ``s`` that the leg leads to."""
     return leg.target_prediction(rows, i)
+
+
+@verb
+def spread(leg, norms, iterate):
+    """Upper bound on ``||X direction||`` from the norms of the columns."""
+    return leg.spread(norms, iterate)
+
+
+@verb
+def crowd(leg):
+    """Return the number of active atoms."""
+    return leg.crowd()
+
+
+@verb
+def judge(step, gradient, iterate):
+    """Let a step rule learn from what has become of earlier steps."""
+    return step.judge(gradient, iterate)
 
 
 @verb

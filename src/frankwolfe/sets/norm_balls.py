@@ -46,6 +46,10 @@ class L1Ball(NamedTuple):
         j = leader(scout, r)
         return Hot(j, -self.radius if r[j] > 0.0 else self.radius)
 
+    def hull(self):
+        """Radius, and whether zero is an atom."""
+        return self.radius, True
+
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         return vertex_of(self, r)

@@ -46,6 +46,10 @@ class Simplex(NamedTuple):
         """Atom that minimises ``<r, s>``."""
         return Hot(leader(scout, r), self.radius)
 
+    def hull(self):
+        """Radius, and whether zero is an atom."""
+        return self.radius, False
+
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         return vertex_of(self, r)
@@ -97,6 +101,10 @@ class NonNegativeL1Ball(NamedTuple):
         """Atom that minimises ``<r, s>``: zero itself where ``r`` has no negative entry."""
         j = leader(scout, r)
         return Hot(j, self.radius if r[j] < 0.0 else 0.0)
+
+    def hull(self):
+        """Radius, and whether zero is an atom."""
+        return self.radius, True
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
