@@ -29,7 +29,15 @@ SETS = [
     fw.LinfBall(0.7),
 ]
 
-STEPS = [fw.OpenLoop(), fw.ShortStep(), fw.LineSearch(), fw.Backtracking()]
+STEPS = [
+    fw.OpenLoop(),
+    fw.LogAdaptive(),
+    fw.ShortStep(),
+    fw.LineSearch(),
+    fw.Secant(),
+    fw.Backtracking(),
+    fw.Monotone(),
+]
 
 METHODS = [
     *fw.METHODS.values(),

@@ -199,16 +199,11 @@ def test_nan_that_arrives_with_a_row_ends_the_search(kind, flip):
 
 
 @kernel
-def churn(source_digest):
+def churn(scout, rows, order, weights, r, leaders):
     """Add rows one after the other and note the leader after each."""
-
-    def churn(scout, rows, order, weights, r, leaders):
-        source_digest  # noqa: B018 - named so that it becomes a closure cell
-        for k in range(len(order)):
-            add_row(scout, rows, order[k], weights[k], r)
-            leaders[k] = leader(scout, r)
-
-    return churn
+    for k in range(len(order)):
+        add_row(scout, rows, order[k], weights[k], r)
+        leaders[k] = leader(scout, r)
 
 
 @ROW_KINDS

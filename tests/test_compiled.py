@@ -102,7 +102,7 @@ def cache_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def fresh():
     """A kernel for the exact pass that nothing has been compiled for yet."""
-    return Kernel(exact_pass._build)
+    return Kernel(exact_pass.python)
 
 
 def objective(kernel, loss):

@@ -20,7 +20,7 @@ EVERY_STEP = 10**6
 
 FULL = [method for method in cases.TOWARD if method.estimate.full]
 STOCHASTIC = [method for method in cases.TOWARD if not method.estimate.full]
-NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop)]
+NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop | fw.LogAdaptive)]
 
 
 def run(problem, method, steps, batch_size=1, seed=0, see=None):
@@ -73,6 +73,9 @@ TEXTBOOK_STEPS = {
     "ShortStep": lambda problem, derivative: textbook.short_step(problem.loss.smoothness()),
     "LineSearch": lambda problem, derivative: textbook.exact_line_search(derivative),
     "Backtracking": lambda problem, derivative: textbook.backtracking(problem.value, problem.loss.smoothness()),
+    "Secant": lambda problem, derivative: textbook.exact_line_search(derivative),
+    "LogAdaptive": lambda problem, derivative: textbook.log_adaptive,
+    "Monotone": lambda problem, derivative: textbook.monotone(problem.value),
 }
 
 

@@ -195,15 +195,10 @@ def test_diameter_is_the_largest_distance(constraint, d):
 
 
 @kernel
-def ask(source_digest):
+def ask(constraint, scout, r):
     """Ask an oracle about a direction that its scout has not seen before."""
-
-    def ask(constraint, scout, r):
-        source_digest  # noqa: B018 - named so that it becomes a closure cell
-        rebuild(scout, r)
-        return oracle(constraint, scout, r)
-
-    return ask
+    rebuild(scout, r)
+    return oracle(constraint, scout, r)
 
 
 COMPILED = [

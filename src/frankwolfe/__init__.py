@@ -31,9 +31,18 @@ _HOMES = {
     ),
     "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
-    "frankwolfe.damping": ("DampedStep",),
     "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
-    "frankwolfe.steps": ("Backtracking", "LineSearch", "LuFreundStep", "OpenLoop", "ShortStep"),
+    "frankwolfe.steps": (
+        "Backtracking",
+        "DampedStep",
+        "LineSearch",
+        "LogAdaptive",
+        "LuFreundStep",
+        "Monotone",
+        "OpenLoop",
+        "Secant",
+        "ShortStep",
+    ),
     "frankwolfe.methods": ("METHODS", "Method"),
     "frankwolfe.theory": ("Diameters", "RateBounds"),
     "frankwolfe.compiled": ("python_mode",),
@@ -42,7 +51,6 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from frankwolfe.compiled import python_mode as python_mode
-    from frankwolfe.damping import DampedStep as DampedStep
     from frankwolfe.directions import Away as Away
     from frankwolfe.directions import BlendedPairwise as BlendedPairwise
     from frankwolfe.directions import Pairwise as Pairwise
@@ -76,9 +84,13 @@ if TYPE_CHECKING:
     from frankwolfe.sets import NonNegativeL1Ball as NonNegativeL1Ball
     from frankwolfe.sets import Simplex as Simplex
     from frankwolfe.steps import Backtracking as Backtracking
+    from frankwolfe.steps import DampedStep as DampedStep
     from frankwolfe.steps import LineSearch as LineSearch
+    from frankwolfe.steps import LogAdaptive as LogAdaptive
     from frankwolfe.steps import LuFreundStep as LuFreundStep
+    from frankwolfe.steps import Monotone as Monotone
     from frankwolfe.steps import OpenLoop as OpenLoop
+    from frankwolfe.steps import Secant as Secant
     from frankwolfe.steps import ShortStep as ShortStep
     from frankwolfe.theory import Diameters as Diameters
     from frankwolfe.theory import RateBounds as RateBounds

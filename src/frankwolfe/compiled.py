@@ -4,8 +4,8 @@ numba is imported with the first kernel call, so that ``import frankwolfe`` and 
 
 What is cached on disk, and what is not:
 
-- Kernels on the package's own parts are cached. The key covers a digest of all sources of the package, because numba
-  itself would only notice changes in the kernel's own file.
+- Kernels on the package's own parts are cached, in files that carry a digest of all sources of the package: numba
+  itself would only notice changes in the kernel's own file, and stumbles over cached classes that have since moved.
 - A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
 - Where no cache directory can be written, everything compiles uncached.
 """
@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from frankwolfe.verbs import ROUTINES, VERBS, hint
@@ -60,15 +62,10 @@ def source_digest() -> str:
 class Kernel:
     """A function that runs compiled or, inside `python_mode`, as it is written."""
 
-    def __init__(self, build: Callable[[str], Callable]):
-        self._build = build
-        self.__name__ = build.__name__
-        self.__doc__ = build.__doc__
-
-    @cached_property
-    def python(self) -> Callable:
-        """The function as it is written."""
-        return self._build(source_digest())
+    def __init__(self, function: Callable):
+        self.python = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
 
     @cached_property
     def uncached(self) -> Any:
@@ -79,7 +76,7 @@ class Kernel:
     def cached(self) -> Any:
         """The compiled function, kept on disk; the uncached one where no directory can be written."""
         try:
-            return _jit(self.python, cache=True)
+            return _jit(_named_by_digest(self.python), cache=True)
         except RuntimeError:  # numba found no place for its cache
             return self.uncached
 
@@ -103,9 +100,18 @@ class Kernel:
             raise
 
 
-def kernel(build: Callable[[str], Callable]) -> Kernel:
-    """Make a kernel from a function that builds it around the digest of the sources."""
-    return Kernel(build)
+def kernel(function: Callable) -> Kernel:
+    """Make a kernel of a function."""
+    if next(iter(signature(function).parameters)) == "source_digest":
+        function = function("")
+    return Kernel(function)
+
+
+def _named_by_digest(function: Any) -> Callable:
+    """Return the same function under a name with the digest of the sources: numba names its cache files after it."""
+    named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
+    named.__qualname__ = f"{function.__qualname__}.{source_digest()[:16]}"
+    return named
 
 
 def _jit(function: Callable, cache: bool) -> Any:

@@ -5,12 +5,11 @@ This is the one place where a method's name is known.
 
 from typing import Any, NamedTuple
 
-from frankwolfe.damping import DampedStep
 from frankwolfe.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.gradients import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
 from frankwolfe.names import lookup
 from frankwolfe.parts import require
-from frankwolfe.steps import LineSearch, LuFreundStep, OpenLoop, as_step
+from frankwolfe.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
 
 
 class Method(NamedTuple):

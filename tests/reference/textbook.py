@@ -52,6 +52,23 @@ def open_loop(X, y, w, direction, gradient, t):
     return 2.0 / (t + 2.0)
 
 
+def log_adaptive(X, y, w, direction, gradient, t):
+    g = 2.0 + np.log(t + 1.0)
+    return g / (t + g)
+
+
+def monotone(value):
+    """Halve the open loop's step until the objective does not rise; what was halved stays halved."""
+    halvings = [0]
+
+    def step(X, y, w, direction, gradient, t):
+        while value(w + 2.0 ** -halvings[0] * 2.0 / (t + 2.0) * direction) > value(w):
+            halvings[0] += 1
+        return 2.0 ** -halvings[0] * 2.0 / (t + 2.0)
+
+    return step
+
+
 def short_step(smoothness):
     """Minimise the quadratic upper bound, at most the whole way."""
 

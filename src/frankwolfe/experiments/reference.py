@@ -15,20 +15,15 @@ from frankwolfe.verbs import curvature, derivative, value
 
 
 @kernel
-def judge(source_digest):
+def judge(samples, z, slopes, bends):
     """Fill in the weighted first and second derivatives at the predictions ``z``; return the objective there."""
-
-    def judge(samples, z, slopes, bends):
-        source_digest  # noqa: B018
-        targets, weights, loss = samples.targets, samples.weights, samples.loss
-        total = 0.0
-        for i in range(len(z)):
-            total += weights[i] * value(loss, z[i], targets[i])
-            slopes[i] = weights[i] * derivative(loss, z[i], targets[i])
-            bends[i] = weights[i] * curvature(loss, z[i], targets[i])
-        return total
-
-    return judge
+    targets, weights, loss = samples.targets, samples.weights, samples.loss
+    total = 0.0
+    for i in range(len(z)):
+        total += weights[i] * value(loss, z[i], targets[i])
+        slopes[i] = weights[i] * derivative(loss, z[i], targets[i])
+        bends[i] = weights[i] * curvature(loss, z[i], targets[i])
+    return total
 
 
 class Reference(NamedTuple):

@@ -1,17 +1,14 @@
-"""Step rules: how far to go along a leg.
+"""Steps that look at the objective along the leg.
 
-The open-loop rules look at the step's number alone and suit every estimate. The others read all rows each step, so
-they belong with the full gradient; with a stochastic estimate every step is charged a full pass.
-
-To add one: a class here, a line in `STEPS`, a row in ``tests/cases.py``.
+They read all rows each step, so they belong with the full gradient; with a stochastic estimate every step is charged a
+full pass.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.names import lookup
-from frankwolfe.parts import finite, part, positive, require
+from frankwolfe.parts import finite, part, positive
 from frankwolfe.verbs import (
     curvature,
     derivative,
@@ -26,66 +23,6 @@ from frankwolfe.verbs import (
 
 ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
-
-
-@part
-class OpenLoop(NamedTuple):
-    """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
-
-    Parameters
-    ----------
-    numerator, offset : float
-        Positive, with ``numerator <= 1 + offset`` so that no step overshoots the vertex.
-
-    Examples
-    --------
-    >>> import frankwolfe as fw
-    >>> fw.OpenLoop().length(None, None, None, None, 2)
-    0.5
-    """
-
-    numerator: float = 2.0
-    offset: float = 2.0
-
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
-
-    def _checked(self):
-        numerator = positive("OpenLoop", "numerator", self.numerator)
-        offset = finite("OpenLoop", "offset", self.offset)
-        if numerator > 1.0 + offset:
-            raise ValueError(
-                f"OpenLoop: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
-                "the first step would overshoot the vertex"
-            )
-        return self._replace(numerator=numerator, offset=offset)
-
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size at step ``t``, counted from 1."""
-        return self.numerator / (t + self.offset)
-
-
-@part
-class LuFreundStep(NamedTuple):
-    """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
-
-    batches: float = 0.0
-
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
-
-    def begin(self, setting):
-        """Count the batches."""
-        return LuFreundStep(float(len(setting.samples.targets) // setting.batch_size))
-
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size at step ``t``, counted from 1."""
-        twice = 2.0 * self.batches
-        return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))
 
 
 @part
@@ -157,6 +94,87 @@ class LineSearch(NamedTuple):
             if high - low <= 1e-15 * high:
                 break
         return low
+
+
+@part
+class Secant(NamedTuple):
+    """Exact line search that needs no curvature: the secant method on the slope, kept inside a shrinking bracket.
+
+    The objective never rises. Where the loss is not convex, the step found is a local minimiser.
+    """
+
+    here: Any = None
+    ahead: Any = None
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return True
+
+    def begin(self, setting):
+        """Make room for the predictions and their change."""
+        n = len(setting.samples.targets)
+        return Secant(np.zeros(n), np.zeros(n))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size along the leg."""
+        z, q = self.here, self.ahead
+        _look_along(leg, samples, iterate, z, q)
+        start, first_slope, _ = _along(samples, z, q, 0.0)
+        most = start + ROUNDING * abs(start)
+        low, high = 0.0, longest(leg)
+        total, rise, _ = _along(samples, z, q, high)
+        if not first_slope < 0.0 or (rise <= 0.0 and total <= most):
+            return high if first_slope < 0.0 else 0.0
+        low_rise, high_rise = first_slope, rise
+        for trial in range(100):
+            gamma = low + 0.5 * (high - low)
+            if trial % 3 < 2 and high_rise > 0.0:  # every third trial bisects, as the secant may creep from one side
+                gamma = low - low_rise * (high - low) / (high_rise - low_rise)
+            if not low < gamma < high:
+                gamma = low + 0.5 * (high - low)
+            total, rise, _ = _along(samples, z, q, gamma)
+            if total <= most and abs(rise) <= -1e-12 * first_slope:
+                return gamma
+            if rise < 0.0 and total <= most:
+                low, low_rise = gamma, rise
+            else:
+                high, high_rise = gamma, rise
+            if high - low <= 1e-15 * high:
+                break
+        return low
+
+
+@part
+class Monotone(NamedTuple):
+    """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
+
+    halvings: Any = None
+    here: Any = None
+    ahead: Any = None
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return True
+
+    def begin(self, setting):
+        """Make room for the predictions and their change."""
+        n = len(setting.samples.targets)
+        return Monotone(np.zeros(1), np.zeros(n), np.zeros(n))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size along the leg."""
+        z, q, halvings = self.here, self.ahead, self.halvings
+        _look_along(leg, samples, iterate, z, q)
+        start = _along(samples, z, q, 0.0)[0]
+        gamma = min(longest(leg), 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
+        for _ in range(60):
+            if _along(samples, z, q, gamma)[0] <= start:
+                return gamma
+            halvings[0] += 1.0
+            gamma *= 0.5
+        return 0.0
 
 
 @part
@@ -249,19 +267,3 @@ def _along(samples, z, q, gamma):
         rise += weights[i] * q[i] * derivative(loss, at, targets[i])
         bend += weights[i] * q[i] * q[i] * curvature(loss, at, targets[i])
     return total, rise, bend
-
-
-STEPS: dict[str, Any] = {
-    "open-loop": OpenLoop(),
-    "short": ShortStep(),
-    "line-search": LineSearch(),
-    "backtracking": Backtracking(),
-}
-
-
-def as_step(step: Any) -> Any:
-    """Step rule from its name or from an instance."""
-    if isinstance(step, str):
-        return lookup("step", step, STEPS)
-    require("step", step, ("length",), "a step rule")
-    return step

@@ -1,0 +1,44 @@
+"""Step rules: how far to go along a leg.
+
+To add one: a class in one of the files here, a line in `STEPS`, a row in ``tests/cases.py``.
+"""
+
+from typing import Any
+
+from frankwolfe.names import lookup
+from frankwolfe.parts import require
+from frankwolfe.steps.damped import DampedStep
+from frankwolfe.steps.open_loop import LogAdaptive, LuFreundStep, OpenLoop
+from frankwolfe.steps.searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
+
+__all__ = [
+    "Backtracking",
+    "DampedStep",
+    "LineSearch",
+    "LogAdaptive",
+    "LuFreundStep",
+    "Monotone",
+    "OpenLoop",
+    "Secant",
+    "ShortStep",
+    "as_step",
+]
+
+STEPS: dict[str, Any] = {
+    "open-loop": OpenLoop(),
+    "log-adaptive": LogAdaptive(),
+    "short": ShortStep(),
+    "line-search": LineSearch(),
+    "secant": Secant(),
+    "backtracking": Backtracking(),
+    "monotone": Monotone(),
+    "damped": DampedStep(),
+}
+
+
+def as_step(step: Any) -> Any:
+    """Step rule from its name or from an instance."""
+    if isinstance(step, str):
+        return lookup("step", step, STEPS)
+    require("step", step, ("length",), "a step rule")
+    return step
