@@ -49,8 +49,8 @@ TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward
 
 
 def fits(method, constraint):
-    """Whether a method takes a set: active-set directions want vertices that are single coordinates."""
-    return method in TOWARD or hasattr(constraint, "hull")
+    """Whether a method takes a set: active-set directions want one that they can take apart."""
+    return method in TOWARD or hasattr(constraint, "hull") or isinstance(constraint, fw.Box)
 
 
 PAIRS = [(method, constraint) for method in METHODS for constraint in SETS if fits(method, constraint)]

@@ -1,5 +1,7 @@
 """Active-set directions: against a dictionary of atoms, on degenerate data, and at every batch size."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,7 +46,7 @@ def test_iterates_are_those_of_a_dictionary_of_atoms(method, constraint):
     np.testing.assert_allclose(seen, expected, rtol=0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("constraint", HULLS, ids=cases.name_of)
+@pytest.mark.parametrize("constraint", [*HULLS, fw.Box(-0.5, 1.0)], ids=cases.name_of)
 @pytest.mark.parametrize("method", DETERMINISTIC)
 def test_deterministic_methods_reach_the_certified_optimum(method, constraint):
     problem = cases.problem(fw.Logistic(), constraint, n=80, d=15)
@@ -95,10 +97,33 @@ def test_extreme_atoms_are_on_the_iterates_side_and_include_zero():
 
 
 @pytest.mark.parametrize("method", DETERMINISTIC + STOCHASTIC)
-@pytest.mark.parametrize("constraint", [fw.Box(-1.0, 1.0), fw.L2Ball(1.0)], ids=cases.name_of)
-def test_sets_without_coordinate_vertices_are_refused_with_advice(method, constraint):
+def test_sets_that_cannot_be_taken_apart_are_refused_with_advice(method):
     with pytest.raises(ValueError, match=r"vertices are single coordinates .* use 'sfw' or 'fw' there"):
-        fw.minimize(cases.problem(constraint=constraint), method)
+        fw.minimize(cases.problem(constraint=fw.L2Ball(1.0)), method)
+
+
+@pytest.mark.parametrize("method", STOCHASTIC)
+@pytest.mark.parametrize("constraint", [*HULLS, fw.Box(-0.5, 1.0)], ids=cases.name_of)
+def test_stochastic_methods_reach_the_certified_optimum(method, constraint):
+    problem = cases.problem(fw.Logistic(), constraint, n=80, d=15)
+    reference = certified_optimum(problem, tolerance=1e-11)
+    result = fw.minimize(problem, method, batch_size=2, tol=1e-7, max_passes=2000, random_state=0)
+    assert result.success
+    assert result.fun == pytest.approx(reference.value, abs=1e-7 * problem.zero_value)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_box_is_slid_along_its_best_coordinate():
+    problem = cases.problem(fw.Squared(), fw.Box(-0.2, 0.3), n=30, d=6, density=1.0)
+    seen = []
+    fw.minimize(problem, "pairwise", tol=0, max_passes=40, trace=100, callback=lambda state: seen.append(state.x))
+    for before, after in itertools.pairwise(seen):
+        gradient = problem.gradient(before)
+        held = np.maximum(gradient * (before + 0.2), gradient * (before - 0.3))  # each segment's share of the gap
+        moved = np.flatnonzero(after != before)
+        assert len(moved) <= 1
+        assert all(held[j] >= held.max() - 1e-12 for j in moved)
+    assert problem.gap(seen[-1]) < 1e-3 * problem.zero_value
 
 
 # --- stochastic steps at a constant batch size ----------------------------------------------------------------

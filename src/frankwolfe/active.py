@@ -5,7 +5,7 @@ weights: coordinate ``j`` holds ``|w_j| / R`` of the vertex on its side, and wha
 dictionary of atoms is needed, and a dropped atom is gone: its coordinate is zero.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -139,12 +139,3 @@ def inner_active(active, iterate, r):
     for k in range(active.number[0]):
         total += v[members[k]] * r[members[k]]
     return iterate.scale[0] * total
-
-
-def require_coordinates(direction: str, constraint: Any) -> None:
-    """Raise ValueError unless the set's vertices are single coordinates."""
-    if not hasattr(constraint, "hull"):
-        raise ValueError(
-            f"{direction} needs a set whose vertices are single coordinates (L1Ball, Simplex, NonNegativeL1Ball), "
-            f"not {type(constraint).__name__}: use 'sfw' or 'fw' there"
-        )

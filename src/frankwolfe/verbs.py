@@ -183,6 +183,24 @@ def choose(direction, constraint, gradient, iterate):
 
 
 @verb
+def pair(pieces, constraint, gradient, iterate):
+    """Leg of the pairwise direction."""
+    return pieces.pair(constraint, gradient, iterate)
+
+
+@verb
+def turn(pieces, constraint, gradient, iterate):
+    """Leg of the away direction."""
+    return pieces.turn(constraint, gradient, iterate)
+
+
+@verb
+def blend(pieces, constraint, gradient, iterate):
+    """Leg of the blended pairwise direction."""
+    return pieces.blend(constraint, gradient, iterate)
+
+
+@verb
 def slope(leg, gradient, iterate):
     """Return ``-<r, direction>``: how fast the linear model falls along the leg."""
     return leg.slope(gradient, iterate)
