@@ -101,7 +101,7 @@ class Driver:
     @property
     def passes(self) -> float:
         """Gradient evaluations so far, divided by n."""
-        return self.nit * self.engine.evaluations / self.engine.problem.n
+        return self.engine.evaluated / self.engine.problem.n
 
     @contextmanager
     def _charged(self) -> Iterator[None]:
@@ -210,7 +210,7 @@ class Driver:
         before = self.seconds
         with self._charged():
             w = self.engine.w()
-            found = self.engine.problem.evaluate(w)
+            found = self.engine.evaluate()
         self.certificate_seconds += self.seconds - before
         self.schedule.note(self.passes, found.gap, self.gap_estimate)
         self.last = (self.nit, found)

@@ -9,7 +9,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.loop import advance, deal
 from frankwolfe.methods import Method
 from frankwolfe.parts import Setting, armed
-from frankwolfe.problem import Problem
+from frankwolfe.problem import Evaluation, Problem
 
 
 class Memory(NamedTuple):
@@ -71,6 +71,7 @@ class Engine:
     ):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
+        self._first_step = self.steps
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
         setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
@@ -122,6 +123,15 @@ class Engine:
     def w(self) -> np.ndarray:
         """Return the iterate as a new array."""
         return self.iterate.dense()
+
+    @property
+    def evaluated(self) -> int:
+        """Gradient evaluations made by this engine."""
+        return (self.steps - self._first_step) * self.evaluations
+
+    def evaluate(self) -> Evaluation:
+        """Exact objective, gradient and gap at the iterate: a pass over the data."""
+        return self.problem.evaluate(self.w())
 
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""

@@ -36,9 +36,11 @@ def minimize(
     problem : Problem
         Data, loss and set.
     method : str or Method
-        ``"sfw"``, ``"fw"``, ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
+        ``"sfw"``, ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``,
+        ``"blended-pairwise"``, ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
     step : str or step rule, optional
-        Instead of the method's own: ``"open-loop"``, ``"short"``, ``"line-search"``, ``"backtracking"`` or an object.
+        Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"short"``, ``"line-search"``, ``"secant"``,
+        ``"backtracking"``, ``"monotone"``, or an object.
     batch_size : int or float, optional
         Rows a step looks at, or a fraction of them in (0, 1). By default the method's own.
     tol : float

@@ -24,6 +24,7 @@ __all__ = [
     "as_step",
 ]
 
+# The rules that go with every direction; `DampedStep` asks its leg for more than a straight one knows.
 STEPS: dict[str, Any] = {
     "open-loop": OpenLoop(),
     "log-adaptive": LogAdaptive(),
@@ -32,7 +33,6 @@ STEPS: dict[str, Any] = {
     "secant": Secant(),
     "backtracking": Backtracking(),
     "monotone": Monotone(),
-    "damped": DampedStep(),
 }
 
 
