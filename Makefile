@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench bench-l1 clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,9 @@ format: $(VENV)/installed
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/step_cost.py
+
+bench-l1: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/l1_ball/race.py --out out/l1_ball
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

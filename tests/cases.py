@@ -40,7 +40,7 @@ STEPS = [
 ]
 
 METHODS = [
-    *fw.METHODS.values(),
+    *(method for method in fw.METHODS.values() if method.engine == "loop"),
     *(fw.Method(fw.FullGradient(), fw.Toward(), step, name=f"fw, {type(step).__name__}") for step in STEPS[1:]),
 ]
 

@@ -24,7 +24,8 @@ from frankwolfe.result import COLUMNS
 from tests import cases
 
 interpreted = pytest.mark.usefixtures("interpreted")
-every_method = pytest.mark.parametrize("method", fw.METHODS)
+LOOP = [name for name, method in fw.METHODS.items() if method.engine == "loop"]
+every_method = pytest.mark.parametrize("method", LOOP)
 STOCHASTIC = [name for name, method in fw.METHODS.items() if not method.reads_all_rows]
 every_stochastic = pytest.mark.parametrize("method", STOCHASTIC)
 every_set = pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -92,9 +93,8 @@ def test_converged_means_an_exact_gap_within_tolerance(method, constraint):
 def test_the_default_arguments_work():
     problem = cases.problem()
     result = fw.minimize(problem)
-    assert result.method == "sfw"
-    assert result.batch_size == 1
-    assert result.status in (fw.Status.CONVERGED, fw.Status.MAX_PASSES)
+    assert result.method == "auto: corrective"
+    assert result.success
     assert result.passes <= 100.0
     check_exact(result, problem)
     assert result.fun < problem.zero_value
@@ -190,7 +190,7 @@ def test_an_interrupt_while_compiling_returns_the_start(monkeypatch):
 
     monkeypatch.setattr(Engine, "warm_up", interrupt)
     problem = cases.problem()
-    result = fw.minimize(problem)
+    result = fw.minimize(problem, "sfw")
     assert (result.status, result.nit) == (fw.Status.INTERRUPTED, 0)
     check_exact(result, problem)
 
@@ -266,7 +266,7 @@ def test_numbers_too_large_for_the_loss_end_in_a_status_and_not_in_a_warning(met
 
 
 @given(
-    st.sampled_from(list(fw.METHODS)),
+    st.sampled_from(LOOP),
     st.integers(1, 20),
     st.data(),
     st.floats(0.0, 4.0) | st.sampled_from([0.1, 0.3, 1 / 3, 0.7, 1.1]),
@@ -287,6 +287,20 @@ def test_passes_are_gradient_evaluations_over_n_and_stay_in_budget(method, n, da
     assert result.passes <= max_passes + 1e-9
     assert result.passes + rows / n > max_passes - 1e-9  # and no step that fits is left out
     assert result.trace.passes[-1] == result.passes
+
+
+@interpreted
+def test_auto_spends_a_small_budget_on_stochastic_steps():
+    for constraint, name in ((fw.L1Ball(1.5), "stochastic-pairwise"), (fw.L2Ball(1.0), "sfw")):
+        result = fw.minimize(cases.problem(constraint=constraint), max_passes=2, random_state=0)
+        assert result.method == f"auto: {name}"
+        assert result.passes <= 2.0
+    assert fw.minimize(cases.problem(), step="short", max_passes=3).method == "fw, short"
+
+
+def test_corrective_takes_no_step_rule():
+    with pytest.raises(ValueError, match="step goes with a method that makes steps"):
+        fw.minimize(cases.problem(), "corrective", step="short")
 
 
 @interpreted
@@ -337,12 +351,30 @@ def test_a_schedule_keeps_to_its_share_and_misses_no_first_trigger(tolerance, lo
         passes += further
         due = schedule.due(passes, estimate)
         assert not (due and passes <= last)  # never twice at one place
-        if schedule.taken == 0 and passes > 0.0 and estimate <= tolerance:
-            assert due
+        if schedule.taken == 0 and estimate <= tolerance:
+            assert due == (passes >= 1.0)  # before, most of the table is still empty
         if due:
             schedule.note(passes, gap, estimate)
             last = passes
         assert schedule.taken <= max(1, SHARE * passes)
+
+
+def test_a_schedule_allows_for_the_estimates_optimism():
+    schedule = CertificateSchedule(1e-2, optimism=10.0)
+    assert not schedule.due(2.0, 5e-3)
+    assert schedule.due(3.0, 1e-3)
+    schedule.note(3.0, gap=4e-2, gap_estimate=1e-3)  # it was forty times too low
+    assert not schedule.due(4.4, 1e-3)
+    assert schedule.due(22.0, 2e-4)
+
+
+@pytest.mark.parametrize("method", ["sfw", "stochastic-pairwise"])
+def test_the_first_certificate_is_not_wasted_on_an_empty_table(method):
+    problem = cases.problem(n=400, d=10)
+    result = fw.minimize(problem, method, batch_size=2, tol=0.05, random_state=0)
+    assert result.success
+    assert result.checks <= 2
+    assert result.passes <= 22.0
 
 
 def test_a_schedule_looks_even_where_nothing_triggers():
@@ -548,7 +580,7 @@ def test_two_halves_make_a_whole(method, batch_size):
 
 @interpreted
 @every_method
-@pytest.mark.parametrize("before", fw.METHODS)
+@pytest.mark.parametrize("before", LOOP)
 def test_a_result_of_any_method_starts_any_other(before, method):
     problem = cases.problem()
     first = fw.minimize(problem, before, tol=0, max_passes=8, batch_size=2, random_state=0)

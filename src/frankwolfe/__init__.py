@@ -3,7 +3,7 @@
     import frankwolfe as fw
 
     problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(100.0))
-    result = fw.minimize(problem, method="sfw", tol=1e-4)
+    result = fw.minimize(problem, tol=1e-6)
     result.x, result.fun, result.gap
 
 Names are loaded when they are first used: importing the package imports neither NumPy nor numba.

@@ -7,6 +7,9 @@ passes, never in seconds, so that the same seed stops at the same step on a slow
 SHARE = 0.1
 """Part of the passes that certificates may take."""
 
+STOCHASTIC_OPTIMISM = 10.0
+"""How much too low to expect a stochastic estimate at first: it is by 5 to 40 on the paper's data."""
+
 SPACING = 1.5
 """A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
 
@@ -18,6 +21,8 @@ class CertificateSchedule:
     ----------
     tolerance : float or None
         The gap that ends the run. None: never due.
+    optimism : float
+        By what factor to expect the estimate to be too low, until a certificate tells.
 
     Examples
     --------
@@ -26,11 +31,11 @@ class CertificateSchedule:
     (False, True)
     """
 
-    def __init__(self, tolerance: float | None):
+    def __init__(self, tolerance: float | None, optimism: float = 1.0):
         self.tolerance = tolerance
         self.taken = 0
         self._last = 0.0
-        self._optimism = 1.0
+        self._optimism = optimism
 
     def due(self, passes: float, gap_estimate: float) -> bool:
         """Whether to take a certificate now.
@@ -39,8 +44,8 @@ class CertificateSchedule:
         stay within their share. An estimate may be wrong on the high side for good, so that nothing triggers: hence
         the untriggered ones, spaced geometrically.
         """
-        if self.tolerance is None or passes <= self._last:
-            return False
+        if self.tolerance is None or passes <= self._last or passes < 1.0:
+            return False  # within the first pass most of the table is still empty, and the estimate says nothing
         affordable = self.taken + 1 <= SHARE * passes
         if gap_estimate * self._optimism <= self.tolerance:
             return affordable or self.taken == 0

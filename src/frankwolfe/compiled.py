@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
 from hashlib import sha256
-from inspect import signature
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -102,8 +101,6 @@ class Kernel:
 
 def kernel(function: Callable) -> Kernel:
     """Make a kernel of a function."""
-    if next(iter(signature(function).parameters)) == "source_digest":
-        function = function("")
     return Kernel(function)
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from frankwolfe.certificates import CertificateSchedule
+from frankwolfe.certificates import STOCHASTIC_OPTIMISM, CertificateSchedule
 from frankwolfe.engine import Engine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
@@ -79,11 +79,11 @@ class Driver:
         self.trace = Trace(problem)
         self.points_a_decade = trace
         self.next_trace = 0 if trace else np.inf
-        self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9)
+        self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9) if engine.steady else np.inf
         stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
         # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
         look = max(problem.n / 4, LEAST_LOOK, 2 * problem.d * problem.n / max(stored, 1))
-        self.look_every = max(1, int(look / engine.evaluations))
+        self.look_every = max(1, int(look / engine.evaluations)) if engine.steady else 1
         self.slice = max(1, 1024 // engine.evaluations)
         self.gap_estimate, self.table_error = np.inf, np.nan
         self.mark = engine.meter()
@@ -121,7 +121,8 @@ class Driver:
             self.engine.warm_up()
             self.tolerance = self.limits.tol * self.engine.problem.zero_value  # also loads the exact pass
             self.compile_seconds = perf_counter() - begun
-            self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None)
+            optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
+            self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None, optimism)
             while True:
                 status = self._checkpoint()
                 if status is None:
@@ -162,11 +163,19 @@ class Driver:
             self.next_trace = max(self.nit + 1, int(np.ceil(self.nit * ratio)))
         if self.callback is not None and self._call_back():
             return Status.CALLBACK
-        if self.schedule.due(self.passes, self.gap_estimate) and self._certify().gap <= self.tolerance:
+        if self._certificate_due() and self._certify().gap <= self.tolerance:
             return Status.CONVERGED
-        if self.nit >= self.last_step:
+        if self.engine.stuck:
+            return Status.STALLED
+        if self.nit >= self.last_step or self.passes >= self.limits.passes:
             return Status.MAX_PASSES
         return Status.MAX_SECONDS if self.seconds >= self.limits.seconds else None
+
+    def _certificate_due(self) -> bool:
+        """Whether to take an exact gap now: always where it costs nothing, else as the schedule says."""
+        if self.engine.certifies:
+            return self.limits.tol > 0.0
+        return self.schedule.due(self.passes, self.gap_estimate)
 
     def _record(self, **known: float) -> None:
         numbers = {
@@ -212,7 +221,8 @@ class Driver:
             w = self.engine.w()
             found = self.engine.evaluate()
         self.certificate_seconds += self.seconds - before
-        self.schedule.note(self.passes, found.gap, self.gap_estimate)
+        if not self.engine.certifies:
+            self.schedule.note(self.passes, found.gap, self.gap_estimate)
         self.last = (self.nit, found)
         if self.best is None or np.isnan(self.best[0].value) or found.value <= self.best[0].value:
             self.best = (found, w)
@@ -264,6 +274,7 @@ class Driver:
             Status.MAX_PASSES: f"The budget of {self.limits.passes:g} passes ended; {so_far}.",
             Status.MAX_SECONDS: f"The budget of {self.limits.seconds:g} seconds ended; {so_far}.",
             Status.CALLBACK: f"The callback asked to stop; {so_far}.",
+            Status.STALLED: f"No step lowers the objective any further in floating-point numbers; {so_far}.",
             Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
         }
         return reasons[status]

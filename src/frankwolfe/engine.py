@@ -60,6 +60,10 @@ class Sampler:
 class Engine:
     """One run's state, advanced in place."""
 
+    steady = True  # every step costs the same
+    certifies = False  # an exact gap costs a pass of its own
+    stuck = False
+
     def __init__(
         self,
         problem: Problem,

@@ -27,6 +27,9 @@ class Method(NamedTuple):
         Rows a step looks at, or their fraction, where the caller does not say.
     name : str
         What results and plots call it.
+    engine : str
+        ``"loop"``: the parts above, a step at a time. ``"corrective"``: rounds of exact gradients and corrections, for
+        which the parts only stand (see `frankwolfe.corrective`). ``"auto"``: one of the others, see `pick`.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Method(NamedTuple):
     step: Any = OpenLoop()
     batch_size: int | float = 1
     name: str = "custom"
+    engine: str = "loop"
 
     def evaluations(self, n: int, batch_size: int) -> int:
         """Gradient evaluations a step is charged."""
@@ -56,6 +60,7 @@ class Method(NamedTuple):
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
+        Method(FullGradient(), Toward(), LineSearch(), name="auto", engine="auto"),
         Method(FullGradient(), Toward(), OpenLoop(), name="fw"),
         Method(SagTable(), Toward(), OpenLoop(), name="sfw"),
         Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
@@ -64,10 +69,26 @@ METHODS: dict[str, Method] = {
         Method(FullGradient(), Away(), LineSearch(), name="away"),
         Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
         Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
+        Method(FullGradient(), Toward(), LineSearch(), name="corrective", engine="corrective"),
         Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
         Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
     )
 }
+
+
+FEW_PASSES = 5.0
+"""Below this budget a corrective round may not even end; stochastic steps use what there is."""
+
+
+def pick(constraint: Any, max_passes: float) -> Method:
+    """Return what ``"auto"`` stands for on a set, within a budget of passes.
+
+    The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
+    few passes is better spent on stochastic steps: pairwise ones where vertices are coordinates, else the paper's.
+    """
+    stochastic = "stochastic-pairwise" if hasattr(constraint, "hull") else "sfw"
+    name = "corrective" if max_passes >= FEW_PASSES else stochastic
+    return METHODS[name]._replace(name=f"auto: {name}")
 
 
 def as_method(method: Any, step: Any = None) -> Method:
@@ -79,6 +100,9 @@ def as_method(method: Any, step: Any = None) -> Method:
     require("method.estimate", method.estimate, ("refresh", "follow"), "a gradient estimate")
     require("method.direction", method.direction, ("choose",), "a direction")
     if step is not None:
+        if method.engine == "corrective":
+            raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
+        method = METHODS["fw"] if method.engine == "auto" else method
         name = step if isinstance(step, str) else type(step).__name__
         method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
     require("method.step", method.step, ("length",), "a step rule")

@@ -21,6 +21,7 @@ class Status(StrEnum):
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
     NON_FINITE = "non-finite"
+    STALLED = "stalled"
 
 
 COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error")

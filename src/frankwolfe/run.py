@@ -7,7 +7,7 @@ import numpy as np
 from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
 from frankwolfe.inputs import as_batch_size, as_budget, as_generator, as_vector
-from frankwolfe.methods import Method, as_method
+from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
@@ -16,7 +16,7 @@ from frankwolfe.sets.argmax import LazyArgmax
 
 def minimize(
     problem: Problem,
-    method: str | Method = "sfw",
+    method: str | Method = "auto",
     *,
     step: Any = None,
     batch_size: float | None = None,
@@ -36,8 +36,9 @@ def minimize(
     problem : Problem
         Data, loss and set.
     method : str or Method
-        ``"sfw"``, ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``,
-        ``"blended-pairwise"``, ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
+        ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
+        ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
+        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
     step : str or step rule, optional
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"short"``, ``"line-search"``, ``"secant"``,
         ``"backtracking"``, ``"monotone"``, or an object.
@@ -76,12 +77,14 @@ def minimize(
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
     method = as_method(method, step)
-    rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     limits = Limits(
         as_budget("tol", tol),
         as_budget("max_passes", max_passes, optional=True),
         as_budget("max_seconds", max_seconds, optional=True),
     )
+    if method.engine == "auto":
+        method = pick(problem.constraint, limits.passes)
+    rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
     if callback is not None and not callable(callback):
@@ -92,12 +95,21 @@ def minimize(
     w, memory = _start(problem, x0)
     bar = Progress(bool(progress), method.name, limits.passes)
     try:
-        engine = Engine(problem, method, rows_a_step, generator, w, memory)
+        engine = _engine_class(method)(problem, method, rows_a_step, generator, w, memory)
         run = Driver(engine, limits, callback, bar, int(trace))
         status = run.drive()
         return run.result(status, method.name, engine.batch_size or problem.n)
     finally:
         bar.close()
+
+
+def _engine_class(method: Method) -> Any:
+    """Return what runs a method."""
+    if method.engine == "corrective":
+        from frankwolfe.corrective import CorrectiveEngine  # a good deal of code that the other methods do without
+
+        return CorrectiveEngine
+    return Engine
 
 
 def _default_batch(problem: Problem, method: Method) -> float:

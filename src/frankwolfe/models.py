@@ -1,0 +1,197 @@
+"""Quadratic models of the objective over the combinations of active atoms, and how they are minimised."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from frankwolfe.columns import predict, project, squares
+from frankwolfe.inner import SPENT, Hull, cycle, exchange, leap
+
+RIDGES = (1e-13, 1e-10, 1e-7)
+"""Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
+
+
+CG_PLANS = ((0.1, 12), (1e-3, 200))
+"""How exactly conjugate gradients solve a face, and in how many steps at most: at first, and for the last digits."""
+
+PATIENCE = 3
+"""Attempts in a row that may fail to halve a model's gap before it is taken as it is: rounding, or a hard face."""
+
+
+def fit(hull: Hull, u: np.ndarray) -> np.ndarray:
+    """Scale weights whose sum is not what the hull asks for."""
+    size = np.abs(u).sum()
+    return u * (hull.radius / size) if size > hull.radius or (not hull.filled and size > 0.0) else u
+
+
+def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
+    """Minimise a model until its gap is within ``tolerance``, or hardly falls any more; return the weights."""
+    last, failures = np.inf, 0
+    for attempt in range(most):
+        gap = model.descend(tolerance)
+        failures = failures + 1 if gap > 0.5 * last else 0
+        if gap <= tolerance or failures >= PATIENCE:
+            break
+        last = min(gap, last)
+        if attempt >= model.first_leap and not model.leap():
+            break
+    return fit(model.hull, model.u)
+
+
+class Curves(NamedTuple):
+    """Where a model touches the objective: the weighted curvatures of the losses and the predictions."""
+
+    bends: np.ndarray
+    z: np.ndarray
+
+
+class _Model:
+    """What both models share: the hull, the weights, and the way to a face's minimiser that stays in the hull."""
+
+    def __init__(self, hull: Hull, u: np.ndarray):
+        self.hull, self.u = hull, u.copy()
+
+    def _face(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Atoms with weight, their signs, and whether the budget is spent."""
+        face = np.flatnonzero(self.u)
+        spent = not self.hull.filled or np.abs(self.u).sum() >= self.hull.radius * (1.0 - SPENT)
+        return face, np.sign(self.u[face]), spent
+
+    def _cut(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> np.ndarray:
+        """Weights after a move, those that would change their sign set to zero."""
+        goal = self.u.copy()
+        goal[face] = np.maximum(signs * (self.u[face] + move), 0.0) * signs
+        return fit(self.hull, goal)
+
+    def _longest(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> tuple[float, int]:
+        """How much of a move stays in the hull, at most all of it, and the position of the weight that ends it."""
+        size, change = np.abs(self.u[face]), signs * move
+        shrinking = change < 0.0
+        ratios = np.where(shrinking, size / np.where(shrinking, -change, 1.0), np.inf)
+        first = int(ratios.argmin())
+        room = np.inf if spent or change.sum() <= 0.0 else (self.hull.radius - size.sum()) / change.sum()
+        step = min(1.0, ratios[first], max(room, 0.0))
+        return step, first if ratios[first] <= step else -1
+
+
+class GramModel(_Model):
+    """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
+
+    first_leap = 0
+
+    def __init__(self, hull: Hull, columns: Any, slope: np.ndarray, u: np.ndarray, curves: Curves):
+        super().__init__(hull, u)
+        self.H = columns.gram(curves.bends)
+        self.linear = slope - self.H @ u
+
+    def descend(self, tolerance: float) -> float:
+        """Exchange weight between pairs; return the model's gap."""
+        slope = self.linear + self.H @ self.u
+        return float(exchange(self.hull, self.H, self.u, slope, tolerance, 20 + 2 * len(self.u)))
+
+    def leap(self) -> bool:
+        """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way."""
+        face, signs, spent = self._face()
+        slope = (self.linear + self.H @ self.u)[face]
+        move = _face_move(self.H[np.ix_(face, face)], slope, signs, spent)
+        if not (slope @ move < 0.0):
+            return False
+        if self._jump(face, signs, move):
+            return True
+        step, blocking = self._longest(face, signs, move, spent)
+        self.u[face] += step * move
+        if blocking >= 0:
+            self.u[face[blocking]] = 0.0
+        return step > 0.0
+
+    def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
+        """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
+        goal = self._cut(face, signs, move)
+        if not self._value(goal) < self._value(self.u):
+            return False
+        self.u = goal
+        return True
+
+    def _value(self, u: np.ndarray) -> float:
+        """Return the model's value."""
+        return float(self.linear @ u + 0.5 * (u @ (self.H @ u)))
+
+
+def _face_move(H: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
+    """Move to the minimiser of the model on a face, on which the signed sum stays the same if the budget is spent."""
+    diagonal = np.diagonal(H)
+    scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(), 1e-300)))
+    scaled = H * scale[:, None] * scale
+    for ridge in RIDGES:
+        try:
+            factor = cho_factor(scaled + ridge * np.eye(len(H)), check_finite=False)
+        except LinAlgError:
+            continue
+        away, even = cho_solve(factor, np.column_stack([scale * slope, scale * signs]), check_finite=False).T * scale
+        return (signs @ away) / (signs @ even) * even - away if spent else -away
+    return np.zeros(len(slope))
+
+
+class ColumnModel(_Model):
+    """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
+
+    def __init__(self, hull: Hull, columns: Any, slope: np.ndarray, u: np.ndarray, curves: Curves, late: bool):
+        super().__init__(hull, u)
+        bends, z = curves
+        self.plan, self.first_leap = CG_PLANS[late], 0 if late else 1
+        self.columns, self.bends, self.bent = columns, bends, bends * z
+        self.square, product = np.empty(len(u)), np.empty(len(u))
+        squares(columns, bends, self.square)
+        project(columns, self.bent, product)
+        self.linear = slope - product
+
+    def descend(self, tolerance: float) -> float:
+        """Visit all atoms once, then those with weight a few times; return the gap that was seen on the way."""
+        everyone = np.arange(len(self.u))
+        gap = self._cycle(everyone, 1, tolerance)
+        if gap > tolerance:
+            self._cycle(np.flatnonzero(self.u), 3, 0.3 * tolerance)
+            gap = self._cycle(everyone, 1, tolerance)
+        return gap
+
+    def _cycle(self, visit: np.ndarray, turns: int, tolerance: float) -> float:
+        arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent
+        return float(cycle(self.columns, *arguments, visit, turns, tolerance))
+
+    def leap(self) -> bool:
+        """Go toward the minimiser of the face by conjugate gradients; say whether that was any way."""
+        face, signs, spent = self._face()
+        slope = np.empty(len(self.u))
+        project(self.columns, self.bent, slope)
+        slope = (slope + self.linear)[face]
+        square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
+        move, bent = np.empty(len(face)), np.empty(len(self.bends))
+        leap(self.columns, face, signs, slope, square, self.bends, spent, *self.plan, move, bent)
+        if not (slope @ move < 0.0):
+            return False
+        return self._jump(face, signs, move) or self._walk(face, signs, move, bent, spent)
+
+    def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
+        """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
+        goal, images = self._cut(face, signs, move), np.empty(len(self.bends))
+        predict(self.columns, goal, images)
+        bent = images * self.bends
+        if not self.linear @ goal + 0.5 * (bent @ images) < self._value():
+            return False
+        self.u, self.bent = goal, bent
+        return True
+
+    def _walk(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, bent: np.ndarray, spent: bool) -> bool:
+        """Make as much of the move as the hull allows."""
+        step, blocking = self._longest(face, signs, move, spent)
+        self.u[face] += step * move
+        self.bent += step * bent
+        if blocking >= 0:
+            self.u[face[blocking]] = 0.0
+        return step > 0.0
+
+    def _value(self) -> float:
+        """Return the model's value."""
+        weighted = self.bends > 0.0
+        return float(self.linear @ self.u + 0.5 * (self.bent[weighted] ** 2 / self.bends[weighted]).sum())

@@ -1,0 +1,233 @@
+"""The fully corrective method: certified optima on all parts, honest answers on awkward data."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import frankwolfe as fw
+from frankwolfe.corrective import MANY, CorrectiveEngine, hull_of
+from frankwolfe.experiments.reference import certified_optimum
+from tests import cases, own_parts
+
+HULLS = [constraint for constraint in cases.SETS if hull_of(constraint) is not None]
+CONVEX = [loss for loss in cases.LOSSES if loss.convex]
+
+
+def engine_of(problem, start=None, few=MANY):
+    return CorrectiveEngine(problem, None, 0, None, problem.default_start() if start is None else start, few=few)
+
+
+def solve(problem, tolerance=1e-9, rounds=60, **options):
+    """Make rounds until the exact gap is within ``tolerance * F(0)``; return the engine and all evaluations."""
+    engine = engine_of(problem, **options)
+    found = [engine.evaluate()]
+    while found[-1].gap > tolerance * problem.zero_value and len(found) <= rounds:
+        assert engine.advance(1) == 1
+        found.append(engine.evaluate())
+    return engine, found
+
+
+@pytest.mark.parametrize(
+    ("table", "loss", "constraint", "optimum"),
+    [
+        pytest.param(*row, id=f"{row[0]}-{type(row[2]).__name__}-{max(np.abs(row[2])):g}")
+        for row in cases.REFERENCE_OPTIMA
+    ],
+)
+def test_reference_optima(table, loss, constraint, optimum):
+    X, y = cases.data(table)
+    problem = fw.Problem(X, y, loss, constraint)
+    engine, found = solve(problem, rounds=300)
+    assert found[-1].gap <= 1e-9 * problem.zero_value
+    assert found[-1].value == pytest.approx(optimum, abs=2e-9 * problem.zero_value)
+    assert problem.constraint.contains(engine.w())
+
+
+def test_many_atoms_on_text():
+    X, y = cases.data("rcv1_subset")
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(5000.0))
+    engine, found = solve(problem, tolerance=1e-6, rounds=20)
+    assert found[-1].gap <= 1e-6 * problem.zero_value
+    assert len(found) <= 15
+    assert np.count_nonzero(engine.w()) < 2500
+
+
+@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
+@pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
+@pytest.mark.usefixtures("interpreted")
+def test_every_loss_on_every_set(loss, constraint):
+    problem = cases.problem(loss, constraint, n=20, d=5)
+    tolerance = 1e-7 if loss.convex else 1e-4
+    engine, found = solve(problem, tolerance=tolerance, rounds=80)
+    assert found[-1].gap <= tolerance * problem.zero_value
+    assert problem.constraint.contains(engine.w())
+    fresh = problem.evaluate(engine.w())
+    assert fresh.value == pytest.approx(found[-1].value, rel=1e-12)
+    assert fresh.gradient == pytest.approx(found[-1].gradient, abs=1e-12)
+    assert fresh.gap == pytest.approx(found[-1].gap, abs=1e-11)
+
+
+@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("constraint", HULLS, ids=cases.name_of)
+def test_both_models_find_the_optimum(constraint, few):
+    problem = cases.problem(fw.Logistic(), constraint, n=60, d=30, layout="csr64")
+    best = certified_optimum(problem, 1e-10)
+    engine, found = solve(problem, tolerance=1e-9, few=few)
+    assert found[-1].gap <= 1e-9 * problem.zero_value
+    assert engine.evaluate().value <= best.value + 2e-9
+
+
+@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("layout", cases.LAYOUTS)
+def test_layouts_agree_and_python_agrees_with_compiled(layout, few):
+    problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0), layout=layout, n=25, d=8)
+    dense = cases.problem(fw.Logistic(), fw.L1Ball(3.0), n=25, d=8)
+    compiled = engine_of(problem, few=few)
+    compiled.advance(6)
+    with fw.python_mode():
+        written = engine_of(problem, few=few)
+        written.advance(6)
+        plain = engine_of(dense, few=few)
+        plain.advance(6)
+    assert compiled.w() == pytest.approx(written.w(), abs=1e-7)
+    assert compiled.w() == pytest.approx(plain.w(), abs=1e-7)
+    assert compiled.evaluate().value < 0.9 * problem.zero_value
+
+
+@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
+def test_objective_never_rises(constraint):
+    problem = cases.problem(fw.SquaredHinge(), constraint, n=50, d=15)
+    _, found = solve(problem, tolerance=0.0, rounds=12)
+    values = np.array([evaluation.value for evaluation in found])
+    assert (np.diff(values) <= 1e-13 * problem.zero_value).all()
+    assert values[-1] < values[0]
+
+
+@pytest.mark.parametrize("constraint", [fw.L1Ball(1.5), fw.L2Ball(1.2)], ids=cases.name_of)
+def test_weights_stand_for_repeated_rows(constraint):
+    X, y = cases.table(fw.Logistic(), n=20, d=6)
+    times = np.arange(20) % 3
+    weighted = fw.Problem(X, y, "logistic", constraint, sample_weight=times)
+    repeated = fw.Problem(np.repeat(X, times, axis=0), np.repeat(y, times), "logistic", constraint)
+    one, _ = solve(weighted)
+    other, _ = solve(repeated)
+    assert one.w() == pytest.approx(other.w(), abs=1e-5)
+    assert one.evaluate().value == pytest.approx(other.evaluate().value, abs=2e-9)
+
+
+def _scaled(X):
+    return X * np.logspace(-6, 6, X.shape[1])
+
+
+AWKWARD = {
+    "scaled": _scaled,
+    "duplicated": lambda X: np.hstack([X, X, X[:, :2]]),
+    "zero columns": lambda X: np.hstack([np.zeros((len(X), 3)), X, np.zeros((len(X), 2))]),
+    "all zero": np.zeros_like,
+    "wide": lambda X: np.hstack([np.roll(X, k, axis=0) for k in range(30)]),
+    "one column": lambda X: X[:, :1],
+}
+
+
+@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_columns(name, radius, few):
+    X, y = cases.table(fw.Squared(), n=40, d=8)
+    problem = fw.Problem(sparse.csr_array(AWKWARD[name](X)), y, "squared", fw.L1Ball(radius))
+    engine, found = solve(problem, rounds=40, few=few)
+    assert problem.constraint.contains(engine.w())
+    exact = problem.evaluate(engine.w())
+    assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value)
+    if few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
+        assert found[-1].gap <= 1e-7 * problem.zero_value
+
+
+def test_slack_constraint_leaves_weight_on_zero():
+    X, y = cases.table(fw.Squared(), n=60, d=6)
+    problem = fw.Problem(X, y, "squared", fw.L1Ball(1e4))
+    for few in (MANY, 0):
+        engine, found = solve(problem, tolerance=1e-12, few=few)
+        assert np.abs(engine.w()).sum() < 1e3
+        assert engine.w() == pytest.approx(np.linalg.lstsq(X, y, rcond=None)[0], abs=1e-6)
+        assert found[-1].gap <= 1e-9 * problem.zero_value
+
+
+def test_separable_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 5))
+    problem = fw.Problem(X, np.sign(X[:, 0]), "logistic", fw.L1Ball(200.0))
+    _, found = solve(problem)
+    assert found[-1].gap <= 1e-9 * problem.zero_value
+    assert found[-1].value < 0.1
+
+
+def test_starts_anywhere_and_goes_on():
+    problem = cases.problem(fw.Logistic(), fw.Simplex(2.0))
+    start = np.full(problem.d, 2.0 / problem.d)
+    engine, found = solve(problem, start=start)
+    assert found[0].value == pytest.approx(problem.value(start), rel=1e-12)
+    again = CorrectiveEngine(problem, None, 0, None, engine.w(), engine.memory())
+    assert again.steps == engine.steps > 0
+    assert again.evaluate().gap == pytest.approx(found[-1].gap, abs=1e-12)
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_parts_of_ones_own():
+    problem = cases.problem(own_parts.LogCosh(), own_parts.CappedSimplex(0.3), n=30, d=6)
+    engine, found = solve(problem, tolerance=1e-6, rounds=100)
+    assert found[-1].gap <= 1e-6 * problem.zero_value
+    assert problem.constraint.contains(engine.w())
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_face_of_an_engine():
+    problem = cases.problem(n=20, d=5)
+    engine = engine_of(problem)
+    engine.warm_up()
+    assert (engine.steps, engine.evaluated, engine.batch_size) == (0, 0, 0)
+    assert engine.evaluate() is engine.evaluate()
+    assert engine.evaluated == engine.evaluations == problem.n
+    assert engine.gap_estimate() == engine.evaluate().gap
+    assert engine.meter() is None
+    assert np.isnan(engine.table_error((0, 0.0)))
+    assert engine.first_bad_row() is None
+    assert engine.advance(2) == 2
+    assert engine.steps == 2
+    assert engine.evaluated >= 2 * problem.n
+    assert engine.memory().gradient == pytest.approx(problem.gradient(engine.w()))
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_what_is_not_finite_is_not_stepped_on():
+    problem = fw.Problem([[1e200, 1.0], [1.0, 2.0]], [1e200, 0.0], "squared", fw.L1Ball(1.0))
+    engine = engine_of(problem)
+    assert engine.advance(3) == 0
+    assert not np.isfinite(engine.evaluate().value)
+
+
+# --- through minimize -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
+def test_minimize_certifies_by_name(constraint):
+    problem = cases.problem(fw.Logistic(), constraint)
+    result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=2000)
+    assert result.success
+    assert result.gap == pytest.approx(problem.gap(result.x), abs=1e-12)
+    assert result.checks == 0  # its gaps cost nothing beyond the passes it makes anyway
+    assert result.passes > 0.0
+    assert (np.diff(result.trace.fun) <= 1e-12).all()
+
+
+def test_minimize_ends_where_rounding_does():
+    result = fw.minimize(cases.problem(fw.Logistic(), fw.L1Ball(1.5)), "corrective", tol=1e-300, max_passes=10_000)
+    assert result.status in (fw.Status.STALLED, fw.Status.CONVERGED)
+    assert result.gap < 1e-10
+    assert result.success == (result.gap <= result.tolerance)
+
+
+def test_minimize_stops_soon_after_its_budget():
+    result = fw.minimize(cases.problem(fw.Logistic(), fw.L2Ball(1.0)), "corrective", tol=0, max_passes=5)
+    assert result.status is fw.Status.MAX_PASSES
+    assert result.passes >= 5.0
