@@ -231,3 +231,13 @@ def test_minimize_stops_soon_after_its_budget():
     result = fw.minimize(cases.problem(fw.Logistic(), fw.L2Ball(1.0)), "corrective", tol=0, max_passes=5)
     assert result.status is fw.Status.MAX_PASSES
     assert result.passes >= 5.0
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e120, 1e200])
+def test_minimize_survives_numbers_whose_squares_do_not(size):
+    X, y = cases.table(fw.Squared(), n=30, d=6)
+    problem = fw.Problem(size * X, y, "squared", fw.L1Ball(3.0))
+    result = fw.minimize(problem, "corrective", max_passes=50)
+    assert result.success == (result.gap <= result.tolerance)
+    assert problem.constraint.contains(result.x)
+    assert result.fun <= problem.zero_value * (1.0 + 1e-12)

@@ -254,6 +254,9 @@ class CorrectiveEngine:
         if self.stuck:
             return
         added, moved = self.atoms.extend(found), False
+        if len(self.atoms.u) == 0:
+            self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
+            return
         goal = ROUND_SHARES[self.atoms.settled] * found.gap
         slope = np.empty(len(self.atoms.u))
         for _ in range(NEWTON_STEPS):
@@ -274,6 +277,8 @@ class CorrectiveEngine:
         start = atoms.hull, atoms.columns, slope, atoms.u, Curves(bends, self.z)
         model = GramModel(*start) if atoms.few else ColumnModel(*start, gap <= LATE * self.scale)
         u = minimise(model, MODEL_SHARES[atoms.few][atoms.settled] * gap)
+        if not np.isfinite(u).all():
+            return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
         return self._settle(u, gap) if fall <= 100.0 * NOISE * self.scale else self._search(u, fall)
 

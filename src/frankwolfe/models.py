@@ -34,7 +34,7 @@ def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
         if gap <= tolerance or failures >= PATIENCE:
             break
         last = min(gap, last)
-        if attempt >= model.first_leap and not model.leap():
+        if attempt >= model.first_leap and (not model.u.any() or not model.leap()):  # no weight, no face
             break
     return fit(model.hull, model.u)
 
