@@ -71,29 +71,7 @@ class LineSearch(NamedTuple):
         """Step size along the leg."""
         z, q = self.here, self.ahead
         _look_along(leg, samples, iterate, z, q)
-        start, first_slope, bend = _along(samples, z, q, 0.0)
-        most = start + ROUNDING * abs(start)
-        low, high = 0.0, longest(leg)
-        total, rise, _ = _along(samples, z, q, high)
-        if not first_slope < 0.0 or (rise <= 0.0 and total <= most):
-            return high if first_slope < 0.0 else 0.0
-        rise = first_slope
-        gamma = low
-        for trial in range(100):
-            # every third trial bisects, so that the bracket shrinks however Newton's steps fall
-            gamma = gamma - rise / bend if bend > 0.0 and trial % 3 < 2 else low + 0.5 * (high - low)
-            if not low < gamma < high:
-                gamma = low + 0.5 * (high - low)
-            total, rise, bend = _along(samples, z, q, gamma)
-            if total <= most and abs(rise) <= -1e-12 * first_slope:
-                return gamma
-            if rise < 0.0 and total <= most:
-                low = gamma
-            else:
-                high = gamma
-            if high - low <= 1e-15 * high:
-                break
-        return low
+        return _level(samples, z, q, longest(leg), True)
 
 
 @part
@@ -120,29 +98,7 @@ class Secant(NamedTuple):
         """Step size along the leg."""
         z, q = self.here, self.ahead
         _look_along(leg, samples, iterate, z, q)
-        start, first_slope, _ = _along(samples, z, q, 0.0)
-        most = start + ROUNDING * abs(start)
-        low, high = 0.0, longest(leg)
-        total, rise, _ = _along(samples, z, q, high)
-        if not first_slope < 0.0 or (rise <= 0.0 and total <= most):
-            return high if first_slope < 0.0 else 0.0
-        low_rise, high_rise = first_slope, rise
-        for trial in range(100):
-            gamma = low + 0.5 * (high - low)
-            if trial % 3 < 2 and high_rise > 0.0:  # every third trial bisects, as the secant may creep from one side
-                gamma = low - low_rise * (high - low) / (high_rise - low_rise)
-            if not low < gamma < high:
-                gamma = low + 0.5 * (high - low)
-            total, rise, _ = _along(samples, z, q, gamma)
-            if total <= most and abs(rise) <= -1e-12 * first_slope:
-                return gamma
-            if rise < 0.0 and total <= most:
-                low, low_rise = gamma, rise
-            else:
-                high, high_rise = gamma, rise
-            if high - low <= 1e-15 * high:
-                break
-        return low
+        return _level(samples, z, q, longest(leg), False)
 
 
 @part
@@ -245,6 +201,35 @@ def _capped(fall, bend, most):
     if fall >= bend * most:
         return most
     return fall / bend
+
+
+@routine
+def _level(samples, z, q, high, by_curvature):
+    """Find where the slope along ``z + gamma q`` is zero, by Newton's method or by the secant, inside a bracket."""
+    start, first_slope, bend = _along(samples, z, q, 0.0)
+    most = start + ROUNDING * abs(start)
+    total, high_rise, _ = _along(samples, z, q, high)
+    if not first_slope < 0.0 or (high_rise <= 0.0 and total <= most):
+        return high if first_slope < 0.0 else 0.0
+    low, low_rise = 0.0, first_slope
+    gamma, rise = low, first_slope
+    for trial in range(100):
+        guess = -1.0  # outside the bracket: bisect. Every third trial does, so that the bracket shrinks in any case
+        if trial % 3 < 2 and by_curvature and bend > 0.0:
+            guess = gamma - rise / bend
+        elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
+            guess = low - low_rise * (high - low) / (high_rise - low_rise)
+        gamma = guess if low < guess < high else low + 0.5 * (high - low)
+        total, rise, bend = _along(samples, z, q, gamma)
+        if total <= most and abs(rise) <= -1e-12 * first_slope:
+            return gamma
+        if rise < 0.0 and total <= most:
+            low, low_rise = gamma, rise
+        else:
+            high, high_rise = gamma, rise
+        if high - low <= 1e-15 * high:
+            break
+    return low
 
 
 @routine
