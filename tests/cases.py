@@ -20,6 +20,8 @@ LOSSES = [
     fw.Tukey(2.0),
 ]
 
+VECTOR_LOSSES = [fw.Multinomial(), fw.MultitaskSquared()]
+
 SETS = [
     fw.L1Ball(1.5),
     fw.Simplex(2.0),
@@ -87,6 +89,14 @@ def table(loss, n=40, d=12, seed=0, density=0.6):
     signal = X @ rng.normal(size=d) + 0.3 * rng.normal(size=n)
     y = np.where(signal > 0.0, 1.0, -1.0) if loss.targets == "labels" else signal
     return X, y
+
+
+def vector_table(loss, outputs=3, **shape):
+    """Random data that fits a loss of several outputs."""
+    X, signal = table(fw.Squared(), **shape)
+    rng = np.random.default_rng(1)
+    Y = X @ rng.normal(size=(X.shape[1], outputs)) + 0.5 * rng.normal(size=(len(X), outputs)) + signal[:, None]
+    return (X, np.argmax(Y, axis=1)) if loss.targets == "classes" else (X, Y)
 
 
 def problem(loss=None, constraint=None, layout="dense64", sample_weight=None, **shape):

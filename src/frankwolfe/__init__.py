@@ -29,6 +29,7 @@ _HOMES = {
         "SquaredHinge",
         "Tukey",
     ),
+    "frankwolfe.vector_losses": ("Multinomial", "MultitaskSquared"),
     "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
     "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
@@ -94,6 +95,8 @@ if TYPE_CHECKING:
     from frankwolfe.steps import ShortStep as ShortStep
     from frankwolfe.theory import Diameters as Diameters
     from frankwolfe.theory import RateBounds as RateBounds
+    from frankwolfe.vector_losses import Multinomial as Multinomial
+    from frankwolfe.vector_losses import MultitaskSquared as MultitaskSquared
 
 __all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from frankwolfe.verbs import ROUTINES, VERBS, hint
+from frankwolfe.verbs import ROUTINES, TWOFOLD, VERBS, hint
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -83,7 +83,7 @@ class Kernel:
         """Run it."""
         if _interpreted.get():
             return self.python(*args)
-        if len(_taught) < len(VERBS) + len(ROUTINES):
+        if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
             _teach_numba()
         try:
             if not all(map(_from_package, args)):
@@ -138,15 +138,22 @@ def _teach_numba() -> None:
     def register_routine(function: Callable) -> None:
         overload(function, strict=False)(lambda *args: function)
 
+    def register_twofold(function: Callable) -> None:
+        single, several = TWOFOLD[function]
+        overload(function, strict=False)(lambda *args: several if isinstance(args[-1], types.Array) else single)
+
     for function in VERBS:
         if function not in _taught:
             register_verb(function)
+    for function in TWOFOLD:
+        if function not in _taught:
+            register_twofold(function)
     for function in ROUTINES:
         if function not in _taught:
             register_routine(function)
     if not _taught:
         _teach_hint()
-    _taught.update(VERBS, ROUTINES)
+    _taught.update(VERBS, ROUTINES, TWOFOLD)
 
 
 def _teach_hint() -> None:

@@ -37,7 +37,7 @@ class State:
     table_error : float
         Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
         it is an error bar for the estimated gap.
-    x : array of shape (d,)
+    x : array of shape (d,), or (d, outputs)
         A copy of the iterate.
     problem : Problem
         What is being minimised.
@@ -82,7 +82,7 @@ class Driver:
         self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9) if engine.steady else np.inf
         stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
         # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
-        look = max(problem.n / 4, LEAST_LOOK, 2 * problem.d * problem.n / max(stored, 1))
+        look = max(problem.n / 4, LEAST_LOOK, 2 * problem.size * problem.n / max(stored, 1))
         self.look_every = max(1, int(look / engine.evaluations)) if engine.steady else 1
         self.slice = max(1, 1024 // engine.evaluations)
         self.gap_estimate, self.table_error = np.inf, np.nan
@@ -204,7 +204,7 @@ class Driver:
             self.seconds,
             self.gap_estimate,
             self.table_error,
-            self.engine.w(),
+            self.engine.w().reshape(self.engine.problem.shape),
             self.engine.problem,
         )
         outcome = self.callback(state)
@@ -244,7 +244,7 @@ class Driver:
             self._record(fun=last.value, gap=last.gap)
         self.bar.update(self.passes, self.gap_estimate)
         return Result(
-            x=w,
+            x=w.reshape(self.engine.problem.shape),
             fun=found.value,
             gap=found.gap,
             gap_estimate=self.gap_estimate,

@@ -83,20 +83,20 @@ class Engine:
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
-        v, r = problem.samples.rows.vectors(problem.d)
+        v, r = problem.samples.rows.vectors(problem.size)
         v[:], r[:] = w, self._starting_gradient(memory)
         self.iterate = Iterate(v, np.ones(1))
-        self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.d))
+        self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.size))
         self.gradient.scout.rebuild(r)
 
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
         alpha = getattr(self.parts[0], "alpha", None)
         if alpha is not None and alpha.any():
-            return np.asarray(self.problem.samples.rows.add_all(alpha, self.problem.d), dtype=np.float64)
+            return np.asarray(self.problem.samples.rows.add_all(alpha, self.problem.size), dtype=np.float64)
         if alpha is None and memory is not None:
             return memory.gradient.copy()
-        return np.zeros(self.problem.d)
+        return np.zeros(self.problem.size)
 
     @property
     def steps(self) -> int:
@@ -167,4 +167,4 @@ class Engine:
         alpha = getattr(self.parts[0], "alpha", None)
         if alpha is None or np.isfinite(alpha).all():
             return None
-        return int(np.flatnonzero(~np.isfinite(alpha))[0])
+        return int(np.argwhere(~np.isfinite(alpha))[0, 0])

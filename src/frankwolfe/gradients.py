@@ -16,6 +16,7 @@ from frankwolfe.verbs import (
     add_row,
     derivative,
     fetch_row,
+    magnitude,
     prediction,
     rebuild,
     routine,
@@ -54,7 +55,7 @@ class Gradient(NamedTuple):
 def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.scout, rows, i, change, gradient.r)
-    gradient.meter[0] += abs(change)
+    gradient.meter[0] += magnitude(change)
 
 
 @routine
@@ -83,7 +84,7 @@ def sweep(samples, point, alpha, r):
 def _table(setting: Setting) -> np.ndarray:
     """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
     alpha = getattr(setting.previous, "alpha", None)
-    return np.zeros(len(setting.samples.targets)) if alpha is None else alpha.copy()
+    return setting.samples.table() if alpha is None else alpha.copy()
 
 
 @part

@@ -125,9 +125,13 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
 
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes."""
-    if getattr(loss, "targets", "real") != "labels":
+    kind, name = getattr(loss, "targets", "real"), type(loss).__name__
+    if kind == "rows":
+        return _as_target_rows(y, n, name)
+    if kind == "classes":
+        return _as_classes(y, n, name)
+    if kind != "labels":
         return as_vector("y", y, n, "rows in X")
-    name = type(loss).__name__
     try:
         targets = as_vector("y", y, n, "rows in X")
     except TypeError as error:
@@ -138,6 +142,35 @@ def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
         hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
         raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
     return targets
+
+
+def _as_classes(y: Any, n: int, name: str) -> np.ndarray:
+    """Return class numbers as floats."""
+    try:
+        targets = as_vector("y", y, n, "rows in X")
+    except TypeError as error:
+        advice = f"{name} takes class numbers 0, 1, ..., e.g. from np.unique(y, return_inverse=True)"
+        raise TypeError(f"{error}; {advice}") from None
+    bad = np.flatnonzero((targets < 0.0) | (targets != np.floor(targets)) | (targets >= 2.0**31))
+    if bad.size:
+        raise ValueError(f"y must hold class numbers 0, 1, ... for {name}, got {targets[bad[0]]:g} at entry {bad[0]}")
+    return targets
+
+
+def _as_target_rows(y: Any, n: int, name: str) -> np.ndarray:
+    """Return a matrix of targets, a row for each sample."""
+    if sparse.issparse(y):
+        raise TypeError(f"y must be a dense matrix for {name}: use y.toarray()")
+    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if array.ndim != 2 or array.shape[1] == 0:
+        hint = ": for one output use Squared" if array.ndim == 1 else ""
+        raise ValueError(f"y must be a matrix with one column for each output of {name}, got shape {array.shape}{hint}")
+    _float_type("y", array.dtype)
+    if len(array) != n:
+        raise ValueError(f"y has {len(array)} rows, but there are {n} rows in X")
+    if not np.isfinite(array).all():
+        raise ValueError(f"y holds NaN or infinity (first in row {int(np.argwhere(~np.isfinite(array))[0, 0])})")
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def as_weights(sample_weight: Any, n: int) -> np.ndarray:

@@ -5,6 +5,8 @@ of its derivative; whether it is convex; and which targets it takes (``"labels"`
 finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
 exponentials are only taken of negative numbers, and squares only where they cannot make a NaN.
 
+Losses of several outputs, whose prediction is an array, are in `frankwolfe.vector_losses`.
+
 To add one: a class here, a line in `LOSSES`, a row in ``tests/cases.py``.
 """
 
@@ -13,6 +15,7 @@ from typing import Any, NamedTuple
 
 from frankwolfe.names import lookup
 from frankwolfe.parts import part, positive, require
+from frankwolfe.vector_losses import Multinomial, MultitaskSquared
 
 
 @part
@@ -401,6 +404,8 @@ LOSSES: dict[str, type] = {
     "sigmoid": Sigmoid,
     "cauchy": Cauchy,
     "tukey": Tukey,
+    "multinomial": Multinomial,
+    "multitask-squared": MultitaskSquared,
 }
 
 
@@ -408,5 +413,6 @@ def as_loss(loss: Any) -> Any:
     """Loss from its name or from an instance."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
-    require("loss", loss, ("value", "derivative", "curvature", "smoothness"), "a loss")
+    second = "bend" if hasattr(loss, "outputs") else "curvature"
+    require("loss", loss, ("value", "derivative", second, "smoothness"), "a loss")
     return loss

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
@@ -28,7 +29,7 @@ class Evaluation(NamedTuple):
     gap : float
         The Frank-Wolfe gap ``max_s <gradient, w - s>``. For convex losses an upper bound on ``F(w) - F*``; otherwise a
         measure of how far ``w`` is from stationary.
-    alpha : array of shape (n,)
+    alpha : array of shape (n,), or (n, outputs)
         One weighted derivative a sample: the gradient is ``X' alpha``.
     """
 
@@ -45,8 +46,8 @@ class Problem:
     ----------
     X : array, sparse matrix or data frame of shape (n, d)
         float64 and float32 are used as they are (C order; CSR); everything else is converted.
-    y : array of shape (n,)
-        Targets: labels -1 and +1, or real numbers, as the loss needs.
+    y : array of shape (n,), or (n, outputs)
+        Targets: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
     loss : str or loss
         A name such as ``"logistic"`` or an instance such as ``fw.Huber(0.5)``.
     constraint : set
@@ -72,9 +73,12 @@ class Problem:
         require("constraint", constraint, SET_METHODS, "a constraint set")
         matrix = as_matrix(X)
         n, d = matrix.shape
+        targets = as_targets(y, n, loss)
+        loss = loss.fitted(targets) if hasattr(loss, "fitted") else loss
         self._X = matrix
-        self._constraint = fitted(constraint, d)
-        self._samples = Samples(as_rows(matrix), as_targets(y, n, loss), as_weights(sample_weight, n), loss)
+        self._outputs = getattr(loss, "outputs", 0)
+        self._constraint = fitted(constraint, d, self._outputs)
+        self._samples = Samples(as_rows(matrix, self._outputs), targets, as_weights(sample_weight, n), loss)
         self._zero_value: float | None = None
 
     @property
@@ -88,9 +92,29 @@ class Problem:
         return self._X.shape[1]
 
     @property
+    def outputs(self) -> int:
+        """Number of columns of the weight matrix, for losses of several outputs; 0 where weights are a vector."""
+        return self._outputs
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the weights: ``(d,)``, or ``(d, outputs)``."""
+        return (self.d, self.outputs) if self.outputs else (self.d,)
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return self.d * max(1, self.outputs)
+
+    @property
     def X(self) -> Any:
         """The data, as an array or a CSR array."""
         return self._X
+
+    @property
+    def design(self) -> Any:
+        """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
+        return sparse.kron(self._X, sparse.eye_array(self.outputs), format="csr") if self.outputs else self._X
 
     @property
     def y(self) -> np.ndarray:
@@ -116,13 +140,14 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = self.evaluate(np.zeros(self.d)).value
+            self._zero_value = self.evaluate(np.zeros(self.size)).value
         return self._zero_value
 
     def __repr__(self) -> str:
         stored = "dense" if isinstance(self._X, np.ndarray) else f"{self._X.nnz} stored values"
         kind = type(self.constraint).__name__
-        return f"Problem({self.n} x {self.d}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind})"
+        size = f"{self.n} x {self.d}" + (f" -> {self.outputs}" if self.outputs else "")
+        return f"Problem({size}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind})"
 
     def evaluate(self, w: Any) -> Evaluation:
         """Objective, gradient, exact gap and derivatives at ``w``, in one pass over the data.
@@ -130,17 +155,27 @@ class Problem:
         Parameters
         ----------
         w : array of shape (d,)
+            With several outputs of shape (d, outputs), or the same laid out flat; the gradient has the shape of ``w``.
 
         Returns
         -------
         Evaluation
         """
-        w = as_vector("w", w, self.d, "columns in X")
-        alpha, gradient = np.empty(self.n), np.empty(self.d)
+        shape, w = np.shape(w), self.flat("w", w)
+        alpha, gradient = self._samples.table(), np.empty(self.size)
         value = exact_pass(self._samples, Iterate.at(w), alpha, gradient)
         gap = self.gap_for(gradient, w)
         # it cannot be negative at a feasible point, but for rounding
-        return Evaluation(float(value), gradient, max(gap, 0.0) if self._constraint.contains(w) else gap, alpha)
+        gap = max(gap, 0.0) if self._constraint.contains(w) else gap
+        return Evaluation(float(value), gradient.reshape(shape), gap, alpha)
+
+    def flat(self, name: str, w: Any) -> np.ndarray:
+        """Return weights as a checked flat vector; ``name`` is what messages call them."""
+        if not self.outputs:
+            return as_vector(name, w, self.d, "columns in X")
+        if np.ndim(w) == 2 and np.shape(w) != self.shape:
+            raise ValueError(f"{name} must have shape {self.shape} (columns in X, outputs), got {np.shape(w)}")
+        return as_vector(name, np.ravel(w), self.size, f"weights, {self.d} columns in X times {self.outputs} outputs")
 
     def value(self, w: Any) -> float:
         """Objective ``F(w)``."""
@@ -161,7 +196,7 @@ class Problem:
 
     def default_start(self) -> np.ndarray:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""
-        zero = np.zeros(self.d)
+        zero = np.zeros(self.size)
         return zero if self._constraint.contains(zero) else vertex_of(self._constraint, zero)
 
     def diameters(self) -> Diameters:

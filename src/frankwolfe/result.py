@@ -77,7 +77,7 @@ class Trace(Mapping[str, np.ndarray]):
             assert self._problem is not None
             w = values
             if nonzero is not None:
-                w = np.zeros(self._problem.d)
+                w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
             numbers.update(fun=found.value, gap=found.gap)
@@ -118,7 +118,7 @@ class Result:
 
     Attributes
     ----------
-    x : array of shape (d,)
+    x : array of shape (d,), or (d, outputs)
         The point found; feasible.
     fun : float
         Exact objective at ``x``.

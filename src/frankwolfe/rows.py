@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.outputs import Several
 from frankwolfe.sets.argmax import watch
 from frankwolfe.verbs import hint
 
@@ -29,6 +30,14 @@ class Dense(NamedTuple):
         values = self.values
         for j in range(values.shape[1]):
             r[j] += c * values[i, j]
+
+    def row_size(self, i):
+        """Return the number of columns."""
+        return self.values.shape[1]
+
+    def row_item(self, i, at):
+        """Column and value."""
+        return at, self.values[i, at]
 
     def fetch_row(self, i):
         """Leave it to the processor, which sees through memory read in order."""
@@ -59,7 +68,7 @@ class Dense(NamedTuple):
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
-        return alpha @ self.values
+        return self.values.T @ alpha
 
 
 class CSR(NamedTuple):
@@ -81,6 +90,15 @@ class CSR(NamedTuple):
         data, indices = self.data, self.indices
         for k in range(self.indptr[i], self.indptr[i + 1]):
             r[indices[k]] += c * data[k]
+
+    def row_size(self, i):
+        """Return the number of stored entries of row ``i``."""
+        return self.indptr[i + 1] - self.indptr[i]
+
+    def row_item(self, i, at):
+        """Column and value of a stored entry."""
+        k = self.indptr[i] + at
+        return self.indices[k], self.data[k]
 
     def fetch_row(self, i):
         """Ask for the stored columns and values of row ``i``, a cache line at a time."""
@@ -144,9 +162,13 @@ class Samples(NamedTuple):
     weights: np.ndarray
     loss: Any
 
+    def table(self) -> np.ndarray:
+        """Zeros, one for each prediction: a number a sample, or a row for several outputs."""
+        outputs = getattr(self.rows, "outputs", 0)
+        return np.zeros((len(self.weights), outputs) if outputs else len(self.weights))
 
-def as_rows(matrix: Any) -> Dense | CSR:
+
+def as_rows(matrix: Any, outputs: int = 0) -> Any:
     """Row accessor for a checked matrix (see `frankwolfe.inputs.as_matrix`), without copying it."""
-    if isinstance(matrix, np.ndarray):
-        return Dense(matrix)
-    return CSR(matrix.data, matrix.indices, matrix.indptr)
+    rows = Dense(matrix) if isinstance(matrix, np.ndarray) else CSR(matrix.data, matrix.indices, matrix.indptr)
+    return Several(rows, outputs) if outputs else rows

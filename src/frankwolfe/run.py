@@ -6,7 +6,7 @@ import numpy as np
 
 from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
-from frankwolfe.inputs import as_batch_size, as_budget, as_generator, as_vector
+from frankwolfe.inputs import as_batch_size, as_budget, as_generator
 from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
@@ -52,7 +52,7 @@ def minimize(
         Most time of the method itself.
     random_state : int, Generator or None
         Seed of the batches. The same seed gives the same result, bit for bit.
-    x0 : array of shape (d,) or Result, optional
+    x0 : array of shape (d,), or (d, outputs), or Result, optional
         Where to start. From a result, what it remembers of the gradient is taken over and its step count goes on.
     callback : callable, optional
         Called with a `State` now and then; return True to stop.
@@ -114,7 +114,7 @@ def _engine_class(method: Method) -> Any:
 
 def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number, but 1% where one oracle call costs O(d)."""
-    cheap_oracle = isinstance(problem.constraint.scout(1 if problem.d == 1 else 2), LazyArgmax)
+    cheap_oracle = isinstance(problem.constraint.scout(min(2, problem.size)), LazyArgmax)
     return method.batch_size if cheap_oracle or method.batch_size != 1 else 0.01
 
 
@@ -122,7 +122,7 @@ def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
     """Return the feasible starting point, and what a previous result remembers."""
     if x0 is None:
         return problem.default_start(), None
-    w = as_vector("x0", x0.x if isinstance(x0, Result) else x0, problem.d, "columns in X")
+    w = problem.flat("x0", x0.x if isinstance(x0, Result) else x0)
     if not problem.constraint.contains(w):
         raise ValueError(
             f"x0 is not in the constraint set {_short(problem.constraint)} (its l1 norm is {np.abs(w).sum():.6g}, its "

@@ -51,7 +51,7 @@ def diameters(problem: "Problem") -> Diameters:
     Diameters(one=6.0, two=6.0, inf=6.0, exact=(True, True, True))
     """
     own = getattr(problem.constraint, "image_diameters", None)
-    found = own(problem.X) if own is not None else _bounds_from_euclidean(problem)
+    found = own(problem.design) if own is not None else _bounds_from_euclidean(problem)
     (one, one_exact), (two, two_exact), (inf, inf_exact) = found[1], found[2], found[np.inf]
     return Diameters(one, two, inf, (one_exact, two_exact, inf_exact))
 
@@ -62,8 +62,8 @@ def _bounds_from_euclidean(problem: "Problem") -> dict[float, tuple[float, bool]
     if diameter is None:
         name = type(problem.constraint).__name__
         raise TypeError(f"{name} has neither image_diameters(X) nor diameter(d): nothing to bound its image by")
-    length = float(diameter(problem.d))
-    lengths = row_norms(problem.X, 2)
+    length = float(diameter(problem.size))
+    lengths = row_norms(problem.design, 2)
     two = length * spectral_norm(problem.X)
     one = min(float(np.sqrt(problem.n)) * two, length * float(lengths.sum()))
     return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}

@@ -8,18 +8,22 @@ method from the part's class while it types the call, so nothing is left to disp
 Two rules keep compiled parts fast. A verb works on a whole row (or batch), never on one element. A method
 copies the fields it needs into locals before its loop: a field read inside the loop costs reference counting.
 
-Predictions may later be vectors (one weight column per class): a scalar prediction ``z`` then becomes a short
-array, ``alpha[i]`` a row. Parts therefore only add, subtract and scale what `prediction` and `derivative`
-return, and assign to ``alpha[i]`` whole.
+A prediction is a number or, where there are several outputs (one weight column a class), a short array; ``alpha[i]``
+is then a row. Parts therefore only add, subtract and scale what `prediction` and `derivative` return, assign to
+``alpha[i]`` whole, and leave the rest to the *twofold* functions below, compiled for the one or the other.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TypeVar
+
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable)
 
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
+TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
 
 
 def verb(function: Function) -> Function:
@@ -34,7 +38,33 @@ def routine(function: Function) -> Function:
     return function
 
 
+def twofold(several: Callable) -> Callable[[Function], Function]:
+    """Mark a function of a number, with its twin for arrays: compiled, its last argument decides between the two."""
+
+    def mark(single):
+        @wraps(single)
+        def choose(*args):
+            return (several if isinstance(args[-1], np.ndarray) else single)(*args)
+
+        TWOFOLD[choose] = (single, several)
+        return choose
+
+    return mark
+
+
 # --- rows: how x_i is stored -------------------------------------------------------------------------------
+
+
+@verb
+def row_size(rows, i):
+    """Return the number of stored entries of row ``i``."""
+    return rows.row_size(i)
+
+
+@verb
+def row_item(rows, i, at):
+    """Column and value of the stored entry number ``at`` of row ``i``."""
+    return rows.row_item(i, at)
 
 
 @verb
@@ -96,9 +126,57 @@ def curvature(loss, z, y):
 
 
 @verb
+def bend(loss, z, y, q):
+    """Second derivative in ``z``, a matrix, times ``q``: for losses of several outputs."""
+    return loss.bend(z, y, q)
+
+
+@verb
 def smoothness(loss):
     """Smallest known Lipschitz constant ``L`` of the derivative."""
     return loss.smoothness()
+
+
+# --- predictions and derivatives: numbers, or short arrays ------------------------------------------------------
+
+
+def _sizes(z):
+    total = 0.0
+    for c in range(len(z)):
+        total += abs(z[c])
+    return total
+
+
+@twofold(_sizes)
+def magnitude(z):
+    """Sum of absolute values."""
+    return abs(z)
+
+
+def _contracted(p, q):
+    total = 0.0
+    for c in range(len(p)):
+        total += p[c] * q[c]
+    return total
+
+
+@twofold(_contracted)
+def contract(p, q):
+    """Inner product of what belongs to two predictions."""
+    return p * q
+
+
+def _bowed(loss, z, y, q):
+    change, total = bend(loss, z, y, q), 0.0
+    for c in range(len(q)):
+        total += q[c] * change[c]
+    return total
+
+
+@twofold(_bowed)
+def bow(loss, z, y, q):
+    """Second derivative of the loss along ``z + gamma q``."""
+    return q * q * curvature(loss, z, y)
 
 
 # --- points of R^d: the iterate and the atoms ----------------------------------------------------------------

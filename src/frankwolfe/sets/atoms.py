@@ -77,10 +77,15 @@ class Workspace(NamedTuple):
         """Do nothing: the oracle looks at everything anyway."""
 
 
-def fitted(constraint: Any, d: int) -> Any:
-    """Return the set made fit for ``d`` columns, if it depends on their number; the set itself otherwise."""
+def fitted(constraint: Any, d: int, outputs: int = 0) -> Any:
+    """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
+
+    A set that is about matrices is told both, through ``shaped``; others are told the number of weights.
+    """
+    if outputs and hasattr(constraint, "shaped"):
+        constraint = constraint.shaped(d, outputs)
     fit = getattr(constraint, "fitted", None)
-    return constraint if fit is None else fit(d)
+    return constraint if fit is None else fit(d * max(1, outputs))
 
 
 def vertex_of(constraint: Any, r: Any) -> np.ndarray:

@@ -10,7 +10,8 @@ import numpy as np
 
 from frankwolfe.parts import finite, part, positive
 from frankwolfe.verbs import (
-    curvature,
+    bow,
+    contract,
     derivative,
     longest,
     prediction,
@@ -43,7 +44,7 @@ class ShortStep(NamedTuple):
         squares = 0.0
         for i in range(len(weights)):
             q = shift(leg, rows, i, prediction(iterate, rows, i))
-            squares += weights[i] * q * q
+            squares += weights[i] * contract(q, q)
         return _capped(slope(leg, gradient, iterate), smoothness(samples.loss) * squares, longest(leg))
 
 
@@ -64,8 +65,7 @@ class LineSearch(NamedTuple):
 
     def begin(self, setting):
         """Make room for the predictions and their change."""
-        n = len(setting.samples.targets)
-        return LineSearch(np.zeros(n), np.zeros(n))
+        return LineSearch(setting.samples.table(), setting.samples.table())
 
     def length(self, leg, samples, gradient, iterate, t):
         """Step size along the leg."""
@@ -91,8 +91,7 @@ class Secant(NamedTuple):
 
     def begin(self, setting):
         """Make room for the predictions and their change."""
-        n = len(setting.samples.targets)
-        return Secant(np.zeros(n), np.zeros(n))
+        return Secant(setting.samples.table(), setting.samples.table())
 
     def length(self, leg, samples, gradient, iterate, t):
         """Step size along the leg."""
@@ -116,8 +115,7 @@ class Monotone(NamedTuple):
 
     def begin(self, setting):
         """Make room for the predictions and their change."""
-        n = len(setting.samples.targets)
-        return Monotone(np.zeros(1), np.zeros(n), np.zeros(n))
+        return Monotone(np.zeros(1), setting.samples.table(), setting.samples.table())
 
     def length(self, leg, samples, gradient, iterate, t):
         """Step size along the leg."""
@@ -169,9 +167,8 @@ class Backtracking(NamedTuple):
 
     def begin(self, setting):
         """Start from the loss's own constant, and make room for the predictions and their change."""
-        n = len(setting.samples.targets)
         constant = np.array([float(setting.samples.loss.smoothness())])
-        return self._replace(memory=constant, here=np.zeros(n), ahead=np.zeros(n))
+        return self._replace(memory=constant, here=setting.samples.table(), ahead=setting.samples.table())
 
     def length(self, leg, samples, gradient, iterate, t):
         """Step size along the leg."""
@@ -180,7 +177,7 @@ class Backtracking(NamedTuple):
         start, first_slope, _ = _along(samples, z, q, 0.0)
         squares = 0.0
         for i in range(len(weights)):
-            squares += weights[i] * q[i] * q[i]
+            squares += weights[i] * contract(q[i], q[i])
         constant, ceiling = self.relax * self.memory[0], smoothness(samples.loss)
         while True:
             gamma = _capped(-first_slope, constant * squares, longest(leg))
@@ -249,6 +246,6 @@ def _along(samples, z, q, gamma):
     for i in range(len(z)):
         at = z[i] + gamma * q[i]
         total += weights[i] * value(loss, at, targets[i])
-        rise += weights[i] * q[i] * derivative(loss, at, targets[i])
-        bend += weights[i] * q[i] * q[i] * curvature(loss, at, targets[i])
+        rise += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
+        bend += weights[i] * bow(loss, at, targets[i], q[i])
     return total, rise, bend

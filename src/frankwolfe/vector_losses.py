@@ -1,0 +1,148 @@
+"""Losses of several outputs: the prediction ``z`` is a short array, one number for each column of ``W``.
+
+Beside value and derivative such a loss gives `bend`, its second derivative (a matrix) times an array. How many outputs
+there are follows from the targets: ``fitted`` is handed them.
+"""
+
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+
+from frankwolfe.parts import part
+
+
+@part
+class Multinomial(NamedTuple):
+    """Multinomial logistic loss, ``log(sum_c exp(z_c)) - z_y``, for classes 0, 1, ..., outputs - 1.
+
+    Parameters
+    ----------
+    outputs : int
+        Number of classes; 0 takes it from the targets.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> import numpy as np
+    >>> round(fw.Multinomial(2).value(np.array([0.0, 0.0]), 1.0), 6)
+    0.693147
+    """
+
+    outputs: int = 0
+
+    def _checked(self):
+        return self._replace(outputs=_outputs("Multinomial", self.outputs))
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: class numbers from 0."""
+        return "classes"
+
+    def fitted(self, targets):
+        """Return the loss for as many classes as the targets name, unless it knows the number already."""
+        most = int(targets.max()) + 1
+        if self.outputs and most > self.outputs:
+            raise ValueError(
+                f"y names class {most - 1}, but Multinomial({self.outputs}) has classes 0 to {self.outputs - 1}"
+            )
+        if max(self.outputs, most) < 2:
+            raise ValueError("y names one class only: Multinomial needs two or more, or Multinomial(outputs=number)")
+        return self._replace(outputs=self.outputs or most)
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        largest, total = z.max(), 0.0
+        for c in range(len(z)):
+            total += exp(z[c] - largest)
+        return log(total) + largest - z[int(y)]
+
+    def derivative(self, z, y):
+        """First derivative in ``z``: the probabilities, less one for the true class."""
+        change = np.exp(z - z.max())
+        change /= change.sum()
+        change[int(y)] -= 1.0
+        return change
+
+    def bend(self, z, y, q):
+        """Second derivative in ``z`` times ``q``: ``p q - p <p, q>``."""
+        p = np.exp(z - z.max())
+        p /= p.sum()
+        mean = (p * q).sum()
+        return p * (q - mean)
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative (Boehning 1992)."""
+        return 0.5
+
+
+@part
+class MultitaskSquared(NamedTuple):
+    """Half the squared error summed over the outputs, ``||z - y||^2 / 2``; the targets are a matrix.
+
+    Parameters
+    ----------
+    outputs : int
+        Number of outputs; 0 takes it from the targets.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> import numpy as np
+    >>> fw.MultitaskSquared().value(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    2.5
+    """
+
+    outputs: int = 0
+
+    def _checked(self):
+        return self._replace(outputs=_outputs("MultitaskSquared", self.outputs))
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: a row of numbers for each sample."""
+        return "rows"
+
+    def fitted(self, targets):
+        """Return the loss for as many outputs as the targets have columns."""
+        if self.outputs not in (0, targets.shape[1]):
+            raise ValueError(f"y has {targets.shape[1]} columns, but MultitaskSquared({self.outputs}) was asked for")
+        return self._replace(outputs=targets.shape[1])
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        total = 0.0
+        for c in range(len(z)):
+            total += 0.5 * (z[c] - y[c]) * (z[c] - y[c])
+        return total
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return z - y
+
+    def bend(self, z, y, q):
+        """Second derivative in ``z`` times ``q``: ``q`` itself."""
+        return 1.0 * q
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 1.0
+
+
+def _outputs(loss: str, outputs: int) -> int:
+    """Return a number of outputs, or say what is wrong with it."""
+    if isinstance(outputs, bool) or not isinstance(outputs, int | np.integer):
+        raise TypeError(f"{loss}: outputs must be an int, got {type(outputs).__name__}")
+    if outputs < 0:
+        raise ValueError(f"{loss}: outputs must be 0 (take it from y) or more, got {outputs}")
+    return int(outputs)
