@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "frankwolfe.problem": ("Problem", "Evaluation"),
+    "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
+    "frankwolfe.entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
     "frankwolfe.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
@@ -30,7 +32,7 @@ _HOMES = {
         "Tukey",
     ),
     "frankwolfe.vector_losses": ("Multinomial", "MultitaskSquared"),
-    "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
+    "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex", "TraceBall"),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
     "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.steps": (
@@ -52,11 +54,15 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from frankwolfe.compiled import python_mode as python_mode
+    from frankwolfe.completion import CompletionProblem as CompletionProblem
+    from frankwolfe.completion import Offsets as Offsets
+    from frankwolfe.completion import completion_problem as completion_problem
     from frankwolfe.directions import Away as Away
     from frankwolfe.directions import BlendedPairwise as BlendedPairwise
     from frankwolfe.directions import Pairwise as Pairwise
     from frankwolfe.directions import Toward as Toward
     from frankwolfe.driver import State as State
+    from frankwolfe.entries import Factors as Factors
     from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
     from frankwolfe.gradients import FullGradient as FullGradient
     from frankwolfe.gradients import Momentum as Momentum
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     from frankwolfe.sets import LinfBall as LinfBall
     from frankwolfe.sets import NonNegativeL1Ball as NonNegativeL1Ball
     from frankwolfe.sets import Simplex as Simplex
+    from frankwolfe.sets import TraceBall as TraceBall
     from frankwolfe.steps import Backtracking as Backtracking
     from frankwolfe.steps import DampedStep as DampedStep
     from frankwolfe.steps import LineSearch as LineSearch

@@ -204,7 +204,7 @@ class Driver:
             self.seconds,
             self.gap_estimate,
             self.table_error,
-            self.engine.w().reshape(self.engine.problem.shape),
+            self.engine.problem.shaped(self.engine.w()),
             self.engine.problem,
         )
         outcome = self.callback(state)
@@ -244,7 +244,7 @@ class Driver:
             self._record(fun=last.value, gap=last.gap)
         self.bar.update(self.passes, self.gap_estimate)
         return Result(
-            x=w.reshape(self.engine.problem.shape),
+            x=self.engine.problem.shaped(w),
             fun=found.value,
             gap=found.gap,
             gap_estimate=self.gap_estimate,

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.gradients import Gradient
-from frankwolfe.iterate import Iterate
 from frankwolfe.loop import advance, deal
 from frankwolfe.methods import Method
 from frankwolfe.parts import Setting, armed
@@ -83,9 +82,8 @@ class Engine:
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
-        v, r = problem.samples.rows.vectors(problem.size)
-        v[:], r[:] = w, self._starting_gradient(memory)
-        self.iterate = Iterate(v, np.ones(1))
+        self.iterate, r = problem.begin(w)
+        r[:] = self._starting_gradient(memory)
         self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.size))
         self.gradient.scout.rebuild(r)
 

@@ -42,6 +42,14 @@ class Iterate(NamedTuple):
             scale = 1.0
         self.scale[0] = scale
 
+    def accept(self, left, right, c):
+        """Add ``c left right'`` to ``w``, a matrix laid out flat."""
+        v, share, columns = self.v, c / self.scale[0], np.uint64(len(right))
+        for j in range(len(left)):
+            first, part = np.uint64(j) * columns, share * left[j]
+            for k in range(columns):
+                v[first + k] += part * right[k]
+
     def dense(self) -> np.ndarray:
         """Return ``w`` as a new array."""
         return self.v * self.scale[0]

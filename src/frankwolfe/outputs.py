@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import fetch_row, row_entry, row_item, row_size
+from frankwolfe.verbs import fetch_row, row_dot, row_entry, row_item, row_size
 
 
 class Several(NamedTuple):
@@ -20,23 +20,23 @@ class Several(NamedTuple):
 
     def row_dot(self, i, v):
         """Return ``W' x_i``, for the weights ``v``."""
-        rows, outputs = self.rows, self.outputs
+        rows, outputs = self.rows, np.uint64(self.outputs)  # unsigned: no test for counting from the end
         z = np.zeros(outputs)
         for at in range(row_size(rows, i)):
             j, x = row_item(rows, i, at)
-            weights = v[j * outputs : (j + 1) * outputs]
+            first = np.uint64(j) * outputs
             for c in range(outputs):
-                z[c] += x * weights[c]
+                z[c] += x * v[first + c]
         return z
 
     def row_add(self, i, c, r):
         """Add ``x_i c'`` to ``r``."""
-        rows, outputs = self.rows, self.outputs
+        rows, outputs = self.rows, np.uint64(self.outputs)
         for at in range(row_size(rows, i)):
             j, x = row_item(rows, i, at)
-            weights = r[j * outputs : (j + 1) * outputs]
+            first = np.uint64(j) * outputs
             for k in range(outputs):
-                weights[k] += x * c[k]
+                r[first + k] += x * c[k]
 
     def fetch_row(self, i):
         """Ask for what is stored of row ``i``."""
@@ -64,6 +64,10 @@ class Several(NamedTuple):
                 r[here] = entry
                 watch(bounds, starts, flip, here, entry)
 
+    def row_sandwich(self, i, left, right):
+        """Return ``(x_i' left) right``."""
+        return row_dot(self.rows, i, left) * right
+
     def column_norms(self, weights: np.ndarray, size: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times, for each entry of ``W``."""
         return np.repeat(self.rows.column_norms(weights, size // self.outputs), self.outputs)
@@ -79,3 +83,22 @@ class Several(NamedTuple):
     def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
         """Return ``X' alpha``, flat."""
         return np.ascontiguousarray(self.rows.add_all(alpha, size // self.outputs)).ravel()
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "Seen":
+        """Return the data as matrices ``left S right'`` see it."""
+        return Seen(np.ascontiguousarray(self.rows.dot_all(left)), right)
+
+
+class Seen(NamedTuple):
+    """The data as weight matrices ``left S right'`` see it: ``X left``, of few columns, and ``right``."""
+
+    images: np.ndarray
+    right: np.ndarray
+
+    def predict(self, S: np.ndarray) -> np.ndarray:
+        """Predictions of ``left S right'``."""
+        return self.images @ (S @ self.right.T)
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Gradient in ``S``, given the derivatives."""
+        return (self.images.T @ alpha) @ self.right

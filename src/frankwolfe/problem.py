@@ -140,7 +140,7 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = self.evaluate(np.zeros(self.size)).value
+            self._zero_value = self.evaluate(self.zero()).value
         return self._zero_value
 
     def __repr__(self) -> str:
@@ -161,13 +161,13 @@ class Problem:
         -------
         Evaluation
         """
-        shape, w = np.shape(w), self.flat("w", w)
+        flat = self.flat("w", w)
         alpha, gradient = self._samples.table(), np.empty(self.size)
-        value = exact_pass(self._samples, Iterate.at(w), alpha, gradient)
-        gap = self.gap_for(gradient, w)
+        value = exact_pass(self._samples, self.point(flat), alpha, gradient)
+        gap = self.gap_for(gradient, flat)
         # it cannot be negative at a feasible point, but for rounding
-        gap = max(gap, 0.0) if self._constraint.contains(w) else gap
-        return Evaluation(float(value), gradient.reshape(shape), gap, alpha)
+        gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
+        return Evaluation(float(value), gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha)
 
     def flat(self, name: str, w: Any) -> np.ndarray:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""
@@ -192,11 +192,45 @@ class Problem:
     def gap_for(self, gradient: np.ndarray, w: np.ndarray) -> float:
         """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand."""
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
-            return float(gradient @ w + self._constraint.support(-gradient))
+            return self.inner(gradient, w) + float(self._constraint.support(-gradient))
+
+    def inner(self, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Inner product of a gradient with flat weights."""
+        return float(gradient @ w)
+
+    # --- how weights are kept: flat vectors here, factors of a matrix elsewhere -----------------------------------
+
+    def zero(self) -> Any:
+        """Weights that are all zero, as they are kept."""
+        return np.zeros(self.size)
+
+    def shaped(self, w: Any) -> Any:
+        """Return weights as they are kept in the shape that users see."""
+        return w.reshape(self.shape)
+
+    def point(self, w: Any) -> Any:
+        """Return ``w`` as kernels take a point."""
+        return Iterate.at(w)
+
+    def begin(self, w: Any) -> tuple[Any, np.ndarray]:
+        """Return an iterate at ``w``, and room for a gradient."""
+        v, r = self._samples.rows.vectors(self.size)
+        v[:] = w
+        return Iterate(v, np.ones(1)), r
+
+    def factors(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
+        left, sizes, right = np.linalg.svd(self._constraint.matrix(w), full_matrices=False)
+        kept = sizes > 1e-14 * max(sizes[0], 1e-300)
+        return left[:, kept], sizes[kept], right.T[:, kept]
+
+    def assemble(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Weights that are the matrix ``left right'``."""
+        return (left @ right.T).ravel()
 
     def default_start(self) -> np.ndarray:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""
-        zero = np.zeros(self.size)
+        zero = self.zero()
         return zero if self._constraint.contains(zero) else vertex_of(self._constraint, zero)
 
     def diameters(self) -> Diameters:

@@ -55,13 +55,15 @@ class Trace(Mapping[str, np.ndarray]):
         self._pending: list[tuple[dict[str, float], Any]] = []
         self._pending_bytes = 0
 
-    def record(self, w: np.ndarray, **numbers: float) -> None:
+    def record(self, w: Any, **numbers: float) -> None:
         """Add a point; numbers for ``fun`` and ``gap`` that are known already save the work later."""
         self._rows.append(numbers)
         if "gap" in numbers:
             return
-        nonzero = np.flatnonzero(w)
-        packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
+        packed: tuple[Any, Any] = (None, w)
+        if isinstance(w, np.ndarray):
+            nonzero = np.flatnonzero(w)
+            packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
         self._pending.append((numbers, packed))
         self._pending_bytes += packed[1].nbytes + (0 if packed[0] is None else packed[0].nbytes)
         if self._pending_bytes > PENDING_BYTES:
@@ -118,8 +120,8 @@ class Result:
 
     Attributes
     ----------
-    x : array of shape (d,), or (d, outputs)
-        The point found; feasible.
+    x : array of shape (d,), or (d, outputs), or Factors
+        The point found; feasible. For a completion problem, the factors of a matrix.
     fun : float
         Exact objective at ``x``.
     gap : float
@@ -156,7 +158,7 @@ class Result:
         How the run went.
     """
 
-    x: np.ndarray
+    x: Any
     fun: float
     gap: float
     gap_estimate: float
@@ -182,8 +184,24 @@ class Result:
 
     @property
     def nonzeros(self) -> int:
-        """Number of entries of ``x`` that are not zero."""
-        return int(np.count_nonzero(self.x))
+        """Number of entries of ``x`` that are not zero; of its factors, where it is kept as such."""
+        parts = (self.x,) if isinstance(self.x, np.ndarray) else (self.x.left, self.x.right)
+        return sum(int(np.count_nonzero(part)) for part in parts)
+
+    @property
+    def rank(self) -> int:
+        """Rank of ``x``, where it is a matrix: singular values above 1e-8 of the largest."""
+        if np.ndim(self.x) == 1:
+            raise ValueError("x is a vector: it has no rank")
+        sizes = self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
+        return int(np.count_nonzero(sizes > 1e-8 * sizes.max(initial=0.0)))
+
+    def _size(self) -> str:
+        """Say how large ``x`` is."""
+        if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
+            return f"{self.x.size} entries, {self.nonzeros} not zero"
+        p, q = self.x.shape
+        return f"{p} x {q}, rank {self.rank}"
 
     def __repr__(self) -> str:
         lines = [
@@ -192,7 +210,7 @@ class Result:
             ("fun", f"{self.fun:.12g}"),
             ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
-            ("x", f"{self.x.size} entries, {self.nonzeros} not zero"),
+            ("x", self._size()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),

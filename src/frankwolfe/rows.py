@@ -10,7 +10,7 @@ from scipy import sparse
 
 from frankwolfe.outputs import Several
 from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import hint
+from frankwolfe.verbs import hint, routine, row_item, row_size
 
 
 class Dense(NamedTuple):
@@ -45,6 +45,14 @@ class Dense(NamedTuple):
     def row_entry(self, i, j):
         """Entry ``j`` of row ``i``."""
         return np.float64(self.values[i, j])
+
+    def row_sandwich(self, i, left, right):
+        """Prediction of row ``i`` for the weight matrix ``left right'``."""
+        return sandwich_flat(self, i, left, right)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenFlat(self, left, right)
 
     def row_add_watched(self, i, c, r, bounds, starts, flip):
         """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
@@ -123,6 +131,14 @@ class CSR(NamedTuple):
             return np.float64(self.data[low])
         return 0.0
 
+    def row_sandwich(self, i, left, right):
+        """Prediction of row ``i`` for the weight matrix ``left right'``."""
+        return sandwich_flat(self, i, left, right)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenFlat(self, left, right)
+
     def row_add_watched(self, i, c, r, bounds, starts, flip):
         """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
         data, indices = self.data, self.indices
@@ -152,6 +168,33 @@ class CSR(NamedTuple):
 
     def _matrix(self, d: int) -> sparse.csr_array:
         return sparse.csr_array(tuple(self), shape=(len(self.indptr) - 1, d))
+
+
+@routine
+def sandwich_flat(rows, i, left, right):
+    """Prediction of a row for ``left right'``, where the row itself is a matrix laid out flat."""
+    columns, total = len(right), 0.0
+    for at in range(row_size(rows, i)):
+        j, x = row_item(rows, i, at)
+        total += x * left[j // columns] * right[j % columns]
+    return total
+
+
+class SeenFlat(NamedTuple):
+    """The data, whose rows are matrices laid out flat, as weight matrices ``left S right'`` see it."""
+
+    rows: Any
+    left: np.ndarray
+    right: np.ndarray
+
+    def predict(self, S: np.ndarray) -> np.ndarray:
+        """Predictions of ``left S right'``."""
+        return np.asarray(self.rows.dot_all((self.left @ S @ self.right.T).ravel()), dtype=np.float64)
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Gradient in ``S``, given the derivatives."""
+        gradient = self.rows.add_all(alpha, len(self.left) * len(self.right))
+        return self.left.T @ gradient.reshape(len(self.left), len(self.right)) @ self.right
 
 
 class Samples(NamedTuple):

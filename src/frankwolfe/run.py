@@ -95,7 +95,7 @@ def minimize(
     w, memory = _start(problem, x0)
     bar = Progress(bool(progress), method.name, limits.passes)
     try:
-        engine = _engine_class(method)(problem, method, rows_a_step, generator, w, memory)
+        engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
         run = Driver(engine, limits, callback, bar, int(trace))
         status = run.drive()
         return run.result(status, method.name, engine.batch_size or problem.n)
@@ -103,8 +103,12 @@ def minimize(
         bar.close()
 
 
-def _engine_class(method: Method) -> Any:
+def _engine_class(method: Method, problem: Problem) -> Any:
     """Return what runs a method."""
+    if method.engine == "corrective" and hasattr(problem.constraint, "triplets"):
+        from frankwolfe.lowrank import LowRankEngine
+
+        return LowRankEngine
     if method.engine == "corrective":
         from frankwolfe.corrective import CorrectiveEngine  # a good deal of code that the other methods do without
 
@@ -124,9 +128,12 @@ def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
         return problem.default_start(), None
     w = problem.flat("x0", x0.x if isinstance(x0, Result) else x0)
     if not problem.constraint.contains(w):
+        facts = ""
+        if isinstance(w, np.ndarray):
+            facts = f" (its l1 norm is {np.abs(w).sum():.6g}, its entries lie in [{w.min():.6g}, {w.max():.6g}])"
         raise ValueError(
-            f"x0 is not in the constraint set {_short(problem.constraint)} (its l1 norm is {np.abs(w).sum():.6g}, its "
-            f"entries lie in [{w.min():.6g}, {w.max():.6g}]): start from a feasible point, or leave x0 out"
+            f"x0 is not in the constraint set {_short(problem.constraint)}{facts}: start from a feasible point, "
+            "or leave x0 out"
         )
     return w, x0.memory if isinstance(x0, Result) else None
 

@@ -86,6 +86,12 @@ def row_entry(rows, i, j):
 
 
 @verb
+def row_sandwich(rows, i, left, right):
+    """Prediction of row ``i`` for the weight matrix ``left right'``."""
+    return rows.row_sandwich(i, left, right)
+
+
+@verb
 def row_add_watched(rows, i, c, r, bounds, starts, flip):
     """Add ``c`` times row ``i`` to ``r`` and lift the bounds of a lazy argmax over ``r``, in one go."""
     return rows.row_add_watched(i, c, r, bounds, starts, flip)
@@ -201,6 +207,18 @@ def deposit(atom, iterate, c):
 
 
 @verb
+def accept(iterate, left, right, c):
+    """Add ``c left right'`` to the iterate, in place."""
+    return iterate.accept(left, right, c)
+
+
+@verb
+def compress(iterate):
+    """Make room in the factors of an iterate."""
+    return iterate.compress()
+
+
+@verb
 def shrink(iterate, c):
     """Multiply the iterate by ``c``, in place."""
     return iterate.shrink(c)
@@ -225,6 +243,12 @@ def rebuild(scout, r):
 def leader(scout, r):
     """Position of the entry of ``r`` that the scout ranks first."""
     return scout.leader(r)
+
+
+@verb
+def recount(scout, r):
+    """Let a scout find what it ranks first in ``r`` and keep it for the oracle."""
+    return scout.recount(r)
 
 
 # --- sets, estimates, directions, steps ----------------------------------------------------------------------

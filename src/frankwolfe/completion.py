@@ -1,0 +1,290 @@
+"""Matrix completion: a matrix of small trace norm from some of its entries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.entries import Entries, Factored, Factors
+from frankwolfe.inputs import as_targets, as_weights
+from frankwolfe.losses import as_loss
+from frankwolfe.problem import Problem
+from frankwolfe.rows import Samples
+from frankwolfe.sets.sampled import SampledTraceBall
+from frankwolfe.sets.spectral import TraceBall, checked_shape
+
+SWEEPS = 100
+"""Most rounds of fitting row offsets and column offsets in turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offsets:
+    """What is known of an entry before any matrix: ``mean + rows[i] + columns[j]``.
+
+    Examples
+    --------
+    >>> Offsets(3.0, np.array([0.5, 0.0]), np.array([0.0, -1.0])).at([0, 1], [1, 1])
+    array([2.5, 2. ])
+    """
+
+    mean: float
+    rows: np.ndarray
+    columns: np.ndarray
+
+    def at(self, rows: Any, columns: Any) -> np.ndarray:
+        """Offsets of the entries at these rows and columns."""
+        return self.mean + self.rows[np.asarray(rows)] + self.columns[np.asarray(columns)]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> "Offsets":
+        """Offsets that are zero."""
+        return cls(0.0, np.zeros(shape[0]), np.zeros(shape[1]))
+
+    @classmethod
+    def fitted(cls, entries: Entries, values: np.ndarray, columns: int, damping: float) -> "Offsets":
+        """Least squares with ``damping`` times the sum of squared offsets: those with few entries stay small.
+
+        A row or column without entries has the offset zero.
+        """
+        rows = len(entries.starts) - 1
+        mean, by_row, by_column = float(values.mean()), np.zeros(rows), np.zeros(columns)
+        row_counts = np.bincount(entries.rows, minlength=rows) + damping
+        column_counts = np.bincount(entries.columns, minlength=columns) + damping
+        row_counts[row_counts == 0.0], column_counts[column_counts == 0.0] = 1.0, 1.0
+        for _ in range(SWEEPS):
+            before = by_row, by_column
+            rest = values - mean - by_column[entries.columns]
+            by_row = np.bincount(entries.rows, rest, rows) / row_counts
+            rest = values - mean - by_row[entries.rows]
+            by_column = np.bincount(entries.columns, rest, columns) / column_counts
+            moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())
+            if moved <= 1e-10 * max(1e-300, np.abs(rest).max()):
+                break
+        return cls(mean, by_row, by_column)
+
+
+class CompletionProblem(Problem):
+    """A `Problem` whose weights are a matrix of low rank (`Factors`) and whose rows are its observed entries.
+
+    Made by `completion_problem`. A gradient has one number for each entry.
+
+    Attributes
+    ----------
+    entries : Entries
+        Places of the observed entries, in order of row and column.
+    offsets : Offsets
+        What has been subtracted from the targets.
+    """
+
+    def __init__(self, samples: Samples, shape: tuple[int, int], radius: float, offsets: Offsets):
+        self.entries, self.offsets = samples.rows, offsets
+        self._shape, self._outputs = shape, 0
+        self._samples = samples
+        self._X = self.entries.matrix(samples.targets, shape[1])
+        self._constraint = SampledTraceBall(radius, shape[1], self.entries)
+        self._zero_value = None
+
+    @property
+    def n(self) -> int:
+        """Number of observed entries."""
+        return len(self.entries.rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the matrix."""
+        return self._shape
+
+    @property
+    def size(self) -> int:
+        """Number of entries that a gradient has."""
+        return self.n
+
+    @property
+    def design(self) -> Any:
+        """The observed entries, as a sparse matrix of their targets."""
+        return self._X
+
+    def __repr__(self) -> str:
+        p, q = self._shape
+        return f"CompletionProblem({p} x {q}, {self.n} entries, {type(self.loss).__name__}, TraceBall)"
+
+    def predict(self, w: Factors, rows: Any, columns: Any) -> np.ndarray:
+        """Predicted entries, offsets included; where a row or column was never observed, only offsets are left.
+
+        Parameters
+        ----------
+        w : Factors
+            For instance ``result.x``.
+        rows, columns : arrays of int
+            Within the shape of the matrix.
+        """
+        places = [
+            _as_places(name, index, side)
+            for name, index, side in zip(("rows", "columns"), (rows, columns), self._shape, strict=True)
+        ]
+        return self.offsets.at(*places) + w.at(*places)
+
+    def zero(self) -> Factors:
+        """Return the zero matrix."""
+        return Factors(np.zeros((self._shape[0], 0)), np.zeros((self._shape[1], 0)))
+
+    def flat(self, name: str, w: Any) -> Factors:
+        """Return weights as checked factors; a whole matrix is decomposed."""
+        if not isinstance(w, Factors):
+            matrix = np.asarray(w, dtype=np.float64)
+            if matrix.shape != self._shape:
+                raise ValueError(f"{name} must be Factors or a matrix of shape {self._shape}, got shape {matrix.shape}")
+            left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+            kept = sizes > 1e-14 * sizes[0]
+            w = Factors((left * sizes)[:, kept], right.T[:, kept])
+        if w.shape != self._shape:
+            raise ValueError(f"{name} must have shape {self._shape}, got {w.shape}")
+        if not (np.isfinite(w.left).all() and np.isfinite(w.right).all()):
+            raise ValueError(f"{name} holds NaN or infinity")
+        return w
+
+    def shaped(self, w: Factors) -> Factors:
+        """Return the weights as they are."""
+        return w
+
+    def point(self, w: Factors) -> Factored:
+        """Return ``w`` as kernels take a point."""
+        return Factored.at(w, self.entries)
+
+    def begin(self, w: Factors) -> tuple[Any, np.ndarray]:
+        """Return an iterate at ``w``, and room for a gradient."""
+        return self.point(w), np.empty(self.n)
+
+    def inner(self, gradient: np.ndarray, w: Factors) -> float:
+        """Inner product of a gradient with weights."""
+        return float(gradient @ self.entries.dot_all(w))
+
+    def factors(self, w: Factors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singular value decomposition of the weights, without zeros."""
+        return w.decomposed()
+
+    def assemble(self, left: np.ndarray, right: np.ndarray) -> Factors:
+        """Weights that are the matrix ``left right'``."""
+        return Factors(left, right)
+
+
+def completion_problem(
+    rows: Any,
+    columns: Any = None,
+    values: Any = None,
+    shape: Any = None,
+    *,
+    constraint: Any = None,
+    loss: Any = "squared",
+    offsets: bool | Offsets | None = None,
+    damping: float = 5.0,
+    sample_weight: Any = None,
+) -> CompletionProblem:
+    """Pose the completion of a matrix from observed entries, over a ball of the trace norm.
+
+    Parameters
+    ----------
+    rows, columns, values : arrays of shape (n,)
+        Where the entries are and what they are. Or only ``rows``: a sparse matrix, whose stored values are the entries.
+    shape : tuple of two ints, optional
+        Of the matrix; by default as large as the entries need.
+    constraint : TraceBall
+        For instance ``fw.TraceBall(1000.0)``.
+    loss : str or loss
+        Any loss of one output, the non-convex ones included.
+    offsets : bool or Offsets, optional
+        Whether to subtract an overall mean and damped offsets of rows and columns from the values first, or which. By
+        default they are, unless the loss takes labels.
+    damping : float
+        How many entries' worth of zeros each offset is fitted with.
+    sample_weight : array of shape (n,), optional
+        Non-negative weights; only their proportions matter.
+
+    Returns
+    -------
+    CompletionProblem
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> rows, columns, values = [0, 0, 1, 2], [0, 1, 1, 0], [5.0, 3.0, 4.0, 1.0]
+    >>> problem = fw.completion_problem(rows, columns, values, (3, 2), constraint=fw.TraceBall(4.0))
+    >>> result = fw.minimize(problem, tol=1e-3)
+    >>> problem.predict(result.x, [1], [0]).shape
+    (1,)
+    """
+    if not isinstance(constraint, TraceBall):
+        raise TypeError(
+            f"constraint must be a fw.TraceBall, e.g. fw.TraceBall(1000.0), got {type(constraint).__name__}"
+        )
+    loss = as_loss(loss)
+    if hasattr(loss, "outputs"):
+        raise ValueError(f"completion_problem takes a loss of one output, such as 'squared', not {type(loss).__name__}")
+    rows, columns, values, sides = _as_triplets(rows, columns, values, checked_shape("completion_problem", shape))
+    if constraint.shape not in (None, sides):
+        raise ValueError(f"constraint is for matrices of shape {constraint.shape}, but the shape is {sides}")
+    order = np.lexsort((columns, rows))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=sides[0]))])
+    kind = np.int32 if max(sides) < 2**31 else np.int64
+    entries = Entries(rows[order].astype(kind), columns[order].astype(kind), starts)
+    _refuse_repeats(entries)
+    targets = as_targets(values, len(rows), loss)[order]
+    weights = as_weights(sample_weight, len(rows))[order]
+    if offsets is None:
+        offsets = getattr(loss, "targets", "real") != "labels"
+    elif offsets is not False and getattr(loss, "targets", "real") == "labels":
+        raise ValueError(
+            f"offsets cannot be subtracted from the labels that {type(loss).__name__} takes: offsets=False"
+        )
+    if not isinstance(offsets, Offsets):
+        if not float(damping) >= 0.0:
+            raise ValueError(f"damping must not be negative, got {damping}")
+        offsets = Offsets.fitted(entries, targets, sides[1], float(damping)) if offsets else Offsets.none(sides)
+    targets = targets - offsets.at(entries.rows, entries.columns)
+    return CompletionProblem(Samples(entries, targets, weights, loss), sides, constraint.radius, offsets)
+
+
+def _as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
+    """Return rows, columns, values and the shape, from triplets or from a sparse matrix."""
+    if sparse.issparse(rows):
+        if columns is not None or values is not None:
+            raise TypeError("pass a sparse matrix alone, or rows, columns and values")
+        matrix = rows.tocoo()
+        if shape not in (None, matrix.shape):
+            raise ValueError(f"shape is {shape}, but the matrix has shape {matrix.shape}")
+        rows, columns, values, shape = *matrix.coords, matrix.data, matrix.shape
+    elif columns is None or values is None:
+        raise TypeError("pass rows, columns and values, or a sparse matrix")
+    if np.size(values) == 0:
+        raise ValueError("there are no entries")
+    rows = _as_places("rows", rows, shape and shape[0])
+    columns = _as_places("columns", columns, shape and shape[1])
+    if not len(rows) == len(columns) == np.size(values):
+        raise ValueError(
+            f"{len(rows)} rows, {len(columns)} columns and {np.size(values)} values: there must be as many"
+        )
+    return rows, columns, values, shape or (int(rows.max()) + 1, int(columns.max()) + 1)
+
+
+def _as_places(name: str, index: Any, side: int | None) -> np.ndarray:
+    """Return row or column numbers, checked against the side of the matrix."""
+    array = np.asarray(index)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be a vector of ints, got {array.dtype} of shape {array.shape}")
+    if array.size and (array.min() < 0 or (side is not None and array.max() >= side)):
+        at = int(np.flatnonzero((array < 0) | (array >= (np.inf if side is None else side)))[0])
+        limit = "" if side is None else f", but the matrix has {side}"
+        raise ValueError(f"{name} must be numbers from 0{limit}; entry {at} is {array[at]}")
+    return array
+
+
+def _refuse_repeats(entries: Entries) -> None:
+    """Raise ValueError if an entry is given twice."""
+    same = (np.diff(entries.rows) == 0) & (np.diff(entries.columns) == 0)
+    if same.any():
+        at = int(np.flatnonzero(same)[0])
+        raise ValueError(
+            f"{int(same.sum())} entries are given more than once, the first at row {entries.rows[at]}, column "
+            f"{entries.columns[at]}: average them first, or keep the latest"
+        )

@@ -1,0 +1,140 @@
+"""Vertices of rank one, ``amount * u v'``, and the scouts that find the leading singular vectors of ``r``."""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from frankwolfe.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
+
+
+class RankOne(NamedTuple):
+    """The matrix ``amount * left right'``, flat; both arrays are the scout's, and its next answer overwrites them."""
+
+    left: np.ndarray
+    right: np.ndarray
+    amount: float
+
+    def prediction(self, rows, i):
+        """Inner product of row ``i`` with the atom."""
+        return self.amount * row_sandwich(rows, i, self.left, self.right)
+
+    def inner(self, r):
+        """Inner product of the atom with ``r``."""
+        image = np.empty(len(self.left))
+        map_right(r, self.right, image)
+        return self.amount * contract(image, self.left)
+
+    def deposit(self, iterate, c):
+        """Add ``c`` times the atom to the iterate."""
+        accept(iterate, self.left, self.right, c * self.amount)
+
+    def dense(self, size: int) -> np.ndarray:
+        """Return the atom as a new flat array."""
+        return self.amount * np.outer(self.left, self.right).ravel()
+
+
+@routine
+def map_right(r, right, left):
+    """Fill ``left`` with the matrix ``r`` times ``right``; a plain loop, for threads cost more here than they give."""
+    columns = np.uint64(len(right))
+    for j in range(len(left)):
+        first, total = np.uint64(j) * columns, 0.0
+        for k in range(columns):
+            total += r[first + k] * right[k]
+        left[j] = total
+
+
+@routine
+def map_left(r, left, right):
+    """Fill ``right`` with the transpose of the matrix ``r`` times ``left``."""
+    columns = np.uint64(len(right))
+    right[:] = 0.0
+    for j in range(len(left)):
+        first, part = np.uint64(j) * columns, left[j]
+        for k in range(columns):
+            right[k] += part * r[first + k]
+
+
+@routine
+def normalise(vector):
+    """Scale a vector to length one; where it is zero, any direction is as good."""
+    size = sqrt(contract(vector, vector))
+    if size > 0.0:
+        vector /= size
+    else:
+        vector[0] = 1.0
+
+
+class Gram(NamedTuple):
+    """Scout that keeps the Gram matrix of ``r`` over its shorter side.
+
+    Where the columns are the outputs, adding ``x c'`` to ``r`` changes ``r'r`` by ``c (r'x)' + (r'x) c' + |x|^2 c c'``,
+    which costs no more than the row itself. After as many changes as ``r`` has rows it is taken anew, against rounding.
+
+    Attributes
+    ----------
+    gram : array of shape (short, short)
+    left, right : arrays
+        The vectors found last.
+    age : array of shape (1,)
+        Changes since the Gram matrix was taken; negative if it has to be.
+    """
+
+    gram: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    age: np.ndarray
+
+    @classmethod
+    def over(cls, rows: int, columns: int) -> "Gram":
+        """Scout for a matrix of that shape."""
+        short = min(rows, columns)
+        return cls(np.zeros((short, short)), np.zeros(rows), np.zeros(columns), np.array([-1]))
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r`` and keep the Gram matrix up to date, if that is cheap."""
+        _add_row(self, rows, i, r, c)
+
+    def rebuild(self, r):
+        """Note that the Gram matrix has to be taken anew."""
+        self.age[0] = -1
+
+    def recount(self, r):
+        """Find the leading singular vectors of ``r``."""
+        gram, left, right, age = self.gram, self.left, self.right, self.age
+        tall = len(left) >= len(right)
+        if age[0] < 0 or age[0] >= len(left):
+            matrix = np.ascontiguousarray(r).reshape((len(left), len(right)))
+            gram[:] = np.dot(matrix.T, matrix) if tall else np.dot(matrix, matrix.T)
+            age[0] = 0
+        if tall:
+            right[:] = np.linalg.eigh(gram)[1][:, -1]
+            map_right(r, right, left)
+            normalise(left)
+        else:
+            left[:] = np.linalg.eigh(gram)[1][:, -1]
+            map_left(r, left, right)
+            normalise(right)
+
+
+def _add_outer(scout, rows, i, r, c):
+    gram, age = scout.gram, scout.age
+    if age[0] < 0 or len(scout.right) > len(scout.left):
+        age[0] = -1
+        row_add(rows, i, c, r)
+        return
+    before = row_dot(rows, i, r)
+    row_add(rows, i, c, r)
+    square = contract(row_dot(rows, i, r) - before, c) / max(contract(c, c), 1e-300)
+    for k in range(len(c)):
+        for other in range(len(c)):
+            gram[k, other] += c[k] * before[other] + before[k] * c[other] + square * c[k] * c[other]
+    age[0] += 1
+
+
+@twofold(_add_outer)
+def _add_row(scout, rows, i, r, c):
+    """Add ``c`` times row ``i`` to ``r``; the Gram matrix follows where predictions are the matrix's columns."""
+    scout.age[0] = -1
+    row_add(rows, i, c, r)

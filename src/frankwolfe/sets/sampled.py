@@ -1,0 +1,61 @@
+"""The trace-norm ball of large matrices, seen at a sample of their entries."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.entries import Entries, EntryAtom, Factors
+from frankwolfe.parts import part
+from frankwolfe.singular import Triplets, leading_triplets
+from frankwolfe.verbs import recount
+
+
+@part
+class SampledTraceBall(NamedTuple):
+    """All matrices of trace norm at most ``radius``, of which only some entries are looked at.
+
+    A direction ``r`` has one number for each of those entries and stands for the sparse matrix that holds them. Points
+    are `Factors`.
+
+    Attributes
+    ----------
+    radius : float
+    columns : int
+        Of the matrix.
+    entries : Entries
+        Those looked at.
+    """
+
+    radius: float
+    columns: int
+    entries: Entries
+
+    def scout(self, size):
+        """Return a way to ask Lanczos' method."""
+        return Singular.over(self.matrix, len(self.entries.starts) - 1, self.columns, size)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        recount(scout, r)
+        return EntryAtom(scout.left, scout.right, -self.radius, self.entries)
+
+    def matrix(self, r: np.ndarray) -> Any:
+        """Return the sparse matrix that ``r`` stands for."""
+        return self.entries.matrix(r, self.columns)
+
+    def triplets(self, r: np.ndarray, count: int = 1) -> Triplets:
+        """Return leading singular triplets of ``r``."""
+        return leading_triplets(self.matrix(r), count)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
+        return self.radius * self.triplets(direction).bound
+
+    def contains(self, w: Factors, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(w.singular_values.sum() <= self.radius * (1.0 + tolerance))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
+        length, n = 2.0 * self.radius, len(self.entries.rows)
+        return {1: (length * float(np.sqrt(n)), n == 1), 2: (length, False), np.inf: (length, True)}

@@ -1,0 +1,105 @@
+"""Sets of matrices known by their singular values or eigenvalues. Their vertices have rank one.
+
+A matrix is kept flat, row after row, as everywhere in the package.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.parts import part, positive
+from frankwolfe.sets.atoms import vertex_of
+from frankwolfe.sets.rank_one import Gram, RankOne
+from frankwolfe.singular import Triplets, leading_triplets
+from frankwolfe.verbs import recount
+
+
+@part
+class TraceBall(NamedTuple):
+    """All matrices whose singular values sum to at most ``radius``: the ball of the trace (nuclear) norm.
+
+    Parameters
+    ----------
+    radius : float
+        Positive.
+    shape : tuple of two ints, optional
+        Rows and columns of the matrix. With a loss of several outputs it follows from the data: one row for each
+        column of ``X``, one column for each output.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.TraceBall(2.0, (2, 2)).vertex([3.0, 0.0, 0.0, 1.0]).reshape(2, 2).round(6) + 0.0
+    array([[-2.,  0.],
+           [ 0.,  0.]])
+    """
+
+    radius: float
+    shape: Any = None
+
+    def _checked(self):
+        return self._replace(
+            radius=positive("TraceBall", "radius", self.radius), shape=checked_shape("TraceBall", self.shape)
+        )
+
+    def shaped(self, rows, columns):
+        """Return the ball for matrices of that shape."""
+        if self.shape not in (None, (rows, columns)):
+            raise ValueError(
+                f"TraceBall: shape is {self.shape}, but the weights are {rows} x {columns} (columns in X, outputs)"
+            )
+        return self._replace(shape=(rows, columns))
+
+    def fitted(self, size):
+        """Check that the matrix has as many entries as there are weights."""
+        if self.shape is None:
+            raise ValueError(
+                "TraceBall: with a loss of one output the weights are a vector; say which matrix they are, "
+                "e.g. TraceBall(radius, shape=(rows, columns)), or use a loss of several outputs"
+            )
+        if self.shape[0] * self.shape[1] != size:
+            raise ValueError(f"TraceBall: a {self.shape[0]} x {self.shape[1]} matrix, but there are {size} weights")
+        return self
+
+    def scout(self, size):
+        """Return the Gram matrix of the shorter side, or a way to ask Lanczos' method."""
+        return Gram.over(*self.shape)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        recount(scout, r)
+        return RankOne(scout.left, scout.right, -self.radius)
+
+    def matrix(self, r):
+        """Return a flat vector as the matrix it stands for."""
+        return np.reshape(r, self.shape)
+
+    def triplets(self, r: np.ndarray, count: int = 1) -> Triplets:
+        """Return leading singular triplets of ``r``."""
+        return leading_triplets(self.matrix(r), count)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        return self.radius * self.triplets(direction).bound
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(np.linalg.svd(self.matrix(w), compute_uv=False).sum() <= self.radius * (1.0 + tolerance))
+
+    def diameter(self, size):
+        """Euclidean diameter."""
+        return 2.0 * self.radius
+
+
+def checked_shape(name: str, shape: Any) -> tuple[int, int] | None:
+    """Return the shape of a matrix, or say what is wrong with it."""
+    if shape is None:
+        return None
+    sides = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if len(sides) != 2 or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
+        raise ValueError(f"{name}: shape must be two positive ints (rows, columns), got {shape!r}")
+    return int(sides[0]), int(sides[1])
