@@ -90,7 +90,7 @@ def look_up(dictionary, atom):
 @routine
 def _same(one, other, tolerance):
     """Whether no entry differs by more than the tolerance."""
-    for j in range(len(one)):
+    for j in range(len(one)):  # noqa: SIM110 - compiled code knows no generators
         if not abs(one[j] - other[j]) <= tolerance:
             return False
     return True
@@ -140,10 +140,7 @@ def reweigh(dictionary, to, away, to_part, away_part, own_part, gamma):
 
 @routine
 def recompose(dictionary, iterate):
-    """Drop atoms without weight, make the weights sum to one again, and the iterate their combination.
-
-    Rounding would else drive the three apart, most of all when an atom that held nearly all the weight is dropped.
-    """
+    """Drop atoms without weight, make the weights sum to one again and the iterate their combination."""
     weights, number, unit = dictionary.weights, dictionary.number, dictionary.unit
     k, total = 0, 0.0
     while k < number[0]:
