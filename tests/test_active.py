@@ -295,6 +295,41 @@ LOGISTIC_OPTIMA = [
 
 
 @pytest.mark.parametrize(("name", "radius", "optimum"), LOGISTIC_OPTIMA)
+def test_corrective_on_real_data(name, radius, optimum):
+    reach_the_optimum("corrective", name, fw.Logistic(), fw.L1Ball(radius), optimum, 1e-10)
+
+
+@pytest.mark.parametrize("method", DETERMINISTIC)
+def test_deterministic_methods_on_breast_cancer(method):
+    reach_the_optimum(method, *LOGISTIC_OPTIMA[0][:1], fw.Logistic(), fw.L1Ball(5.0), LOGISTIC_OPTIMA[0][2], 1e-8)
+
+
+def test_pairwise_on_text():  # the others, and w8a, take longer than a test should: benchmarks/active_sets.py
+    reach_the_optimum("pairwise", LOGISTIC_OPTIMA[1][0], fw.Logistic(), fw.L1Ball(100.0), LOGISTIC_OPTIMA[1][2], 1e-8)
+
+
+HOUSING = [row for row in cases.REFERENCE_OPTIMA if row[0] == "california_housing"]
+
+
+@pytest.mark.parametrize(
+    ("method", "row"),
+    [("corrective", row) for row in HOUSING] + [("away", row) for row in HOUSING if not isinstance(row[2], fw.L2Ball)],
+    ids=lambda case: case if isinstance(case, str) else type(case[2]).__name__,
+)
+def test_columns_five_orders_of_magnitude_apart(method, row):
+    reach_the_optimum(method, *row, 1e-10 if method == "corrective" else 1e-8)
+
+
+def reach_the_optimum(method, name, loss, constraint, optimum, tolerance):
+    """Check that a run ends with an exact gap within the tolerance, taken anew, and at the known optimum."""
+    problem = fw.Problem(*cases.data(name), loss, constraint)
+    result = fw.minimize(problem, method, tol=tolerance, max_passes=10_000, random_state=0, trace=0)
+    assert result.success
+    assert problem.gap(result.x) <= tolerance * problem.zero_value
+    assert abs(result.fun - optimum) <= max(tolerance, 1e-12) * problem.zero_value + 1e-12
+
+
+@pytest.mark.parametrize(("name", "radius", "optimum"), LOGISTIC_OPTIMA)
 def test_stochastic_pairwise_on_real_data(name, radius, optimum):
     X, y = cases.data(name)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(radius))
