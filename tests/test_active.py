@@ -232,14 +232,21 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
     assert found.gap < 0.05 * problem.gap(problem.default_start())
 
 
-def test_rows_never_written_to_take_no_memory_and_the_budget_holds():
-    wide = cases.problem(n=40, d=30).samples
-    w = np.zeros(2**22)
-    assert len(Dictionary.of(Setting(wide, 1, w, None)).weights) == dictionary.FEWEST + 1
-    w = np.zeros(2**20)
-    assert len(Dictionary.of(Setting(wide, 1, w, None)).weights) == dictionary.FEWEST + 1
-    assert len(Dictionary.of(Setting(wide, 1, w[:30], None)).weights) == 2 * 30 + 3
-    assert len(Dictionary.of(Setting(wide, 1, w[: 2**17], None)).weights) == 2**26 // (8 * 2**17) + 1
+def test_an_atom_whose_weight_has_vanished_does_not_hold_a_run_up():
+    held, iterate = stored_atoms([[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]], [0.5, 0.5, 0.0])
+    head_for(held, iterate, 0, 2, 1.0, 1.0, 0.0)
+    Transfer(held, 0, 2, 1.0, 1.0, 0.0, held.weights[2]).travel(iterate, 0.0)
+    np.testing.assert_array_equal(atoms_of(held)[0], [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(iterate.dense(), [0.5, 0.5])
+
+
+def test_capacity_is_what_a_point_needs_twice_over_within_a_budget():
+    def capacity(d):
+        return len(Dictionary.of(Setting(cases.problem(n=40, d=5).samples, 1, np.zeros(d), None)).weights) - 1
+
+    assert [capacity(20), capacity(1000)] == [2 * 20 + 2, 2 * 40 + 2]
+    assert capacity(2**17) == dictionary.BUDGET // (8 * 2**17)
+    assert [capacity(2), capacity(2**21)] == [dictionary.FEWEST] * 2
 
 
 @pytest.mark.parametrize("method", STOCHASTIC)

@@ -134,7 +134,7 @@ def reweigh(dictionary, to, away, to_part, away_part, own_part, gamma):
         weights[to] = 0.0
         number[0] += 1
     weights[to] += gamma * to_part
-    weights[away] -= gamma * away_part
+    weights[away] = max(0.0, weights[away] - gamma * away_part)
     number[1] += 1
 
 

@@ -197,14 +197,13 @@ class Transfer(NamedTuple):
     def travel(self, iterate, gamma):
         """Move the iterate and the weights; an atom left with no weight is dropped for good."""
         stored = self.stored
-        if gamma <= 0.0:
-            return
-        reweigh(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
+        if gamma > 0.0:
+            reweigh(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
         if gamma >= self.most and self.away_part > 0.0 and self.away != self.to:
             stored.weights[self.away] = 0.0
-        if gamma >= self.most or stored.number[1] >= RECOMPOSE:
+        if gamma >= self.most or stored.number[1] >= RECOMPOSE:  # also where the atom had no weight to begin with
             recompose(stored, iterate)
-        else:
+        elif gamma > 0.0:
             heading, v, share = stored.heading, iterate.v, gamma / iterate.scale[0]
             for j in range(len(heading)):
                 v[j] += share * heading[j]
