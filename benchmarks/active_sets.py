@@ -72,7 +72,7 @@ def table(problems, methods, passes, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--passes", type=float, default=20_000.0, help="most passes for a run")
-    parser.add_argument("--seconds", type=float, default=60.0, help="most seconds for a run")
+    parser.add_argument("--seconds", type=float, default=120.0, help="most seconds for a run")
     args = parser.parse_args()
     limits = args.passes, args.seconds
     table([(type(each).__name__, small(each), None) for each in SETS], (*ACTIVE, "corrective"), *limits)

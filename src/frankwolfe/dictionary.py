@@ -40,6 +40,8 @@ class Dictionary(NamedTuple):
         How many atoms there are, and how many changes were made since the iterate was last recomposed.
     heading : array of shape (d,)
         The direction of the leg that is being travelled.
+    compass : array of shape (d,)
+        The gradient estimate in one piece, as vector instructions want it: that of sparse data is interleaved.
     unit : array of shape (1,)
         One: the scale of every row, where it is to be seen as a point.
     """
@@ -48,6 +50,7 @@ class Dictionary(NamedTuple):
     weights: np.ndarray
     number: np.ndarray
     heading: np.ndarray
+    compass: np.ndarray
     unit: np.ndarray
 
     @classmethod
@@ -63,7 +66,7 @@ class Dictionary(NamedTuple):
             capacity = max(FEWEST, min(enough, BUDGET // (8 * d)))
         points, weights = np.zeros((capacity + 1, d)), np.zeros(capacity + 1)
         points[0], weights[0] = setting.w, 1.0
-        return cls(points, weights, np.array([1, 0]), np.zeros(d), np.ones(1))
+        return cls(points, weights, np.array([1, 0]), np.zeros(d), np.zeros(d), np.ones(1))
 
 
 @routine
@@ -97,22 +100,30 @@ def _same(one, other, tolerance):
 
 
 @routine
-def utmost(dictionary, r, side):
+def consult(dictionary, r):
+    """Copy the gradient estimate, which `utmost` and `level` go by."""
+    compass = dictionary.compass
+    for j in range(len(compass)):
+        compass[j] = r[j]
+
+
+@routine
+def utmost(dictionary, side):
     """Row of the atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``, and that product."""
     at, best = 0, -np.inf
     for k in range(dictionary.number[0]):
-        value = side * level(dictionary, k, r)
+        value = side * level(dictionary, k)
         if value > best:
             at, best = k, value
     return at, side * best
 
 
 @routine
-def level(dictionary, k, r):
+def level(dictionary, k):
     """Return ``<r, a>`` for the atom in row ``k``."""
-    row, total = dictionary.points[k], 0.0
+    row, compass, total = dictionary.points[k], dictionary.compass, 0.0
     for j in range(len(row)):
-        total += row[j] * r[j]
+        total += row[j] * compass[j]
     return total
 
 

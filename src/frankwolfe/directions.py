@@ -9,7 +9,7 @@ segment holds most of the gap is moved, and the three directions are one. Everyw
 from typing import Any, NamedTuple
 
 from frankwolfe.active import ActiveSet, extreme, inner_active, weight
-from frankwolfe.dictionary import Dictionary, head_for, level, look_up, utmost
+from frankwolfe.dictionary import Dictionary, consult, head_for, level, look_up, utmost
 from frankwolfe.legs import Exchange, Slide, Straight, Transfer
 from frankwolfe.parts import part
 from frankwolfe.verbs import blend, inner, oracle, pair, routine, turn
@@ -89,31 +89,38 @@ class Stored(NamedTuple):
 
     def pair(self, constraint, gradient, iterate):
         """Move weight from the worst stored atom to the best vertex."""
-        stored, r = self.dictionary, gradient.r
-        to = look_up(stored, oracle(constraint, gradient.scout, r))
-        away, _ = utmost(stored, r, 1.0)
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, _ = utmost(stored, 1.0)
         return _swap(stored, iterate, to, away)
 
     def turn(self, constraint, gradient, iterate):
         """Go toward the best vertex or away from the worst stored atom, whichever slope is larger."""
-        stored, r = self.dictionary, gradient.r
-        to = look_up(stored, oracle(constraint, gradient.scout, r))
-        away, highest = utmost(stored, r, 1.0)
-        here, share = inner(iterate, r), stored.weights[away]
-        if here - level(stored, to, r) >= highest - here or share >= 1.0:
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, highest = utmost(stored, 1.0)
+        here, share = inner(iterate, gradient.r), stored.weights[away]
+        if here - level(stored, to) >= highest - here or share >= 1.0:
             return _approach(stored, iterate, to)
         head_for(stored, iterate, to, away, 0.0, 1.0, 1.0)
         return Transfer(stored, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
 
     def blend(self, constraint, gradient, iterate):
         """Exchange weight between stored atoms, unless going toward a vertex promises more."""
-        stored, r = self.dictionary, gradient.r
-        to = look_up(stored, oracle(constraint, gradient.scout, r))
-        away, highest = utmost(stored, r, 1.0)
-        near, lowest = utmost(stored, r, -1.0)
-        if highest - lowest >= inner(iterate, r) - level(stored, to, r):
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, highest = utmost(stored, 1.0)
+        near, lowest = utmost(stored, -1.0)
+        if highest - lowest >= inner(iterate, gradient.r) - level(stored, to):
             return _swap(stored, iterate, near, away)
         return _approach(stored, iterate, to)
+
+
+@routine
+def _best_vertex(stored, constraint, gradient):
+    """Row of the vertex that the oracle names."""
+    consult(stored, gradient.r)
+    return look_up(stored, oracle(constraint, gradient.scout, gradient.r))
 
 
 @routine

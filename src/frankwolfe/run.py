@@ -113,9 +113,9 @@ def _engine_class(method: Method) -> Any:
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
-    """Rows a step looks at by default: the method's own number, but 1% where one oracle call costs O(d)."""
+    """Rows a step looks at by default: the method's own number, but at least 1% where one oracle call costs O(d)."""
     cheap_oracle = isinstance(problem.constraint.scout(1 if problem.d == 1 else 2), LazyArgmax)
-    return method.batch_size if cheap_oracle or method.batch_size != 1 else 0.01
+    return method.batch_size if cheap_oracle or method.batch_size >= 0.01 * problem.n else 0.01
 
 
 def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
