@@ -8,12 +8,11 @@ with the damping constant held fixed beside the adaptive rule.
 """
 
 import argparse
-import os
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from scipy import sparse
+from tables import read
 
 import frankwolfe as fw
 
@@ -32,16 +31,7 @@ FLOOR = 1e-14
 
 
 def load(file, radius):
-    folder = os.environ.get("FRANKWOLFE_DATA")
-    if folder is None:
-        raise SystemExit("set FRANKWOLFE_DATA to the folder that holds the tables")
-    table = np.load(Path(folder) / f"{file}.npz")
-    X = (
-        table["X"]
-        if "X" in table
-        else sparse.csr_array((table["data"], table["indices"], table["indptr"]), table["shape"])
-    )
-    return fw.Problem(X, table["y"], "logistic", fw.L1Ball(radius))
+    return fw.Problem(*read(file), "logistic", fw.L1Ball(radius))
 
 
 def curve(problem, optimum, method, batch_size, passes):

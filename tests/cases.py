@@ -47,16 +47,10 @@ METHODS = [
 ]
 
 TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward)]
-"""The methods that only ever go toward a vertex: they suit every set."""
+"""The methods that only ever go toward a vertex."""
 
-
-def fits(method, constraint):
-    """Whether a method takes a set: active-set directions want one that they can take apart."""
-    return method in TOWARD or hasattr(constraint, "hull") or isinstance(constraint, fw.Box)
-
-
-PAIRS = [(method, constraint) for method in METHODS for constraint in SETS if fits(method, constraint)]
-"""Every method with every set that it takes."""
+PAIRS = [(method, constraint) for method in METHODS for constraint in SETS]
+"""Every method with every set."""
 
 LAYOUTS = {
     "dense64": lambda X: np.ascontiguousarray(X, dtype=np.float64),

@@ -9,6 +9,7 @@ from math import exp, log, log1p, tanh
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 from frankwolfe.gradients import amend
 from frankwolfe.sets.atoms import Full, Hot, Workspace
@@ -80,6 +81,33 @@ class CappedSimplex(NamedTuple):
 
     def contains(self, w, tolerance=1e-9):
         return bool(np.min(w) >= -tolerance and np.max(w) <= self.cap + tolerance and abs(np.sum(w) - 1) <= tolerance)
+
+
+class HullOf(NamedTuple):
+    """The hull of the given points, one a row."""
+
+    points: np.ndarray
+
+    def scout(self, d):
+        return Workspace.over(d)
+
+    def oracle(self, scout, r):
+        points, room, best, least = self.points, scout.room, 0, np.inf
+        for k in range(len(points)):
+            value = 0.0
+            for j in range(len(r)):
+                value += points[k, j] * r[j]
+            if value < least:
+                best, least = k, value
+        room[:] = points[best]
+        return Full(room)
+
+    def support(self, direction):
+        return np.max(self.points @ direction)
+
+    def contains(self, w, tolerance=1e-9):
+        _, distance = nnls(np.vstack([self.points.T, np.ones(len(self.points))]), np.append(w, 1.0))
+        return bool(distance <= tolerance * max(1.0, np.abs(self.points).max()))
 
 
 class SmoothedTable(NamedTuple):

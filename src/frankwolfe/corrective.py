@@ -69,6 +69,8 @@ def hull_of(constraint: Any) -> Hull | None:
 class Coordinates:
     """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
 
+    indirect = False  # predictions are sums over the columns, as they are at the point itself
+
     def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, few: int):
         self.hull, self.rows, self.n, self.d = hull, problem.samples.rows, problem.n, problem.d
         self.most_few = few
@@ -116,6 +118,7 @@ class Vertices:
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
 
     few = settled = True
+    indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
 
     def __init__(self, problem: Problem, w: np.ndarray):
         self.hull, self.problem = Hull(1.0, False, False), problem
@@ -177,7 +180,7 @@ class CorrectiveEngine:
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
         hull = hull_of(problem.constraint)
         self.atoms: Any = Vertices(problem, w) if hull is None else Coordinates(problem, hull, w, few)
-        self.z = np.asarray(problem.samples.rows.dot_all(self.atoms.w()), dtype=np.float64)
+        self.z = np.empty(problem.n)
         self.alpha = np.zeros(problem.n)
         self.value = self.scale = np.nan
         self.caution, self.stuck = 1.0, False
@@ -212,12 +215,14 @@ class CorrectiveEngine:
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
         if self._found is None:
-            if np.isnan(self.scale):
+            w = self.w()
+            if self.atoms.indirect or np.isnan(self.scale):
+                self.z = np.asarray(self.problem.samples.rows.dot_all(w), dtype=np.float64)
                 self.value = self._judge(self.z, self.alpha)
-                self.scale = abs(self.value) or 1.0
+                self.scale = self.scale if self.scale > 0.0 else abs(self.value) or 1.0
             gradient = np.empty(self.problem.d)
             combine(self.problem.samples.rows, self.alpha, gradient)
-            gap = self.problem.gap_for(gradient, self.w())
+            gap = self.problem.gap_for(gradient, w)
             self._found = Evaluation(self.value, gradient, 0.0 if gap < 0.0 else gap, self.alpha.copy())
         return self._found
 

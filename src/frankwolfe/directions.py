@@ -1,16 +1,18 @@
 """Directions: where to go from the iterate, given the gradient estimate. Each chooses a leg (see `frankwolfe.legs`).
 
-The directions with an active set need a set that they can take apart: one whose vertices are single coordinates
-(`frankwolfe.active`), or a box, which is a product of segments: there the coordinate whose segment holds most of the
-gap is moved, and the three of them are one.
+The directions with an active set ask `take_apart` what a point of the set is made of. Where vertices are single
+coordinates the point itself tells (`frankwolfe.active`). A box is a product of segments: there the coordinate whose
+segment holds most of the gap is moved, and the three directions are one. Everywhere else the atoms are stored
+(`frankwolfe.dictionary`).
 """
 
 from typing import Any, NamedTuple
 
 from frankwolfe.active import ActiveSet, extreme, inner_active, weight
-from frankwolfe.legs import Exchange, Slide, Straight
+from frankwolfe.dictionary import Dictionary, consult, head_for, level, look_up, utmost
+from frankwolfe.legs import Exchange, Slide, Straight, Transfer
 from frankwolfe.parts import part
-from frankwolfe.verbs import blend, inner, oracle, pair, turn
+from frankwolfe.verbs import blend, inner, oracle, pair, routine, turn
 
 
 @part
@@ -80,17 +82,69 @@ class Segments(NamedTuple):
         return pair(self, constraint, gradient, iterate)
 
 
-def take_apart(direction: str, setting: Any) -> Any:
-    """Return what an active-set direction needs to know of the set and the starting point, or refuse the set."""
+class Stored(NamedTuple):
+    """Takes apart any set: into the atoms that its oracle has named so far."""
+
+    dictionary: Dictionary
+
+    def pair(self, constraint, gradient, iterate):
+        """Move weight from the worst stored atom to the best vertex."""
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, _ = utmost(stored, 1.0)
+        return _swap(stored, iterate, to, away)
+
+    def turn(self, constraint, gradient, iterate):
+        """Go toward the best vertex or away from the worst stored atom, whichever slope is larger."""
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, highest = utmost(stored, 1.0)
+        here, share = inner(iterate, gradient.r), stored.weights[away]
+        if here - level(stored, to) >= highest - here or share >= 1.0:
+            return _approach(stored, iterate, to)
+        head_for(stored, iterate, to, away, 0.0, 1.0, 1.0)
+        return Transfer(stored, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
+
+    def blend(self, constraint, gradient, iterate):
+        """Exchange weight between stored atoms, unless going toward a vertex promises more."""
+        stored = self.dictionary
+        to = _best_vertex(stored, constraint, gradient)
+        away, highest = utmost(stored, 1.0)
+        near, lowest = utmost(stored, -1.0)
+        if highest - lowest >= inner(iterate, gradient.r) - level(stored, to):
+            return _swap(stored, iterate, near, away)
+        return _approach(stored, iterate, to)
+
+
+@routine
+def _best_vertex(stored, constraint, gradient):
+    """Row of the vertex that the oracle names."""
+    consult(stored, gradient.r)
+    return look_up(stored, oracle(constraint, gradient.scout, gradient.r))
+
+
+@routine
+def _swap(stored, iterate, to, away):
+    """Leg that moves weight from one row to another."""
+    head_for(stored, iterate, to, away, 1.0, 1.0, 0.0)
+    return Transfer(stored, to, away, 1.0, 1.0, 0.0, stored.weights[away])
+
+
+@routine
+def _approach(stored, iterate, to):
+    """Leg that leads from all of the iterate to one row."""
+    head_for(stored, iterate, to, to, 1.0, 0.0, -1.0)
+    return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
+
+
+def take_apart(setting: Any) -> Any:
+    """Return what an active-set direction needs to know of the set and the starting point."""
     constraint = setting.constraint
     if hasattr(constraint, "hull"):
         return Corners(ActiveSet.of(setting.w))
     if hasattr(constraint, "lower") and hasattr(constraint, "upper"):
         return Segments(len(setting.w))
-    raise ValueError(
-        f"{direction} needs a set whose vertices are single coordinates (L1Ball, Simplex, NonNegativeL1Ball) or a Box, "
-        f"not {type(constraint).__name__}: use 'sfw' or 'fw' there"
-    )
+    return Stored(Dictionary.of(setting))
 
 
 @part
@@ -101,7 +155,7 @@ class Pairwise(NamedTuple):
 
     def begin(self, setting):
         """Take stock of the active atoms."""
-        return Pairwise(take_apart("Pairwise", setting))
+        return Pairwise(take_apart(setting))
 
     def choose(self, constraint, gradient, iterate):
         """Pick both atoms."""
@@ -116,7 +170,7 @@ class Away(NamedTuple):
 
     def begin(self, setting):
         """Take stock of the active atoms."""
-        return Away(take_apart("Away", setting))
+        return Away(take_apart(setting))
 
     def choose(self, constraint, gradient, iterate):
         """Compare the two slopes."""
@@ -131,7 +185,7 @@ class BlendedPairwise(NamedTuple):
 
     def begin(self, setting):
         """Take stock of the active atoms."""
-        return BlendedPairwise(take_apart("BlendedPairwise", setting))
+        return BlendedPairwise(take_apart(setting))
 
     def choose(self, constraint, gradient, iterate):
         """Compare the best exchange with the Frank-Wolfe gap."""

@@ -224,9 +224,18 @@ class Driver:
         if not self.engine.certifies:
             self.schedule.note(self.passes, found.gap, self.gap_estimate)
         self.last = (self.nit, found)
-        if self.best is None or np.isnan(self.best[0].value) or found.value <= self.best[0].value:
+        if self.best is None or self._rank(found) <= self._rank(self.best[0]):
             self.best = (found, w)
         return found
+
+    def _rank(self, found: Evaluation) -> tuple[bool, bool, float]:
+        """Order certified points, the best first: within the tolerance, then by objective.
+
+        Near the optimum objectives differ by rounding only: by them alone an earlier point could win over the one whose
+        gap ended the run.
+        """
+        missed = self.limits.tol > 0.0 and not found.gap <= self.tolerance
+        return bool(np.isnan(found.value)), missed, found.value
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ move the iterate.
 from typing import Any, NamedTuple
 
 from frankwolfe.active import ActiveSet, clear, inner_active, put
+from frankwolfe.dictionary import RECOMPOSE, Dictionary, make_room, point_at, recompose, reweigh
+from frankwolfe.iterate import Iterate
 from frankwolfe.sets.atoms import Hot
 from frankwolfe.verbs import deposit, inner, prediction, row_entry, shrink
 
@@ -149,3 +151,60 @@ class Slide(NamedTuple):
             iterate.v[self.at] = self.wall / iterate.scale[0]
         else:
             iterate.v[self.at] += self.way * gamma / iterate.scale[0]
+
+
+class Transfer(NamedTuple):
+    """A leg like `Exchange`, between atoms that are stored: ``to`` and ``away`` are their rows.
+
+    The direction itself is written out in the dictionary's ``heading``.
+    """
+
+    stored: Dictionary
+    to: int
+    away: int
+    to_part: float
+    away_part: float
+    own_part: float
+    most: float
+
+    def slope(self, gradient, iterate):
+        """Return ``-<r, direction>``."""
+        return -gradient.scale[0] * inner(Iterate(self.stored.heading, self.stored.unit), gradient.r)
+
+    def shift(self, rows, i, z):
+        """Return ``x_i' direction``."""
+        return prediction(Iterate(self.stored.heading, self.stored.unit), rows, i)
+
+    def target_prediction(self, rows, i):
+        """Return ``x_i' s``."""
+        return prediction(point_at(self.stored, self.to), rows, i)
+
+    def longest(self):
+        """Largest step that leaves no weight negative."""
+        return self.most
+
+    def spread(self, norms, iterate):
+        """Upper bound on ``||X direction||`` from the norms of the columns (weighted as the samples are)."""
+        heading, total = self.stored.heading, 0.0
+        for j in range(len(heading)):
+            total += norms[j] * abs(heading[j])
+        return total
+
+    def crowd(self):
+        """Return the number of stored atoms."""
+        return self.stored.number[0]
+
+    def travel(self, iterate, gamma):
+        """Move the iterate and the weights; an atom left with no weight is dropped for good."""
+        stored = self.stored
+        if gamma > 0.0:
+            reweigh(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
+        if gamma >= self.most and self.away_part > 0.0 and self.away != self.to:
+            stored.weights[self.away] = 0.0
+        if gamma >= self.most or stored.number[1] >= RECOMPOSE:  # also where the atom had no weight to begin with
+            recompose(stored, iterate)
+        elif gamma > 0.0:
+            heading, v, share = stored.heading, iterate.v, gamma / iterate.scale[0]
+            for j in range(len(heading)):
+                v[j] += share * heading[j]
+        make_room(stored)

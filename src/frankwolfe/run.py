@@ -11,7 +11,6 @@ from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
-from frankwolfe.sets.argmax import LazyArgmax
 
 
 def minimize(
@@ -117,9 +116,9 @@ def _engine_class(method: Method, problem: Problem) -> Any:
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
-    """Rows a step looks at by default: the method's own number, but 1% where one oracle call costs O(d)."""
-    cheap_oracle = isinstance(problem.constraint.scout(min(2, problem.size)), LazyArgmax)
-    return method.batch_size if cheap_oracle or method.batch_size != 1 else 0.01
+    """Rows a step looks at by default: the method's own number, but at least 1% where one oracle call costs O(d)."""
+    cheap_oracle = getattr(problem.constraint.scout(problem.size), "lazy", False)
+    return method.batch_size if cheap_oracle or method.batch_size >= 0.01 * problem.n else 0.01
 
 
 def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:

@@ -1,8 +1,8 @@
 """Active-set Frank-Wolfe with a dictionary of atoms, as the papers state it: dense NumPy, short steps.
 
-An atom is a tuple of numbers, its weight a dictionary's value; ``w`` is only ever the weighted sum. ``atoms`` lists
-every vertex of the set, and zero where it counts as an atom. ``loss`` is a pair: the derivative for whole vectors, and
-its Lipschitz constant.
+An atom is a tuple of numbers, its weight a dictionary's value; ``w`` is only ever the weighted sum. ``lmo`` returns the
+atom of the set that minimises ``<r, s>``. ``loss`` is a pair: the derivative for whole vectors, and its Lipschitz
+constant.
 """
 
 import numpy as np
@@ -68,13 +68,35 @@ def blended_pairwise(X, y, loss, weights, r, s, a):
     return _toward(X, y, loss, weights, s)
 
 
-def run(step, X, y, loss, atoms, start, steps):
+def best_of(atoms):
+    """Return the oracle of the hull of some atoms."""
+    return lambda r: min(atoms, key=lambda atom: r @ atom)
+
+
+def euclidean_ball(radius):
+    """Return the oracle of a ball."""
+    return lambda r: tuple(-radius * r / np.linalg.norm(r))
+
+
+def capped_simplex(cap):
+    """Return the oracle of the points of the simplex with no entry above ``cap``: fill the cheapest entries first."""
+
+    def lmo(r):
+        s = np.zeros(len(r))
+        for j in np.argsort(r):
+            s[j] = min(cap, 1.0 - s.sum())
+        return tuple(s.round(15))
+
+    return lmo
+
+
+def run(step, X, y, loss, lmo, start, steps):
     """Return all iterates of one of the methods above, the start (an atom) first."""
     weights = {start: 1.0}
     iterates = [_combination(weights)]
     for _ in range(steps):
         r = X.T @ loss[0](X @ iterates[-1], y) / len(y)
-        s = min(atoms, key=lambda atom: r @ atom)
+        s = lmo(r)
         a = max(weights, key=lambda atom: r @ atom)
         weights = _kept(step(X, y, loss, weights, r, s, a))
         iterates.append(_combination(weights))
