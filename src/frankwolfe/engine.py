@@ -10,6 +10,7 @@ from frankwolfe.loop import advance, deal
 from frankwolfe.methods import Method
 from frankwolfe.parts import Setting, armed
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.sets.atoms import wired
 
 
 class Memory(NamedTuple):
@@ -86,7 +87,9 @@ class Engine:
         v, r = problem.samples.rows.vectors(problem.d)
         v[:], r[:] = w, self._starting_gradient(memory)
         self.iterate = Iterate(v, np.ones(1))
-        self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.d))
+        meter = np.zeros(1)
+        scout = wired(problem.constraint.scout(problem.d), meter)
+        self.gradient = Gradient(r, np.ones(1), meter, scout)
         self.gradient.scout.rebuild(r)
 
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
