@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import hint
+from frankwolfe.sets.argmax import raised, watch
+from frankwolfe.verbs import hint, row_add
 
 
 class Dense(NamedTuple):
@@ -44,6 +44,11 @@ class Dense(NamedTuple):
             r[j] += c * values[i, j]
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
             watch(bounds, starts, flip, j, r[j])
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
+        row_add(self, i, c, r)
+        groups.stale[0] = 1
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -113,6 +118,20 @@ class CSR(NamedTuple):
             x = r[j] + c * data[k]
             r[j] = x
             watch(bounds, starts, flip, j, x)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``, watched by a scout over groups."""
+        data, indices, home_starts, homes = self.data, self.indices, groups.home_starts, groups.homes
+        keys, shares, bounds, starts = groups.keys, groups.shares, groups.tree.bounds, groups.tree.starts
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            j = indices[k]
+            before = abs(r[j])
+            r[j] += c * data[k]
+            after = abs(r[j])
+            for home in range(home_starts[j], home_starts[j + 1]):
+                g = homes[home]
+                keys[g] = raised(keys[g], shares[g], groups.flat, before, after)
+                watch(bounds, starts, 1.0, g, keys[g])
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""

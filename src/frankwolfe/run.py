@@ -11,7 +11,6 @@ from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
-from frankwolfe.sets.argmax import LazyArgmax
 
 
 def minimize(
@@ -114,7 +113,7 @@ def _engine_class(method: Method) -> Any:
 
 def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number, but 1% where one oracle call costs O(d)."""
-    cheap_oracle = isinstance(problem.constraint.scout(1 if problem.d == 1 else 2), LazyArgmax)
+    cheap_oracle = getattr(problem.constraint.scout(problem.d), "lazy", False)
     return method.batch_size if cheap_oracle or method.batch_size != 1 else 0.01
 
 

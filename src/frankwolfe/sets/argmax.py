@@ -38,6 +38,19 @@ def watch(bounds, starts, flip, j, x):
 
 
 @routine
+def raised(key, share, flat, before, after):
+    """Upper bound of ``share`` times a group's norm once an entry's size is ``after``, from one when it was ``before``.
+
+    The l1 norm (``flat``) changes as the size does. The l2 norm cannot grow faster than that, nor, being concave in
+    the square of an entry, faster than its tangent. The last term outweighs the rounding of the others.
+    """
+    change = share * (after - before)
+    if not flat and share * (after + before) < 2.0 * key:
+        change *= 0.5 * share * (after + before) / key
+    return key + change + 1e-15 * key
+
+
+@routine
 def _largest(values, low, high):
     """Position of the largest of ``values[low:high]``, the first of equals."""
     best, at = values[low], low
@@ -83,6 +96,11 @@ class LazyArgmax(NamedTuple):
             sizes.append(-(-sizes[-1] >> BITS))
         starts = np.cumsum([0, *sizes])
         return cls(np.zeros(starts[-1]), starts, float(flip))
+
+    @property
+    def lazy(self):
+        """Whether an answer costs less than a look at all of ``r``."""
+        return True
 
     def add_row(self, rows, i, c, r):
         """Add ``c`` times row ``i`` to ``r`` and note what changed."""
