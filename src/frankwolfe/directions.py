@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from frankwolfe.active import ActiveSet, extreme, inner_active, weight
 from frankwolfe.legs import Exchange, Slide, Straight
 from frankwolfe.parts import part
+from frankwolfe.sets.polytopes import Box
 from frankwolfe.verbs import blend, inner, oracle, pair, turn
 
 
@@ -85,7 +86,7 @@ def take_apart(direction: str, setting: Any) -> Any:
     constraint = setting.constraint
     if hasattr(constraint, "hull"):
         return Corners(ActiveSet.of(setting.w))
-    if hasattr(constraint, "lower") and hasattr(constraint, "upper"):
+    if isinstance(constraint, Box):
         return Segments(len(setting.w))
     raise ValueError(
         f"{direction} needs a set whose vertices are single coordinates (L1Ball, Simplex, NonNegativeL1Ball) or a Box, "

@@ -8,12 +8,10 @@ from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.parts import require
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
+from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
-
-SET_METHODS = ("scout", "oracle", "support", "contains")
 
 
 class Evaluation(NamedTuple):
@@ -69,7 +67,7 @@ class Problem:
         if isinstance(constraint, str):
             raise TypeError(f"constraint must be a set, e.g. fw.L1Ball(10.0), not the string {constraint!r}")
         loss = as_loss(loss)
-        require("constraint", constraint, SET_METHODS, "a constraint set")
+        a_set("constraint", constraint)
         matrix = as_matrix(X)
         n, d = matrix.shape
         self._X = matrix
