@@ -28,19 +28,18 @@ def _norm(r, members, low, high, flat):
     for k in range(low, high):
         size = abs(r[members[k]])
         largest = max(largest, size)
-        total += size if flat else size * size
-    if flat:
-        return total
-    if 1e-280 < total < 1e280:
-        return sqrt(total)
-    if largest == 0.0:
-        return total  # zero; or NaN, which no comparison finds
-    lift = 1e200 if largest < 1e-200 else 1.0  # 1 / largest must not overflow
+        total += size
+    if flat or not largest > 0.0:
+        return total  # of the l2 norms only zero; or NaN, which no comparison finds
+    unit, lift = 1.0, 1.0
+    if not 1e-140 < largest < 1e140:  # squares would vanish or overflow, and so may 1 / largest
+        lift = 1e200 if largest < 1e-200 else 1.0
+        unit = lift * largest
     total = 0.0
     for k in range(low, high):
-        size = lift * r[members[k]] / (lift * largest)
+        size = lift * r[members[k]] / unit
         total += size * size
-    return largest * sqrt(total)
+    return unit / lift * sqrt(total)
 
 
 class GroupScout(NamedTuple):
@@ -139,7 +138,7 @@ def block(scout, r, radius):
         return Block(at, values)
     for k in range(len(at)):
         values[k] = r[at[k]]
-    oppose(values, size)
+    oppose(values, size, values)
     return Block(at, values)
 
 
@@ -206,10 +205,10 @@ class GroupBall(NamedTuple):
         """l_p norms of the groups of a vector, for p = 1, 2 or inf."""
         sizes = np.abs(np.asarray(w, dtype=np.float64))
         largest = np.zeros(len(self.weights))
-        np.maximum.at(largest, self.groups, sizes)
-        if np.isinf(power):
-            return largest
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # a NaN may be looked for
+            np.maximum.at(largest, self.groups, sizes)
+            if np.isinf(power):
+                return largest
             parts = np.divide(sizes, largest[self.groups], where=largest[self.groups] > 0.0, out=sizes.copy())
         return largest * np.bincount(self.groups, parts**power) ** (1.0 / power)
 

@@ -99,11 +99,8 @@ class L2Ball(NamedTuple):
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""
-        room = scout.room
-        for j in range(len(r)):
-            room[j] = r[j]
-        oppose(room, self.radius)
-        return Full(room)
+        oppose(r, self.radius, scout.room)
+        return Full(scout.room)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

@@ -9,6 +9,7 @@ from frankwolfe.parts import finite, part, positive
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, same_length, vector
 from frankwolfe.sets.images import from_reaches, image_diameters, reaches
+from frankwolfe.sets.lengths import normalise
 from frankwolfe.verbs import row_add
 
 
@@ -48,19 +49,13 @@ class LpBall(NamedTuple):
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``: by Hölder's inequality, sizes in proportion to ``|r_j|^(1 / (p - 1))``."""
-        room, largest, power = scout.room, 0.0, 1.0 / (self.p - 1.0)
-        for j in range(len(r)):
-            largest = max(largest, abs(r[j]))
-        if largest == 0.0:  # every point is as good: take one on the boundary
-            room[:] = 0.0
+        room, power, total = scout.room, 1.0 / (self.p - 1.0), 0.0
+        if not normalise(r, room):  # every point is as good: take one on the boundary
             room[0] = self.radius
             return Full(room)
-        lift = 1e200 if largest < 1e-200 else 1.0  # 1 / largest must not overflow
-        total = 0.0
         for j in range(len(r)):
-            size = abs(lift * r[j] / (lift * largest)) ** power
-            total += size**self.p
-            room[j] = size
+            room[j] = abs(room[j]) ** power
+            total += room[j] ** self.p
         stretch = self.radius / total ** (1.0 / self.p)
         for j in range(len(r)):
             room[j] *= -stretch if r[j] > 0.0 else stretch
@@ -95,10 +90,11 @@ def _norm(values: Any, p: float) -> float:
 
 
 class EllipsoidScout(NamedTuple):
-    """Scout of an ellipsoid: its matrix (or one row, its diagonal), its centre, and room for a vertex."""
+    """Scout of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
 
     spread: np.ndarray
     centre: np.ndarray
+    course: np.ndarray
     room: np.ndarray
 
     def add_row(self, rows, i, c, r):
@@ -154,28 +150,23 @@ class Ellipsoid(NamedTuple):
     def scout(self, d):
         """Room for a vertex, beside the matrix."""
         spread = self.shape[np.newaxis] ** 2 if self.shape.ndim == 1 else self.shape
-        return EllipsoidScout(spread, self._centre(), np.zeros(d))
+        return EllipsoidScout(spread, self._centre(), np.zeros(d), np.zeros(d))
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``: the centre minus ``radius S r / sqrt(r' S r)``."""
-        spread, centre, room, largest = scout.spread, scout.centre, scout.room, 0.0
-        for j in range(len(r)):
-            largest = max(largest, abs(r[j]))
-        lift = 1e200 if largest < 1e-200 else 1.0  # 1 / largest must not overflow
+        spread, centre, course, room = scout.spread, scout.centre, scout.course, scout.room
+        if not normalise(r, course):  # every point is as good: take one on the boundary
+            course[0] = 1.0
         square = 0.0
         for j in range(len(r)):
             total = 0.0
-            if largest == 0.0:  # every point is as good: take one on the boundary
-                total = spread[0, 0] if j == 0 else (spread[j, 0] if len(spread) > 1 else 0.0)
-            elif len(spread) == 1:
-                total = spread[0, j] * (lift * r[j] / (lift * largest))
+            if len(spread) == 1:
+                total = spread[0, j] * course[j]
             else:
                 for k in range(len(r)):
-                    total += spread[j, k] * (lift * r[k] / (lift * largest))
+                    total += spread[j, k] * course[k]
             room[j] = total
-            square += total * (lift * r[j] / (lift * largest)) if largest > 0.0 else 0.0
-        if largest == 0.0:
-            square = spread[0, 0]
+            square += total * course[j]
         stretch = self.radius / sqrt(square)
         for j in range(len(r)):
             room[j] = centre[j] - stretch * room[j]

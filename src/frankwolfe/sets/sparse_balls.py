@@ -8,7 +8,7 @@ from frankwolfe.parts import part, positive
 from frankwolfe.sets.atoms import Block, vertex_of
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
 from frankwolfe.sets.images import image_diameters
-from frankwolfe.sets.lengths import oppose
+from frankwolfe.sets.lengths import normalise, oppose
 from frankwolfe.verbs import routine, row_add
 
 
@@ -119,7 +119,7 @@ class KSupportBall(NamedTuple):
                 at[found], values[found] = j, r[j]
                 found += 1
         if self.norm == 2.0:
-            oppose(values, self.radius)
+            oppose(values, self.radius, values)
         else:
             for place in range(k):
                 values[place] = -self.radius if values[place] > 0.0 else self.radius
@@ -216,11 +216,9 @@ class OWLBall(NamedTuple):
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``: equal sizes on the first so many of the largest ``|r_j|``."""
         weights, sizes, at, values = self.weights, scout.sizes, scout.at, scout.values
-        largest = 0.0
+        normalise(r, sizes)
         for j in range(len(r)):
-            largest = max(largest, abs(r[j]))
-        for j in range(len(r)):
-            sizes[j] = -abs(r[j]) / largest if largest > 1e-290 else -abs(r[j])
+            sizes[j] = -abs(sizes[j])
         order = np.argsort(sizes, kind="mergesort")
         best, count, price, gain, cost = -1.0, 0, 0.0, 0.0, 0.0
         for place in range(len(r)):
