@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets.argmax import raised, watch
+from frankwolfe.sets.argmax import watch, watch_group
 from frankwolfe.verbs import hint, row_add
 
 
@@ -121,17 +121,18 @@ class CSR(NamedTuple):
 
     def row_add_grouped(self, i, c, r, groups):
         """Add ``c`` times row ``i`` to ``r``, watched by a scout over groups."""
-        data, indices, home_starts, homes = self.data, self.indices, groups.home_starts, groups.homes
-        keys, shares, bounds, starts = groups.keys, groups.shares, groups.tree.bounds, groups.tree.starts
+        data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
+        shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
         for k in range(self.indptr[i], self.indptr[i + 1]):
             j = indices[k]
             before = abs(r[j])
             r[j] += c * data[k]
             after = abs(r[j])
-            for home in range(home_starts[j], home_starts[j + 1]):
-                g = homes[home]
-                keys[g] = raised(keys[g], shares[g], groups.flat, before, after)
-                watch(bounds, starts, 1.0, g, keys[g])
+            if len(ends) == 0:  # one group for every entry: one look less into memory
+                watch_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+            else:
+                for home in range(ends[j], ends[j + 1]):
+                    watch_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""

@@ -38,16 +38,21 @@ def watch(bounds, starts, flip, j, x):
 
 
 @routine
-def raised(key, share, flat, before, after):
-    """Upper bound of ``share`` times a group's norm once an entry's size is ``after``, from one when it was ``before``.
+def watch_group(keys, shares, flat, bounds, starts, g, before, after):
+    """Note that an entry of group ``g`` had the size ``before`` and now has the size ``after``.
 
-    The l1 norm (``flat``) changes as the size does. The l2 norm cannot grow faster than that, nor, being concave in
-    the square of an entry, faster than its tangent. The last term outweighs the rounding of the others.
+    A group's key is an upper bound of its share times its norm. The l1 norm (``flat``) changes as the size does. The l2
+    norm cannot grow faster than that, nor, being concave in the square of an entry, faster than its tangent. The last
+    term outweighs the rounding of the others.
     """
+    key, share = keys[g], shares[g]
     change = share * (after - before)
     if not flat and share * (after + before) < 2.0 * key:
         change *= 0.5 * share * (after + before) / key
-    return key + change + 1e-15 * key
+    key += change + 1e-15 * key
+    keys[g] = key
+    if key > bounds[g >> BITS]:
+        _raise_bounds(bounds, starts, g, key)
 
 
 @routine

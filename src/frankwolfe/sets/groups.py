@@ -49,8 +49,9 @@ class GroupScout(NamedTuple):
     ----------
     members, starts : arrays of int
         The coordinates of all groups, group after group, and where each group starts.
-    homes, home_starts : arrays of int
-        The groups of all coordinates, coordinate after coordinate, and where each coordinate's start.
+    homes, home_ends : arrays of int
+        The groups of all coordinates, coordinate after coordinate, and between which places each coordinate's stand; no
+        places where every coordinate has one group.
     shares : array
         Factor of each group's norm.
     flat : bool
@@ -68,7 +69,7 @@ class GroupScout(NamedTuple):
     members: np.ndarray
     starts: np.ndarray
     homes: np.ndarray
-    home_starts: np.ndarray
+    home_ends: np.ndarray
     shares: np.ndarray
     flat: bool
     keys: np.ndarray
@@ -81,12 +82,14 @@ class GroupScout(NamedTuple):
         """Scout of ``d`` entries that are all zero."""
         members = np.concatenate(groups)
         sizes = np.array([len(group) for group in groups])
-        homes = np.repeat(np.arange(len(groups)), sizes)[np.argsort(members, kind="stable")]
+        homes = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)[np.argsort(members, kind="stable")]
+        counts = np.bincount(members, minlength=d)
+        ends = np.concatenate([[0], np.cumsum(counts)]) if (counts != 1).any() else np.empty(0)
         return cls(
             members,
             np.concatenate([[0], np.cumsum(sizes)]),
             homes,
-            np.concatenate([[0], np.cumsum(np.bincount(members, minlength=d))]),
+            ends.astype(np.int32),
             shares,
             flat,
             np.zeros(len(groups)),
