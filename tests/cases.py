@@ -1,6 +1,7 @@
 """The tables the tests run over: a new loss, set, estimate or step rule is tested by adding a line here."""
 
 import os
+from math import isqrt
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,50 @@ SETS = [
     fw.L2Ball(1.2),
     fw.Box(-0.5, 1.0),
     fw.LinfBall(0.7),
+    fw.MonotoneBox(-0.5, 1.0),
 ]
+"""Sets that take any number of columns."""
+
+
+def _coupled(d):
+    """Return a matrix that is symmetric and positive definite."""
+    return np.diag(np.linspace(0.5, 2.0, d)) + 0.3
+
+
+def _polytope(d):
+    """Return a polytope with sparse inequalities and one equation, zero inside."""
+    rng = np.random.default_rng(d)
+    A = np.vstack([np.where(rng.random((2 * d, d)) < 0.6, rng.normal(size=(2 * d, d)), 0.0), np.eye(d), -np.eye(d)])
+    b = np.concatenate([rng.uniform(0.5, 1.0, size=2 * d), np.full(2 * d, 1.5)])
+    return fw.Polytope(sparse.csr_array(A), b, np.ones((1, d)) if d > 1 else None, [0.0] if d > 1 else None)
+
+
+SIZED_SETS = {
+    "GroupBall": lambda d: fw.GroupBall(np.arange(d) // 3, 1.5),
+    "GroupBall-weighted": lambda d: fw.GroupBall(np.arange(d) % 3, 1.5, 2, np.linspace(0.5, 2.0, min(d, 3))),
+    "GroupBall-inf": lambda d: fw.GroupBall(
+        [[j for j in range(d) if j % 2 == k] for k in range(min(d, 2))], 1.5, np.inf
+    ),
+    "LatentGroupBall": lambda d: fw.LatentGroupBall([range(k, min(k + 3, d)) for k in range(0, d, 2)], 1.5),
+    "KSupportBall": lambda d: fw.KSupportBall(1 + d // 4, 1.5),
+    "KSupportBall-inf": lambda d: fw.KSupportBall(1 + d // 4, 0.7, norm=np.inf),
+    "OWLBall": lambda d: fw.OWLBall(np.linspace(2.0, 0.5, d), 1.5),
+    "LpBall-1.5": lambda d: fw.LpBall(1.5, 1.2),
+    "LpBall-4": lambda d: fw.LpBall(4, 1.2),
+    "Ellipsoid-axes": lambda d: fw.Ellipsoid(np.linspace(0.5, 2.0, d), 0.8),
+    "Ellipsoid-matrix": lambda d: fw.Ellipsoid(_coupled(d), 0.8, centre=np.linspace(-0.1, 0.1, d)),
+    "Birkhoff": lambda d: fw.Birkhoff(isqrt(d)),
+    "ConvexHull": lambda d: fw.ConvexHull(np.random.default_rng(d).normal(size=(2 * d + 1, d))),
+    "MonotoneBox-decreasing": lambda d: fw.MonotoneBox(-0.5, 1.0, increasing=False),
+    "Polytope": _polytope,
+    "Product": lambda d: fw.Product([fw.L1Ball(1.0), fw.Box(-0.5, 1.0)], [d - d // 2, d // 2]),
+    "Product-called-back": lambda d: fw.Product([fw.Birkhoff(1), fw.Simplex(1.0)], [1, d - 1]),
+    "Translated": lambda d: fw.Translated(fw.L1Ball(1.0), np.linspace(-0.2, 0.2, d)),
+    "Scaled": lambda d: fw.Scaled(fw.GroupBall(np.arange(d) // 2, 1.0), 1.3),
+    "Cached": lambda d: fw.Cached(fw.Birkhoff(isqrt(d)), 4),
+    "Counted": lambda d: fw.Counted(fw.L2Ball(1.2)),
+}
+"""Sets that are made for a number of columns: 4, 9 or another square (some can be had for others too)."""
 
 STEPS = [
     fw.OpenLoop(),

@@ -56,6 +56,12 @@ PROGRAMS = {
     fw.L2Ball: _l2_program,
     fw.Simplex: lambda simplex, c: linprog(c, A_eq=np.ones((1, len(c))), b_eq=[simplex.radius]),
     fw.NonNegativeL1Ball: lambda ball, c: linprog(c, A_ub=np.ones((1, len(c))), b_ub=[ball.radius]),
+    fw.MonotoneBox: lambda box, c: linprog(
+        c,
+        A_ub=(np.eye(len(c)) - np.eye(len(c), k=1))[:-1] if len(c) > 1 else None,
+        b_ub=np.zeros(len(c) - 1) if len(c) > 1 else None,
+        bounds=(box.lower, box.upper),
+    ),
     fw.Box: lambda box, c: linprog(c, bounds=np.broadcast_to(np.c_[box.lower, box.upper], (len(c), 2))),
 }
 """Smallest ``<c, s>`` over a set, from a solver that knows nothing of oracles (the l2 ball: in closed form)."""
@@ -71,6 +77,7 @@ VERTICES = {
     fw.L1Ball: lambda ball, d: ball.radius * np.vstack([np.eye(d), -np.eye(d)]),
     fw.Simplex: lambda simplex, d: simplex.radius * np.eye(d),
     fw.NonNegativeL1Ball: lambda ball, d: ball.radius * np.vstack([np.zeros((1, d)), np.eye(d)]),
+    fw.MonotoneBox: lambda box, d: np.where(np.tri(d + 1, d, -1) > 0.0, box.lower, box.upper),
     fw.Box: lambda box, d: np.array(
         list(itertools.product(*np.broadcast_to(np.c_[box.lower, box.upper], (d, 2)))), dtype=np.float64
     ),
@@ -82,8 +89,9 @@ def test_every_set_is_exported_and_tested():
     from frankwolfe import sets
 
     tested = {type(constraint) for constraint in cases.SETS}
-    assert tested == {kind for kind in map(partial(getattr, sets), sets.__all__) if isinstance(kind, type)}
-    assert set(sets.__all__) <= set(fw.__all__)
+    sized = {type(make(4)) for make in cases.SIZED_SETS.values()}
+    assert tested | sized == {kind for kind in map(partial(getattr, sets), sets.__all__) if isinstance(kind, type)}
+    assert set(sets.__all__) - {"outside"} <= set(fw.__all__)
     assert tested == set(PROGRAMS) == set(VERTICES) | {fw.L2Ball}
 
 

@@ -32,7 +32,31 @@ _HOMES = {
         "Tukey",
     ),
     "frankwolfe.vector_losses": ("Multinomial", "MultitaskSquared"),
-    "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex", "TraceBall"),
+    "frankwolfe.sets": (
+        "Birkhoff",
+        "Box",
+        "Cached",
+        "ConvexHull",
+        "Counted",
+        "Ellipsoid",
+        "GroupBall",
+        "KSupportBall",
+        "L1Ball",
+        "L2Ball",
+        "LatentGroupBall",
+        "LinfBall",
+        "LpBall",
+        "MonotoneBox",
+        "NonNegativeL1Ball",
+        "OWLBall",
+        "Polytope",
+        "Product",
+        "Scaled",
+        "Simplex",
+        "Spectrahedron",
+        "TraceBall",
+        "Translated",
+    ),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
     "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.steps": (
@@ -84,13 +108,29 @@ if TYPE_CHECKING:
     from frankwolfe.result import Status as Status
     from frankwolfe.result import Trace as Trace
     from frankwolfe.run import minimize as minimize
+    from frankwolfe.sets import Birkhoff as Birkhoff
     from frankwolfe.sets import Box as Box
+    from frankwolfe.sets import Cached as Cached
+    from frankwolfe.sets import ConvexHull as ConvexHull
+    from frankwolfe.sets import Counted as Counted
+    from frankwolfe.sets import Ellipsoid as Ellipsoid
+    from frankwolfe.sets import GroupBall as GroupBall
+    from frankwolfe.sets import KSupportBall as KSupportBall
     from frankwolfe.sets import L1Ball as L1Ball
     from frankwolfe.sets import L2Ball as L2Ball
+    from frankwolfe.sets import LatentGroupBall as LatentGroupBall
     from frankwolfe.sets import LinfBall as LinfBall
+    from frankwolfe.sets import LpBall as LpBall
+    from frankwolfe.sets import MonotoneBox as MonotoneBox
     from frankwolfe.sets import NonNegativeL1Ball as NonNegativeL1Ball
+    from frankwolfe.sets import OWLBall as OWLBall
+    from frankwolfe.sets import Polytope as Polytope
+    from frankwolfe.sets import Product as Product
+    from frankwolfe.sets import Scaled as Scaled
     from frankwolfe.sets import Simplex as Simplex
+    from frankwolfe.sets import Spectrahedron as Spectrahedron
     from frankwolfe.sets import TraceBall as TraceBall
+    from frankwolfe.sets import Translated as Translated
     from frankwolfe.steps import Backtracking as Backtracking
     from frankwolfe.steps import DampedStep as DampedStep
     from frankwolfe.steps import LineSearch as LineSearch

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from frankwolfe.verbs import ROUTINES, TWOFOLD, VERBS, hint
+from frankwolfe.kept import reraise
+from frankwolfe.verbs import ROUTINES, TWOFOLD, VERBS, ask, hint
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -80,9 +81,12 @@ class Kernel:
             return self.uncached
 
     def __call__(self, *args: Any) -> Any:
-        """Run it."""
-        if _interpreted.get():
-            return self.python(*args)
+        """Run it; raise what a callback has raised meanwhile."""
+        found = self.python(*args) if _interpreted.get() else self._run_compiled(*args)
+        reraise()
+        return found
+
+    def _run_compiled(self, *args: Any) -> Any:
         if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
             _teach_numba()
         try:
@@ -153,6 +157,7 @@ def _teach_numba() -> None:
             register_routine(function)
     if not _taught:
         _teach_hint()
+        _teach_ask()
     _taught.update(VERBS, ROUTINES, TWOFOLD)
 
 
@@ -184,6 +189,37 @@ def _teach_hint() -> None:
             instruction(array, k)
 
         return hinted
+
+
+def _teach_ask() -> None:
+    """Compile `verbs.ask` to a call of the address."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+    from numba.np.arrayobj import make_array
+
+    def call(typingctx, address, question, answer):
+        def lower(context, builder, signature, args):
+            arrays = [
+                make_array(kind)(context, builder, found)
+                for kind, found in zip(signature.args[1:], args[1:], strict=True)
+            ]
+            pointers = [builder.bitcast(array.data, cgutils.voidptr_t) for array in arrays]
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, cgutils.voidptr_t])
+            builder.call(builder.inttoptr(args[0], kind.as_pointer()), pointers)
+            return context.get_dummy_value()
+
+        return types.void(address, question, answer), lower
+
+    instruction: Any = intrinsic(call)
+
+    @overload(ask, strict=False)
+    def _(address, question, answer):
+        def asked(address, question, answer):
+            instruction(address, question, answer)
+
+        return asked
 
 
 def _typeable(args: tuple) -> bool:

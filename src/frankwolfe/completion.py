@@ -253,7 +253,7 @@ def _as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | 
         matrix = rows.tocoo()
         if shape not in (None, matrix.shape):
             raise ValueError(f"shape is {shape}, but the matrix has shape {matrix.shape}")
-        rows, columns, values, shape = *matrix.coords, matrix.data, matrix.shape
+        (rows, columns), values, shape = matrix.coords, matrix.data, matrix.shape
     elif columns is None or values is None:
         raise TypeError("pass rows, columns and values, or a sparse matrix")
     if np.size(values) == 0:

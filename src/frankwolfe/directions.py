@@ -12,6 +12,7 @@ from frankwolfe.active import ActiveSet, extreme, inner_active, weight
 from frankwolfe.dictionary import Dictionary, consult, head_for, level, look_up, utmost
 from frankwolfe.legs import Exchange, Slide, Straight, Transfer
 from frankwolfe.parts import part
+from frankwolfe.sets.polytopes import Box
 from frankwolfe.verbs import blend, inner, oracle, pair, routine, turn
 
 
@@ -142,7 +143,7 @@ def take_apart(setting: Any) -> Any:
     constraint = setting.constraint
     if hasattr(constraint, "hull"):
         return Corners(ActiveSet.of(setting.w))
-    if hasattr(constraint, "lower") and hasattr(constraint, "upper"):
+    if isinstance(constraint, Box):
         return Segments(len(setting.w))
     return Stored(Dictionary.of(setting))
 

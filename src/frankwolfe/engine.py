@@ -9,6 +9,7 @@ from frankwolfe.loop import advance, deal
 from frankwolfe.methods import Method
 from frankwolfe.parts import Setting, armed
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.sets.atoms import wired
 
 
 class Memory(NamedTuple):
@@ -84,7 +85,9 @@ class Engine:
         self.sampler = Sampler(problem.n, self.batch_size, generator)
         self.iterate, r = problem.begin(w)
         r[:] = self._starting_gradient(memory)
-        self.gradient = Gradient(r, np.ones(1), np.zeros(1), problem.constraint.scout(problem.size))
+        meter = np.zeros(1)
+        scout = wired(problem.constraint.scout(problem.size), meter)
+        self.gradient = Gradient(r, np.ones(1), meter, scout)
         self.gradient.scout.rebuild(r)
 
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:

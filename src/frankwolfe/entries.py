@@ -1,7 +1,7 @@
 """Observed entries of a matrix as rows of data, and a matrix of low rank as its factors: never one of full size.
 
-Row ``i`` of the data is a one at the place of entry ``i``. The gradient is then the sparse matrix with ``alpha_i`` there,
-and is kept as ``alpha`` alone: a vector as long as there are entries.
+Row ``i`` of the data is a one at the place of entry ``i``. The gradient is then the sparse matrix with ``alpha_i``
+there, and is kept as ``alpha`` alone: a vector as long as there are entries.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import fetch_row, row_dot, row_entry, row_item, row_size
+from frankwolfe.verbs import fetch_row, row_add, row_dot, row_entry, row_item, row_size
 
 
 class Several(NamedTuple):
@@ -63,6 +63,11 @@ class Several(NamedTuple):
                 entry = r[here] + x * c[k]
                 r[here] = entry
                 watch(bounds, starts, flip, here, entry)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``x_i c'`` to ``r``; all groups may have changed, and are looked at when a leader is asked for."""
+        row_add(self, i, c, r)
+        groups.stale[0] = 1
 
     def row_sandwich(self, i, left, right):
         """Return ``(x_i' left) right``."""

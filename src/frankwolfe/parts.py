@@ -48,17 +48,27 @@ def part(cls: type[Part]) -> type[Part]:
         cls.__new__ = __new__  # type: ignore[method-assign, assignment]
 
     def __eq__(self, other):
-        return type(self) is type(other) and tuple.__eq__(self, other)
+        return type(self) is type(other) and _comparable(self) == _comparable(other)
 
     def __ne__(self, other):  # a tuple brings its own, which would not ask the one above
         return not self == other
 
     def __hash__(self):
-        return hash((type(self).__qualname__, tuple(self)))
+        return hash((type(self).__qualname__, _comparable(self)))
 
     for method in (__eq__, __ne__, __hash__):
         setattr(cls, method.__name__, method)
     return cls
+
+
+def _comparable(part: Any) -> tuple:
+    """Return the fields of a part, arrays (for which ``==`` is no yes or no) as their bytes or what they hold."""
+    return tuple(
+        getattr(field, "value", (field.dtype.str, field.shape, field.tobytes()))
+        if isinstance(field, np.ndarray)
+        else field
+        for field in part
+    )
 
 
 class Setting(NamedTuple):

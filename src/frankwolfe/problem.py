@@ -9,12 +9,10 @@ from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.parts import require
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
+from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
-
-SET_METHODS = ("scout", "oracle", "support", "contains")
 
 
 class Evaluation(NamedTuple):
@@ -70,7 +68,7 @@ class Problem:
         if isinstance(constraint, str):
             raise TypeError(f"constraint must be a set, e.g. fw.L1Ball(10.0), not the string {constraint!r}")
         loss = as_loss(loss)
-        require("constraint", constraint, SET_METHODS, "a constraint set")
+        a_set("constraint", constraint)
         matrix = as_matrix(X)
         n, d = matrix.shape
         targets = as_targets(y, n, loss)
@@ -169,7 +167,7 @@ class Problem:
         gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
         return Evaluation(float(value), gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha)
 
-    def flat(self, name: str, w: Any) -> np.ndarray:
+    def flat(self, name: str, w: Any) -> Any:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""
         if not self.outputs:
             return as_vector(name, w, self.d, "columns in X")
@@ -189,12 +187,12 @@ class Problem:
         """Exact Frank-Wolfe gap at ``w``: for convex losses, ``F(w) - F*`` is at most this."""
         return self.evaluate(w).gap
 
-    def gap_for(self, gradient: np.ndarray, w: np.ndarray) -> float:
+    def gap_for(self, gradient: np.ndarray, w: Any) -> float:
         """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand."""
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return self.inner(gradient, w) + float(self._constraint.support(-gradient))
 
-    def inner(self, gradient: np.ndarray, w: np.ndarray) -> float:
+    def inner(self, gradient: np.ndarray, w: Any) -> float:
         """Inner product of a gradient with flat weights."""
         return float(gradient @ w)
 
@@ -218,17 +216,17 @@ class Problem:
         v[:] = w
         return Iterate(v, np.ones(1)), r
 
-    def factors(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def factors(self, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
         left, sizes, right = np.linalg.svd(self._constraint.matrix(w), full_matrices=False)
         kept = sizes > 1e-14 * max(sizes[0], 1e-300)
         return left[:, kept], sizes[kept], right.T[:, kept]
 
-    def assemble(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def assemble(self, left: np.ndarray, right: np.ndarray) -> Any:
         """Weights that are the matrix ``left right'``."""
         return (left @ right.T).ravel()
 
-    def default_start(self) -> np.ndarray:
+    def default_start(self) -> Any:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""
         zero = self.zero()
         return zero if self._constraint.contains(zero) else vertex_of(self._constraint, zero)

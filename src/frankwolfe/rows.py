@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.outputs import Several
-from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import hint, routine, row_item, row_size
+from frankwolfe.sets.argmax import watch, watch_group
+from frankwolfe.verbs import hint, routine, row_add, row_item, row_size
 
 
 class Dense(NamedTuple):
@@ -61,6 +61,11 @@ class Dense(NamedTuple):
             r[j] += c * values[i, j]
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
             watch(bounds, starts, flip, j, r[j])
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
+        row_add(self, i, c, r)
+        groups.stale[0] = 1
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -147,6 +152,21 @@ class CSR(NamedTuple):
             x = r[j] + c * data[k]
             r[j] = x
             watch(bounds, starts, flip, j, x)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``, watched by a scout over groups."""
+        data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
+        shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            j = indices[k]
+            before = abs(r[j])
+            r[j] += c * data[k]
+            after = abs(r[j])
+            if len(ends) == 0:  # one group for every entry: one look less into memory
+                watch_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+            else:
+                for home in range(ends[j], ends[j + 1]):
+                    watch_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""

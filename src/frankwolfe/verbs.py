@@ -14,12 +14,16 @@ is then a row. Parts therefore only add, subtract and scale what `prediction` an
 """
 
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, c_void_p
 from functools import wraps
 from typing import TypeVar
 
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable)
+
+ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
+"""What `ask` calls: a function of two addresses."""
 
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
@@ -97,6 +101,12 @@ def row_add_watched(rows, i, c, r, bounds, starts, flip):
     return rows.row_add_watched(i, c, r, bounds, starts, flip)
 
 
+@verb
+def row_add_grouped(rows, i, c, r, groups):
+    """Add ``c`` times row ``i`` to ``r`` and keep the bounds of a scout over groups of entries, in one go."""
+    return rows.row_add_grouped(i, c, r, groups)
+
+
 # --- memory: what will be wanted soon can be asked for now, which changes nothing but the time --------------------
 
 
@@ -108,6 +118,14 @@ def hint(array, k):
 def fetch_row(rows, i):
     """Ask for what is stored of row ``i``."""
     return rows.fetch_row(i)
+
+
+# --- outside: what cannot be compiled is asked through the address of a callback ----------------------------------
+
+
+def ask(address, question, answer):
+    """Call the function at an address with where two contiguous arrays of float64 begin; it fills in the answer."""
+    ASKED(int(address))(question.ctypes.data, answer.ctypes.data)
 
 
 # --- losses: f(z, y) of one sample ---------------------------------------------------------------------------
@@ -249,6 +267,12 @@ def leader(scout, r):
 def recount(scout, r):
     """Let a scout find what it ranks first in ``r`` and keep it for the oracle."""
     return scout.recount(r)
+
+
+@verb
+def fill(pieces, r, room):
+    """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
+    return pieces.fill(r, room)
 
 
 # --- sets, estimates, directions, steps ----------------------------------------------------------------------

@@ -1,7 +1,40 @@
 """Constraint sets, each known through its linear minimisation oracle."""
 
+from frankwolfe.sets.callbacks import outside
+from frankwolfe.sets.composed import Product, Scaled, Translated
+from frankwolfe.sets.groups import GroupBall, LatentGroupBall
+from frankwolfe.sets.hulls import ConvexHull, MonotoneBox
 from frankwolfe.sets.norm_balls import L1Ball, L2Ball
 from frankwolfe.sets.polytopes import Box, LinfBall, NonNegativeL1Ball, Simplex
-from frankwolfe.sets.spectral import TraceBall
+from frankwolfe.sets.programs import Birkhoff, Polytope
+from frankwolfe.sets.smooth_balls import Ellipsoid, LpBall
+from frankwolfe.sets.sparse_balls import KSupportBall, OWLBall
+from frankwolfe.sets.spectral import Spectrahedron, TraceBall
+from frankwolfe.sets.wrappers import Cached, Counted
 
-__all__ = ["Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex", "TraceBall"]
+__all__ = [
+    "Birkhoff",
+    "Box",
+    "Cached",
+    "ConvexHull",
+    "Counted",
+    "Ellipsoid",
+    "GroupBall",
+    "KSupportBall",
+    "L1Ball",
+    "L2Ball",
+    "LatentGroupBall",
+    "LinfBall",
+    "LpBall",
+    "MonotoneBox",
+    "NonNegativeL1Ball",
+    "OWLBall",
+    "Polytope",
+    "Product",
+    "Scaled",
+    "Simplex",
+    "Spectrahedron",
+    "TraceBall",
+    "Translated",
+    "outside",
+]

@@ -38,6 +38,24 @@ def watch(bounds, starts, flip, j, x):
 
 
 @routine
+def watch_group(keys, shares, flat, bounds, starts, g, before, after):
+    """Note that an entry of group ``g`` had the size ``before`` and now has the size ``after``.
+
+    A group's key is an upper bound of its share times its norm. The l1 norm (``flat``) changes as the size does. The l2
+    norm cannot grow faster than that, nor, being concave in the square of an entry, faster than its tangent. The last
+    term outweighs the rounding of the others.
+    """
+    key, share = keys[g], shares[g]
+    change = share * (after - before)
+    if not flat and share * (after + before) < 2.0 * key:
+        change *= 0.5 * share * (after + before) / key
+    key += change + 1e-15 * key
+    keys[g] = key
+    if key > bounds[g >> BITS]:
+        _raise_bounds(bounds, starts, g, key)
+
+
+@routine
 def _largest(values, low, high):
     """Position of the largest of ``values[low:high]``, the first of equals."""
     best, at = values[low], low
@@ -83,6 +101,11 @@ class LazyArgmax(NamedTuple):
             sizes.append(-(-sizes[-1] >> BITS))
         starts = np.cumsum([0, *sizes])
         return cls(np.zeros(starts[-1]), starts, float(flip))
+
+    @property
+    def lazy(self):
+        """Whether an answer costs less than a look at all of ``r``."""
+        return True
 
     def add_row(self, rows, i, c, r):
         """Add ``c`` times row ``i`` to ``r`` and note what changed."""

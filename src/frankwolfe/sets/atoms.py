@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.verbs import row_add, row_dot, row_entry
+from frankwolfe.kept import reraise
+from frankwolfe.verbs import deposit, inner, prediction, row_add, row_dot, row_entry
 
 
 class Hot(NamedTuple):
@@ -59,6 +60,90 @@ class Full(NamedTuple):
         return self.values.copy()
 
 
+class Block(NamedTuple):
+    """A few non-zero coordinates: every use costs O(their number), or as many looks into a row.
+
+    Both arrays are the scout's, and the next oracle call overwrites them.
+    """
+
+    at: np.ndarray
+    values: np.ndarray
+
+    def prediction(self, rows, i):
+        """Inner product of row ``i`` with the atom."""
+        at, values = self.at, self.values
+        total = values[0] * row_entry(rows, i, at[0])
+        for k in range(1, len(at)):
+            total += values[k] * row_entry(rows, i, at[k])
+        return total
+
+    def inner(self, r):
+        """Inner product of the atom with ``r``."""
+        at, values, total = self.at, self.values, 0.0
+        for k in range(len(at)):
+            total += values[k] * r[at[k]]
+        return total
+
+    def deposit(self, iterate, c):
+        """Add ``c`` times the atom to the iterate."""
+        at, values, v, share = self.at, self.values, iterate.v, c / iterate.scale[0]
+        for k in range(len(at)):
+            v[at[k]] += share * values[k]
+
+    def dense(self, d: int) -> np.ndarray:
+        """Return the atom as a new array."""
+        s = np.zeros(d)
+        s[self.at] = self.values
+        return s
+
+
+class Stretched(NamedTuple):
+    """Another atom times a factor."""
+
+    atom: Any
+    factor: float
+
+    def prediction(self, rows, i):
+        """Inner product of row ``i`` with the atom."""
+        return self.factor * prediction(self.atom, rows, i)
+
+    def inner(self, r):
+        """Inner product of the atom with ``r``."""
+        return self.factor * inner(self.atom, r)
+
+    def deposit(self, iterate, c):
+        """Add ``c`` times the atom to the iterate."""
+        deposit(self.atom, iterate, c * self.factor)
+
+    def dense(self, d: int) -> np.ndarray:
+        """Return the atom as a new array."""
+        return self.factor * self.atom.dense(d)
+
+
+class Shifted(NamedTuple):
+    """Another atom plus a fixed vector."""
+
+    atom: Any
+    shift: np.ndarray
+
+    def prediction(self, rows, i):
+        """Inner product of row ``i`` with the atom."""
+        return prediction(self.atom, rows, i) + row_dot(rows, i, self.shift)
+
+    def inner(self, r):
+        """Inner product of the atom with ``r``."""
+        return inner(self.atom, r) + inner(Full(self.shift), r)
+
+    def deposit(self, iterate, c):
+        """Add ``c`` times the atom to the iterate."""
+        deposit(self.atom, iterate, c)
+        deposit(Full(self.shift), iterate, c)
+
+    def dense(self, d: int) -> np.ndarray:
+        """Return the atom as a new array."""
+        return self.atom.dense(d) + self.shift
+
+
 class Workspace(NamedTuple):
     """Scout of the sets whose oracle reads all of ``r``: nothing to keep track of, room for a `Full` atom."""
 
@@ -77,6 +162,15 @@ class Workspace(NamedTuple):
         """Do nothing: the oracle looks at everything anyway."""
 
 
+def wired(scout: Any, meter: np.ndarray) -> Any:
+    """Return the scout with the meter that it spoils when its oracle fails, if it can fail; the scout itself otherwise.
+
+    The loop stops at a meter that is not finite, before it moves.
+    """
+    wire = getattr(scout, "wired", None)
+    return scout if wire is None else wire(meter)
+
+
 def fitted(constraint: Any, d: int, outputs: int = 0) -> Any:
     """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
 
@@ -86,6 +180,16 @@ def fitted(constraint: Any, d: int, outputs: int = 0) -> Any:
         constraint = constraint.shaped(d, outputs)
     fit = getattr(constraint, "fitted", None)
     return constraint if fit is None else fit(d * max(1, outputs))
+
+
+def checked_direction(r: Any) -> np.ndarray:
+    """Return a direction to ask an oracle about as a float64 vector, or say what is wrong with it."""
+    r = np.asarray(r, dtype=np.float64)
+    if r.ndim != 1 or r.size == 0:
+        raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
+    if not np.isfinite(r).all():
+        raise ValueError("r holds NaN or infinity")
+    return r
 
 
 def vertex_of(constraint: Any, r: Any) -> np.ndarray:
@@ -100,12 +204,10 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     -------
     array of shape (d,)
     """
-    r = np.asarray(r, dtype=np.float64)
-    if r.ndim != 1 or r.size == 0:
-        raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
-    if not np.isfinite(r).all():
-        raise ValueError("r holds NaN or infinity")
+    r = checked_direction(r)
     ready = fitted(constraint, r.size)
     scout = ready.scout(r.size)
     scout.rebuild(r)
-    return ready.oracle(scout, r).dense(r.size)
+    atom = ready.oracle(scout, r)
+    reraise()
+    return atom.dense(r.size)

@@ -13,6 +13,7 @@ from frankwolfe.matrices import column_norms, row_norms, spectral_norm
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.lengths import oppose
 from frankwolfe.verbs import leader
 
 
@@ -98,24 +99,8 @@ class L2Ball(NamedTuple):
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""
-        room, largest = scout.room, 0.0
-        for j in range(len(r)):
-            largest = max(largest, abs(r[j]))
-        if largest == 0.0:  # every point is as good: take one on the sphere
-            room[:] = 0.0
-            room[0] = self.radius
-            return Full(room)
-        # the squares of r / largest neither overflow nor vanish; a subnormal r is lifted first, or 1 / largest would
-        lift = 1e200 if largest < 1e-200 else 1.0
-        largest *= lift
-        squares = 0.0
-        for j in range(len(r)):
-            room[j] = lift * r[j] / largest
-            squares += room[j] * room[j]
-        stretch = -self.radius / sqrt(squares)
-        for j in range(len(r)):
-            room[j] *= stretch
-        return Full(room)
+        oppose(r, self.radius, scout.room)
+        return Full(scout.room)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

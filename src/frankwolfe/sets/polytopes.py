@@ -4,16 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.matrices import (
-    column_norms,
-    farthest_columns,
-    row_ranges,
-    spectral_norm,
-    weighted_row_sums,
-)
-from frankwolfe.parts import finite, part, positive
+from frankwolfe.matrices import spectral_norm, weighted_row_sums
+from frankwolfe.parts import part, positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.checks import number_or_vector, one_for_each, vector
+from frankwolfe.sets.images import of_columns
 from frankwolfe.verbs import leader
 
 
@@ -69,7 +65,7 @@ class Simplex(NamedTuple):
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two columns."""
-        return _scaled_diameters(self.radius, X, with_zero=False)
+        return of_columns(self.radius, X, with_zero=False)
 
 
 @part
@@ -125,7 +121,7 @@ class NonNegativeL1Ball(NamedTuple):
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest of the columns and zero."""
-        return _scaled_diameters(self.radius, X, with_zero=True)
+        return of_columns(self.radius, X, with_zero=True)
 
 
 @part
@@ -148,27 +144,38 @@ class Box(NamedTuple):
     upper: Any
 
     def _checked(self):
-        lower, upper = (_bound(name, bound) for name, bound in zip(self._fields, self, strict=True))
-        if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
-            raise ValueError(f"Box: lower has {len(lower)} entries and upper has {len(upper)}")
-        above = np.flatnonzero(np.greater(lower, upper))
-        if above.size:
-            j = int(above[0])
-            low, high = (bounds[j] for bounds in np.broadcast_arrays(np.atleast_1d(lower), upper))
-            raise ValueError(f"Box: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
+        lower, upper = bounds("Box", self.lower, self.upper)
         return self._replace(lower=lower, upper=upper)
+
+    @classmethod
+    def signed(cls, signs, bound):
+        """Return the box of all ``w`` with ``|w_j| <= bound_j`` and signs as told: 1, -1, or 0 for either.
+
+        Parameters
+        ----------
+        signs : array of shape (d,)
+            1 where ``w_j >= 0`` is wanted, -1 where ``w_j <= 0`` is, 0 where both will do.
+        bound : float or array of shape (d,)
+            Not negative.
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> fw.Box.signed([1, -1, 0], 2.0)
+        Box(lower=array([ 0., -2., -2.]), upper=array([2., 0., 2.]))
+        """
+        signs = vector("Box", "signs", signs)
+        odd = np.flatnonzero(~np.isin(signs, (-1.0, 0.0, 1.0)))
+        if odd.size:
+            raise ValueError(f"Box: signs must be -1, 0 or 1, got {signs[odd[0]]:g} at entry {odd[0]}")
+        bound = one_for_each("Box", "bound", number_or_vector("Box", "bound", bound), len(signs))
+        if (bound < 0.0).any():
+            raise ValueError(f"Box: bound must not be negative, got {bound.min():g}")
+        return cls(np.where(signs > 0.0, 0.0, -bound), np.where(signs < 0.0, 0.0, bound))
 
     def fitted(self, d):
         """Return the box with one lower and one upper bound for each of ``d`` coordinates."""
-        for name, bound in zip(self._fields, self, strict=True):
-            if np.ndim(bound) and len(bound) != d:
-                raise ValueError(f"Box: {name} has {len(bound)} entries, but there are {d} columns")
-        return self._replace(
-            **{
-                name: np.array(np.broadcast_to(bound, d), dtype=np.float64)
-                for name, bound in zip(self._fields, self, strict=True)
-            }
-        )
+        return Box._make(one_for_each("Box", name, bound, d) for name, bound in self._asdict().items())
 
     def scout(self, d):
         """Room for a vertex."""
@@ -230,31 +237,15 @@ def LinfBall(radius: float) -> Box:
     return Box(-radius, radius)
 
 
-def _scaled_diameters(radius: float, X: Any, with_zero: bool) -> dict[float, tuple[float, bool]]:
-    """Return ``D_p`` of the hull of ``radius`` times the columns of ``X``, and zero on request.
-
-    No row can differ by more than its range, which bounds every ``D_p`` and is ``D_inf`` itself.
-    """
-    ranges = row_ranges(X, with_zero)
-    found: dict[float, tuple[float, bool]] = {np.inf: (float(ranges.max()), True)}
-    for p in (1, 2):
-        distance, exact = farthest_columns(X, p)
-        if with_zero:
-            distance = max(distance, float(column_norms(X, p).max()))
-        found[p] = (distance if exact else min(distance, float(np.linalg.norm(ranges, p))), exact)
-    return {p: (radius * distance, exact) for p, (distance, exact) in found.items()}
-
-
-def _bound(name: str, bound: Any) -> Any:
-    """Return a bound as a float or as a vector of finite numbers, or say what is wrong with it."""
-    if np.ndim(bound) == 0:
-        return finite("Box", name, bound.item() if isinstance(bound, np.ndarray) else bound)
-    try:
-        vector = np.array(bound, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"Box: {name} must be a number or a vector of numbers") from error
-    if vector.ndim != 1:
-        raise ValueError(f"Box: {name} must be a number or a vector, got shape {vector.shape}")
-    if not np.isfinite(vector).all():
-        raise ValueError(f"Box: {name} holds NaN or infinity; the set must be bounded")
-    return vector
+def bounds(part: str, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Return lower and upper bounds as numbers or vectors, or say what is wrong with them."""
+    why = "; the set must be bounded"
+    lower, upper = (number_or_vector(part, name, bound, why) for name, bound in (("lower", lower), ("upper", upper)))
+    if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
+        raise ValueError(f"{part}: lower has {len(lower)} entries and upper has {len(upper)}")
+    above = np.flatnonzero(np.greater(lower, upper))
+    if above.size:
+        j = int(above[0])
+        low, high = (found[j] for found in np.broadcast_arrays(np.atleast_1d(lower), upper))
+        raise ValueError(f"{part}: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
+    return lower, upper

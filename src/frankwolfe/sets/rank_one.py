@@ -1,10 +1,13 @@
 """Vertices of rank one, ``amount * u v'``, and the scouts that find the leading singular vectors of ``r``."""
 
+from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.sets.callbacks import Messenger, consult
+from frankwolfe.singular import leading_triplets
 from frankwolfe.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
 
 
@@ -116,6 +119,61 @@ class Gram(NamedTuple):
             left[:] = np.linalg.eigh(gram)[1][:, -1]
             map_left(r, left, right)
             normalise(right)
+
+
+class Asked(NamedTuple):
+    """Scout that has singular vectors, or eigenvectors, found outside compiled code.
+
+    Attributes
+    ----------
+    messenger : Messenger
+        To the code that finds them.
+    left, right : arrays
+        The vectors found last: parts of the messenger's room.
+    """
+
+    messenger: Messenger
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def over(cls, size: int, rows: int, columns: int, answer: Callable[[np.ndarray], np.ndarray]) -> "Asked":
+        """Scout for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one."""
+        messenger = Messenger.over(size, answer, rows + columns)
+        return cls(messenger, messenger.room[:rows], messenger.room[rows:])
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        row_add(rows, i, c, r)
+
+    def rebuild(self, r):
+        """Do nothing: everything is looked at anyway."""
+
+    def wired(self, meter):
+        """Return the scout with another alarm."""
+        return self._replace(messenger=self.messenger.wired(meter))
+
+    def recount(self, r):
+        """Ask."""
+        consult(self.messenger, r)
+
+
+def lanczos_answer(matrix_of: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from ``r`` to its leading singular vectors that starts where it last arrived.
+
+    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may fall as 1/t (Jaggi 2013).
+    """
+    calls, last = 0, None
+
+    def answer(r: np.ndarray) -> np.ndarray:
+        nonlocal calls, last
+        calls += 1
+        matrix = matrix_of(r)
+        found = leading_triplets(matrix, 1, 0.1 / (calls + 1.0), last)
+        last = found.right[:, 0] if matrix.shape[0] >= matrix.shape[1] else found.left[:, 0]
+        return np.concatenate([found.left[:, 0], found.right[:, 0]])
+
+    return answer
 
 
 def _add_outer(scout, rows, i, r, c):

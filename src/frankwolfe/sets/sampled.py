@@ -6,6 +6,7 @@ import numpy as np
 
 from frankwolfe.entries import Entries, EntryAtom, Factors
 from frankwolfe.parts import part
+from frankwolfe.sets.rank_one import Asked, lanczos_answer
 from frankwolfe.singular import Triplets, leading_triplets
 from frankwolfe.verbs import recount
 
@@ -32,7 +33,7 @@ class SampledTraceBall(NamedTuple):
 
     def scout(self, size):
         """Return a way to ask Lanczos' method."""
-        return Singular.over(self.matrix, len(self.entries.starts) - 1, self.columns, size)
+        return Asked.over(size, len(self.entries.starts) - 1, self.columns, lanczos_answer(self.matrix))
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""

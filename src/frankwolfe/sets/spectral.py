@@ -3,14 +3,16 @@
 A matrix is kept flat, row after row, as everywhere in the package.
 """
 
+from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.atoms import vertex_of
-from frankwolfe.sets.rank_one import Gram, RankOne
-from frankwolfe.singular import Triplets, leading_triplets
+from frankwolfe.sets.rank_one import Asked, Gram, RankOne, lanczos_answer
+from frankwolfe.singular import SHORT, Triplets, leading_triplets
 from frankwolfe.verbs import recount
 
 
@@ -63,7 +65,9 @@ class TraceBall(NamedTuple):
 
     def scout(self, size):
         """Return the Gram matrix of the shorter side, or a way to ask Lanczos' method."""
-        return Gram.over(*self.shape)
+        if min(self.shape) <= SHORT:
+            return Gram.over(*self.shape)
+        return Asked.over(size, self.shape[0], self.shape[1], lanczos_answer(self.matrix))
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""
@@ -93,6 +97,79 @@ class TraceBall(NamedTuple):
     def diameter(self, size):
         """Euclidean diameter."""
         return 2.0 * self.radius
+
+
+@part
+class Spectrahedron(NamedTuple):
+    """All symmetric positive semidefinite matrices whose trace is ``trace``. Vertices: ``trace * v v'``, ``|v| = 1``.
+
+    Parameters
+    ----------
+    trace : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Spectrahedron(2.0).vertex([3.0, 0.0, 0.0, 1.0]).reshape(2, 2)
+    array([[0., 0.],
+           [0., 2.]])
+    """
+
+    trace: float = 1.0
+
+    def _checked(self):
+        return self._replace(trace=positive("Spectrahedron", "trace", self.trace))
+
+    def fitted(self, size):
+        """Check that the weights are as many as a square matrix has entries."""
+        _side(size)
+        return self
+
+    def scout(self, size):
+        """Return a way to ask for the lowest eigenvector."""
+        side = _side(size)
+        return Asked.over(size, side, side, lambda r: np.tile(_eigen(-r)[1], 2))
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        recount(scout, r)
+        return RankOne(scout.left, scout.right, self.trace)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        return self.trace * _eigen(direction)[0]
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the trace."""
+        matrix, slack = np.reshape(w, (_side(np.size(w)),) * 2), self.trace * tolerance
+        if np.abs(matrix - matrix.T).max() > slack or abs(np.trace(matrix) - self.trace) > slack * len(matrix):
+            return False
+        return bool(np.linalg.eigvalsh(matrix)[0] >= -slack)
+
+    def diameter(self, size):
+        """Euclidean diameter."""
+        return self.trace * np.sqrt(2.0) if size > 1 else 0.0
+
+
+def _side(size: int) -> int:
+    """Return the side of a square matrix with so many entries."""
+    side = isqrt(int(size))
+    if side * side != size:
+        raise ValueError(f"Spectrahedron: the weights must be a square matrix laid out flat, and {size} is no square")
+    return side
+
+
+def _eigen(r: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the largest eigenvalue, and its vector, of the symmetric part of a square matrix laid out flat."""
+    matrix = np.reshape(np.asarray(r, dtype=np.float64), (_side(np.size(r)),) * 2)
+    last = len(matrix) - 1
+    values, vectors = eigh(0.5 * (matrix + matrix.T), subset_by_index=(last, last))
+    return float(values[0]), vectors[:, 0]
 
 
 def checked_shape(name: str, shape: Any) -> tuple[int, int] | None:

@@ -1,0 +1,32 @@
+"""Python objects in parts that go into compiled code."""
+
+from typing import Any
+
+import numpy as np
+
+
+class Held(np.ndarray):
+    """An array that carries a Python object along: compiled code sees the array, Python the object.
+
+    The object lives as long as the array. By default the array is empty and the object is all there is to it.
+
+    Examples
+    --------
+    >>> Held.of({"any": "thing"}).value
+    {'any': 'thing'}
+    """
+
+    value: Any
+
+    @classmethod
+    def of(cls, value: Any, numbers: Any = ()) -> "Held":
+        """Return an array of ``numbers`` (integers) that holds ``value``."""
+        held = np.array(numbers, dtype=np.int64).view(cls)
+        held.value = value
+        return held
+
+    def __reduce__(self):
+        return Held.of, (self.value, self.tolist())
+
+    def __repr__(self) -> str:
+        return repr(self.value)

@@ -1,0 +1,168 @@
+"""Oracles that cannot be compiled: solvers, SciPy, any Python. The compiled loop calls them back.
+
+The scout holds the address of a C function made from the Python one. The loop copies ``r`` to where that function reads
+it, calls the address, and finds the vertex in the scout's room. An error in the Python code cannot cross compiled code:
+it is kept, the loop stops before it moves, and whoever called the loop raises it.
+"""
+
+from collections.abc import Callable
+from ctypes import POINTER, c_double, c_void_p, cast
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.held import Held
+from frankwolfe.kept import keep
+from frankwolfe.parts import part
+from frankwolfe.sets.atoms import Full, vertex_of
+from frankwolfe.sets.images import diameters_of
+from frankwolfe.verbs import ASKED, ask, routine, row_add
+
+
+class Messenger(NamedTuple):
+    """Scout of the sets whose oracle is called back.
+
+    Attributes
+    ----------
+    question, room : arrays
+        Where the callback reads ``r`` and writes its answer, as a rule the vertex.
+    address : array of shape (1,)
+        Of the callback, which lives as long as this array.
+    alarm : array of shape (1,)
+        Turns NaN when the callback has failed.
+    """
+
+    question: np.ndarray
+    room: np.ndarray
+    address: np.ndarray
+    alarm: np.ndarray
+
+    @classmethod
+    def over(cls, d: int, answer: Callable[[np.ndarray], Any], length: int | None = None) -> "Messenger":
+        """Messenger to a function from ``r``, of ``d`` entries, to a vertex, or to ``length`` other numbers."""
+        length = d if length is None else length
+        callback = ASKED(_guarded(answer, d, length))
+        where = cast(callback, c_void_p).value
+        return cls(np.zeros(d), np.zeros(length), Held.of(callback, [where]), np.zeros(1))
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        row_add(rows, i, c, r)
+
+    def rebuild(self, r):
+        """Do nothing: the oracle looks at everything anyway."""
+
+    def wired(self, meter):
+        """Return the messenger with another alarm."""
+        return self._replace(alarm=meter)
+
+
+def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callable[[int, int], None]:
+    """Return the C face of a Python function, from which no error escapes."""
+
+    def respond(question: int, room: int) -> None:
+        r, s = (
+            np.ctypeslib.as_array(cast(where, POINTER(c_double)), (size,))
+            for where, size in ((question, d), (room, length))
+        )
+        try:
+            found = np.asarray(answer(r.copy()), dtype=np.float64)
+            if found.shape != (length,) or not np.isfinite(found).all():
+                what = f"shape {found.shape}" if found.shape != (length,) else "NaN or infinity"
+                raise ValueError(f"the oracle must return {length} finite numbers, got {what}")
+            s[:] = found
+        except BaseException as error:
+            keep(error)
+            s[:] = np.nan
+
+    return respond
+
+
+@routine
+def consult(messenger, r):
+    """Ask the callback, and return what it says as an atom."""
+    question, room = messenger.question, messenger.room
+    for j in range(len(r)):
+        question[j] = r[j]
+    ask(messenger.address[0], question, room)
+    if not isfinite(room[0]):
+        messenger.alarm[0] = np.nan
+    return Full(room)
+
+
+@part
+class Outside(NamedTuple):
+    """A set written in plain Python: what `outside` returns."""
+
+    thing: Any
+
+    def scout(self, d):
+        """Return a messenger to the Python code."""
+        return Messenger.over(d, self.thing.value.vertex)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        return consult(scout, r)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        own = getattr(self.thing.value, "support", None)
+        if own is not None:
+            return float(own(direction))
+        return float(np.dot(direction, self.thing.value.vertex(-np.asarray(direction, dtype=np.float64))))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set."""
+        return bool(self.thing.value.contains(w, tolerance))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
+        return diameters_of(self.thing.value if hasattr(self.thing.value, "support") else self._plain(), X)
+
+    def _plain(self) -> Any:
+        """Return the set as the bounds see it: a support function, and nothing else."""
+
+        class Plain:
+            support = self.support
+
+        return Plain
+
+
+def outside(thing: Any) -> Outside:
+    """Make a constraint set of any Python object that has a linear minimisation oracle.
+
+    Parameters
+    ----------
+    thing : object
+        With ``vertex(r)``, which returns a point of the set that minimises ``<r, s>``, and ``contains(w, tolerance)``.
+        Better also with ``support(direction)``, the largest ``<direction, s>``, where that is cheaper than a vertex.
+
+    Returns
+    -------
+    set
+        To be used like any other. The compiled loop calls ``vertex`` back, at some microseconds a call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frankwolfe.sets import outside
+    >>> class Sphere:
+    ...     def vertex(self, r):
+    ...         return -r / np.linalg.norm(r) if r.any() else np.eye(len(r))[0]
+    ...
+    ...     def contains(self, w, tolerance):
+    ...         return np.linalg.norm(w) <= 1.0 + tolerance
+    >>> float(outside(Sphere()).support([3.0, 4.0]))
+    5.0
+    """
+    if isinstance(thing, type):
+        raise TypeError(f"outside takes an instance: write {thing.__name__}(...), not {thing.__name__}")
+    missing = [name for name in ("vertex", "contains") if not callable(getattr(thing, name, None))]
+    if missing:
+        raise TypeError(f"outside: {type(thing).__name__} is no constraint set: it has no method {', '.join(missing)}")
+    return Outside(Held.of(thing))

@@ -1,0 +1,99 @@
+"""Checks of what sets are made from: every message names the set and the argument, and says what was expected."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.parts import finite, require
+
+SET_METHODS = ("scout", "oracle", "support", "contains")
+
+
+def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
+    """Return ``values`` as a new vector of finite numbers; ``why`` says what finiteness is needed for."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{part}: {name} must be a vector of numbers") from error
+    if found.ndim != 1 or found.size == 0:
+        raise ValueError(f"{part}: {name} must be a vector with at least one entry, got shape {found.shape}")
+    return _finite(part, name, found, why)
+
+
+def number_or_vector(part: str, name: str, values: Any, why: str = "") -> Any:
+    """Return ``values`` as a float or as a vector of finite numbers."""
+    if np.ndim(values) == 0:
+        return finite(part, name, values.item() if isinstance(values, np.ndarray) else values)
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{part}: {name} must be a number or a vector of numbers") from error
+    if found.ndim != 1:
+        raise ValueError(f"{part}: {name} must be a number or a vector, got shape {found.shape}")
+    return _finite(part, name, found, why)
+
+
+def matrix(part: str, name: str, values: Any) -> np.ndarray:
+    """Return ``values`` as a new matrix of finite numbers, C-ordered."""
+    try:
+        found = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{part}: {name} must be a matrix of numbers with rows of equal length") from error
+    if found.ndim != 2 or found.size == 0:
+        raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
+    return _finite(part, name, found)
+
+
+def sparse_matrix(part: str, name: str, values: Any) -> sparse.csr_array:
+    """Return any SciPy sparse matrix as a new CSR array of finite numbers."""
+    found = sparse.csr_array(values, dtype=np.float64, copy=True)
+    if found.ndim != 2 or 0 in found.shape:
+        raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
+    _finite(part, name, found.data)
+    return found
+
+
+def _finite(part: str, name: str, found: np.ndarray, why: str = "") -> np.ndarray:
+    if not np.isfinite(found).all():
+        raise ValueError(f"{part}: {name} holds NaN or infinity{why}")
+    return found
+
+
+def whole(part: str, name: str, number: Any, least: int = 1) -> int:
+    """Return ``number`` as an int that is at least ``least``."""
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise TypeError(f"{part}: {name} must be an int, got {type(number).__name__}")
+    if int(number) < least:
+        raise ValueError(f"{part}: {name} must be at least {least}, got {number}")
+    return int(number)
+
+
+def one_for_each(part: str, name: str, values: Any, d: int) -> np.ndarray:
+    """Return a checked number or vector as a new vector for ``d`` columns."""
+    if np.ndim(values) and len(values) != d:
+        raise ValueError(f"{part}: {name} has {len(values)} entries, but there are {d} columns")
+    return np.array(np.broadcast_to(values, d), dtype=np.float64)
+
+
+def same_length(part: str, name: str, size: int, d: int) -> None:
+    """Raise unless ``size``, the dimension of what is called ``name``, is the number of columns."""
+    if size != d:
+        raise ValueError(f"{part}: {name} has {size} entries, but there are {d} columns")
+
+
+def one_of(part: str, name: str, value: Any, choices: Sequence) -> Any:
+    """Return the choice that ``value`` equals."""
+    for choice in choices:
+        if not isinstance(value, bool) and value == choice:
+            return choice
+    known = " or ".join(f"{choice:g}" if isinstance(choice, float) else repr(choice) for choice in choices)
+    raise ValueError(f"{part}: {name} must be {known}, got {value!r}")
+
+
+def a_set(name: str, inner: Any) -> Any:
+    """Return ``inner`` if it is a constraint set."""
+    require(name, inner, SET_METHODS, "a constraint set")
+    return inner

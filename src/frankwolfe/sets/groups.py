@@ -1,0 +1,304 @@
+"""Balls made of groups of coordinates: a vertex lies in one group, and a lazy argmax over groups finds it.
+
+Every group has a key, an upper bound of its norm (times its share). A change of an entry moves the keys of its groups
+by what it can move their norms at most, at O(1) each; only a group that leads has its norm taken anew.
+"""
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.held import Held
+from frankwolfe.parts import part, positive
+from frankwolfe.sets.argmax import LazyArgmax
+from frankwolfe.sets.atoms import Block, vertex_of
+from frankwolfe.sets.checks import one_of, same_length, vector
+from frankwolfe.sets.grouping import as_labels, as_lists
+from frankwolfe.sets.images import image_diameters
+from frankwolfe.sets.latent import within
+from frankwolfe.sets.lengths import oppose
+from frankwolfe.verbs import leader, rebuild, routine, row_add_grouped
+
+
+@routine
+def _norm(r, members, low, high, flat):
+    """Return the l1 (``flat``) or l2 norm of the entries ``members[low:high]`` of ``r``."""
+    total, largest = 0.0, 0.0
+    for k in range(low, high):
+        size = abs(r[members[k]])
+        largest = max(largest, size)
+        total += size
+    if flat or not largest > 0.0:
+        return total  # of the l2 norms only zero; or NaN, which no comparison finds
+    unit, lift = 1.0, 1.0
+    if not 1e-140 < largest < 1e140:  # squares would vanish or overflow, and so may 1 / largest
+        lift = 1e200 if largest < 1e-200 else 1.0
+        unit = lift * largest
+    total = 0.0
+    for k in range(low, high):
+        size = lift * r[members[k]] / unit
+        total += size * size
+    return unit / lift * sqrt(total)
+
+
+class GroupScout(NamedTuple):
+    """Which group of entries of ``r`` has the largest norm, while ``r`` changes in few places at a time.
+
+    Attributes
+    ----------
+    members, starts : arrays of int
+        The coordinates of all groups, group after group, and where each group starts.
+    homes, home_ends : arrays of int
+        The groups of all coordinates, coordinate after coordinate, and between which places each coordinate's stand; no
+        places where every coordinate has one group.
+    shares : array
+        Factor of each group's norm.
+    flat : bool
+        Whether the norm is l1; l2 otherwise.
+    keys : array
+        Upper bounds of the groups' norms, each times its share.
+    tree : LazyArgmax
+        Over the keys.
+    stale : array of shape (1,)
+        Whether the keys mean nothing, because a dense row has changed everything.
+    values : array
+        Room for the entries of a `Block`.
+    """
+
+    members: np.ndarray
+    starts: np.ndarray
+    homes: np.ndarray
+    home_ends: np.ndarray
+    shares: np.ndarray
+    flat: bool
+    keys: np.ndarray
+    tree: LazyArgmax
+    stale: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def over(cls, d: int, groups: list[np.ndarray], shares: np.ndarray, flat: bool) -> "GroupScout":
+        """Scout of ``d`` entries that are all zero."""
+        members = np.concatenate(groups)
+        sizes = np.array([len(group) for group in groups])
+        homes = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)[np.argsort(members, kind="stable")]
+        counts = np.bincount(members, minlength=d)
+        ends = np.concatenate([[0], np.cumsum(counts)]) if (counts != 1).any() else np.empty(0)
+        return cls(
+            members,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            homes,
+            ends.astype(np.int32),
+            shares,
+            flat,
+            np.zeros(len(groups)),
+            LazyArgmax.over(len(groups), flip=1.0),
+            np.zeros(1, dtype=np.int64),
+            np.zeros(sizes.max()),
+        )
+
+    @property
+    def lazy(self):
+        """Whether an answer costs less than a look at all of ``r``."""
+        return True
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r`` and note what changed."""
+        row_add_grouped(rows, i, c, r, self)
+
+    def rebuild(self, r):
+        """Take all norms anew."""
+        members, starts, shares, keys = self.members, self.starts, self.shares, self.keys
+        for g in range(len(keys)):
+            keys[g] = shares[g] * _norm(r, members, starts[g], starts[g + 1], self.flat)
+        rebuild(self.tree, keys)
+        self.stale[0] = 0
+
+    def leader(self, r):
+        """Return the group with the largest norm times share."""
+        members, starts, shares, keys, tree = self.members, self.starts, self.shares, self.keys, self.tree
+        if self.stale[0] == 1:
+            rebuild(self, r)
+        while True:
+            g = leader(tree, keys)
+            held = shares[g] * _norm(r, members, starts[g], starts[g + 1], self.flat)
+            if not held < keys[g]:  # equal, or NaN: then there is no leader
+                return g
+            keys[g] = held  # promised too much
+
+
+@routine
+def block(scout, r, radius):
+    """Return the atom of the leading group: the point of its ball that goes against ``r``."""
+    g = leader(scout, r)
+    low, high = scout.starts[g], scout.starts[g + 1]
+    at, values = scout.members[low:high], scout.values[: high - low]
+    size = radius * scout.shares[g]
+    if scout.flat:
+        for k in range(len(at)):
+            values[k] = -size if r[at[k]] > 0.0 else size
+        return Block(at, values)
+    for k in range(len(at)):
+        values[k] = r[at[k]]
+    oppose(values, size, values)
+    return Block(at, values)
+
+
+@part
+class GroupBall(NamedTuple):
+    """All ``w`` with ``sum_g weight_g ||w_g|| <= radius``: the ball of the group lasso. Vertices lie in one group.
+
+    Parameters
+    ----------
+    groups : list of lists of int, or array of shape (d,)
+        The coordinates of each group, every coordinate in exactly one; or a label for each coordinate, groups then
+        being in the order of their sorted labels.
+    radius : float
+        Positive.
+    norm : 2 or inf
+        Norm within a group: l2 gives the l1/l2 ball, l-infinity the l1/l-infinity ball.
+    weights : array, one entry for each group, optional
+        Positive; ones by default. The square roots of the groups' sizes are a common choice.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.GroupBall([[0, 1], [2]], 5.0).vertex([3.0, -4.0, 2.0])
+    array([-3.,  4.,  0.])
+    """
+
+    groups: Any
+    radius: float
+    norm: float = 2.0
+    weights: Any = None
+
+    def _checked(self):
+        labels, number = as_labels("GroupBall", self.groups)
+        weights = np.ones(number) if self.weights is None else vector("GroupBall", "weights", self.weights)
+        if len(weights) != number:
+            raise ValueError(f"GroupBall: weights has {len(weights)} entries, but there are {number} groups")
+        if (weights <= 0.0).any():
+            g = int(np.argmin(weights))
+            raise ValueError(f"GroupBall: weights must be positive, got {weights[g]:g} for group {g}")
+        norm = one_of("GroupBall", "norm", self.norm, (2.0, np.inf))
+        radius = positive("GroupBall", "radius", self.radius)
+        return self._replace(groups=labels, radius=radius, norm=norm, weights=weights)
+
+    def fitted(self, d):
+        """Return the set itself, if it has ``d`` coordinates."""
+        same_length("GroupBall", "groups", len(self.groups), d)
+        return self
+
+    def scout(self, d):
+        """Return the lazy argmax over groups."""
+        order = np.argsort(self.groups, kind="stable")
+        groups = np.split(order, np.cumsum(np.bincount(self.groups))[:-1])
+        return GroupScout.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        return block(scout, r, self.radius)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def _norms(self, w: Any, power: float) -> np.ndarray:
+        """l_p norms of the groups of a vector, for p = 1, 2 or inf."""
+        sizes = np.abs(np.asarray(w, dtype=np.float64))
+        largest = np.zeros(len(self.weights))
+        with np.errstate(invalid="ignore"):  # a NaN may be looked for
+            np.maximum.at(largest, self.groups, sizes)
+            if np.isinf(power):
+                return largest
+            parts = np.divide(sizes, largest[self.groups], where=largest[self.groups] > 0.0, out=sizes.copy())
+        return largest * np.bincount(self.groups, parts**power) ** (1.0 / power)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        dual = 1.0 if np.isinf(self.norm) else 2.0
+        return self.radius * float(np.max(self._norms(direction, dual) / self.weights))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(self.weights @ self._norms(w, self.norm) <= self.radius * (1.0 + tolerance))
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        longest = np.sqrt(np.bincount(self.groups)) if np.isinf(self.norm) else np.ones(len(self.weights))
+        return 2.0 * self.radius * float(np.max(longest / self.weights))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        return image_diameters(self, X)
+
+
+@part
+class LatentGroupBall(NamedTuple):
+    """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
+
+    A point is a sum of vectors, each within one group, whose norms sum to at most ``radius``. Its non-zeros are a union
+    of groups, where those of a `GroupBall` are what whole groups leave over.
+
+    Parameters
+    ----------
+    groups : list of lists of int
+        The coordinates of each group. A coordinate in none of them is zero in the whole set.
+    radius : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.LatentGroupBall([[0, 1], [1, 2]], 5.0).vertex([1.0, -3.0, 4.0])
+    array([ 0.,  3., -4.])
+    """
+
+    groups: Any
+    radius: float
+
+    def _checked(self):
+        groups = as_lists("LatentGroupBall", self.groups)
+        return self._replace(groups=Held.of(groups), radius=positive("LatentGroupBall", "radius", self.radius))
+
+    def fitted(self, d):
+        """Return the set itself, if its groups lie within ``d`` coordinates."""
+        for g, group in enumerate(self.groups.value):
+            if group[-1] >= d:
+                raise ValueError(f"LatentGroupBall: group {g} has index {group[-1]}, but there are {d} columns")
+        return self
+
+    def scout(self, d):
+        """Return the lazy argmax over groups."""
+        groups = list(map(np.array, self.groups.value))
+        return GroupScout.over(d, groups, np.ones(len(groups)), False)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        return block(scout, r, self.radius)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        largest = float(np.abs(direction).max())
+        if not largest > 0.0:
+            return self.radius * largest
+        scaled = direction / largest
+        return self.radius * largest * max(float(np.linalg.norm(scaled[list(group)])) for group in self.groups.value)
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""
+        return within(np.asarray(w, dtype=np.float64) / self.radius, self.groups.value, tolerance)
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return 2.0 * self.radius
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        return image_diameters(self, X)

@@ -1,0 +1,261 @@
+"""Polytopes whose oracle is a combinatorial or a linear program, solved by SciPy and called back by the loop."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.held import Held
+from frankwolfe.matrices import weighted_row_sums
+from frankwolfe.parts import part
+from frankwolfe.sets.atoms import checked_direction
+from frankwolfe.sets.callbacks import Messenger, consult
+from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
+from frankwolfe.sets.images import Diameters, from_reaches, reaches
+
+MOST_PROGRAMS = 2000
+"""Most rows for whose exact reach programs are solved, two for each."""
+
+TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@part
+class Birkhoff(NamedTuple):
+    """Doubly stochastic matrices, flattened row by row: not negative, every row and column summing to one.
+
+    Vertices are permutation matrices, found by solving an assignment problem.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows and of columns; a vector has ``size ** 2`` entries.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Birkhoff(2).vertex([1.0, 0.0, 0.0, 3.0])
+    array([0., 1., 1., 0.])
+    """
+
+    size: int
+
+    def _checked(self):
+        return self._replace(size=whole("Birkhoff", "size", self.size))
+
+    def fitted(self, d):
+        """Return the set itself, if it has ``d`` coordinates."""
+        same_length("Birkhoff", f"a matrix of size {self.size}", self.size**2, d)
+        return self
+
+    def scout(self, d):
+        """Return a messenger to the assignment problem's solver."""
+        return Messenger.over(d, self._best)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        return consult(scout, r)
+
+    def _best(self, r: np.ndarray) -> np.ndarray:
+        from scipy.optimize import linear_sum_assignment  # heavy, and only wanted here
+
+        costs = (r / (np.abs(r).max() or 1.0)).reshape(self.size, self.size)
+        chosen = np.zeros_like(costs)
+        chosen[linear_sum_assignment(costs)] = 1.0
+        return chosen.ravel()
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        r = checked_direction(r)
+        return self.fitted(r.size)._best(r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return float(direction @ self._best(-direction)) if np.isfinite(direction).all() else np.nan
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` in every entry and sum."""
+        square = np.asarray(w, dtype=np.float64).reshape(self.size, self.size)
+        sums = np.concatenate([square.sum(axis=0), square.sum(axis=1)])
+        return bool(np.all(square >= -tolerance) and np.all(np.abs(sums - 1.0) <= tolerance))
+
+    def diameter(self, d):
+        """Euclidean diameter: between two permutations that agree nowhere."""
+        return float(np.sqrt(2.0 * self.size)) if self.size > 1 else 0.0
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        return _image_diameters(self, X, np.ones(X.shape[1]) * (self.size > 1))
+
+
+@part
+class Polytope(NamedTuple):
+    """All ``w`` with ``A w <= b`` and ``E w = e``: any bounded polytope. A vertex is a linear program, solved by HiGHS.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (m, d), optional
+    b : array of shape (m,), optional
+    E : array or sparse matrix of shape (k, d), optional
+    e : array of shape (k,), optional
+        No bound on ``w`` is assumed beyond these: say ``-w <= 0`` in ``A`` where ``w >= 0`` is meant.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> triangle = fw.Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 4.0])
+    >>> triangle.vertex([-1.0, -1.0])
+    array([4., 0.])
+    """
+
+    A: Any = None
+    b: Any = None
+    E: Any = None
+    e: Any = None
+
+    def _checked(self):
+        A, b = _system("A", self.A, "b", self.b)
+        E, e = _system("E", self.E, "e", self.e)
+        if A is None and E is None:
+            raise ValueError("Polytope: pass A and b, or E and e, or all four: without constraints nothing is bounded")
+        if A is not None and E is not None and _plain(A).shape[1] != _plain(E).shape[1]:
+            raise ValueError(f"Polytope: A has {_plain(A).shape[1]} columns and E has {_plain(E).shape[1]}")
+        ready = self._replace(A=A, b=b, E=E, e=e)
+        ready._check_nonempty()
+        ready._check_bounded()
+        return ready
+
+    @property
+    def _d(self) -> int:
+        return _plain(self.E if self.A is None else self.A).shape[1]
+
+    def _solve(self, c: np.ndarray, **constraints: Any) -> Any:
+        """Minimise ``<c, w>`` over the polytope, or with other constraints instead."""
+        from scipy.optimize import linprog  # heavy, and only wanted here
+
+        given = {"A_ub": _plain(self.A), "b_ub": self.b, "A_eq": _plain(self.E), "b_eq": self.e, **constraints}
+        return linprog(c, **{"bounds": (None, None), **given}, method="highs-ds", options=TOLERANCES)
+
+    def _check_nonempty(self) -> None:
+        found = self._solve(np.zeros(self._d))
+        if found.status != 0:
+            raise ValueError(f"Polytope: no w satisfies all constraints. {_verdict(found)}")
+
+    def _check_bounded(self) -> None:
+        """Look for a ray ``v``: ``A v <= 0``, ``E v = 0``, and not zero. It moves a row of ``A``, or it moves none."""
+        d, none = self._d, {"A_ub": None, "b_ub": None}
+        if self.A is not None:
+            A = _plain(self.A)
+            m = A.shape[0]
+            box = sparse.vstack([sparse.csr_array(A), -sparse.csr_array(A)])
+            moved = self._solve(
+                np.asarray(A.sum(axis=0)).ravel(), A_ub=box, b_ub=np.r_[np.zeros(m), np.ones(m)], b_eq=_zeros(self.e)
+            )
+            self._refuse_ray(moved)
+        rows = [sparse.csr_array(_plain(M)) for M in (self.A, self.E) if M is not None]
+        fixed = sparse.vstack(rows)
+        any_way = np.random.default_rng(0).normal(size=d)  # meets every subspace but those orthogonal to it: none
+        level = self._solve(any_way, **none, A_eq=fixed, b_eq=np.zeros(fixed.shape[0]), bounds=(-1.0, 1.0))
+        self._refuse_ray(level)
+
+    def _refuse_ray(self, found: Any) -> None:
+        if found.status != 0 or found.fun < -1e-7:
+            where = (
+                "" if found.x is None else f" along coordinate {int(np.argmax(np.abs(found.x)))} (and perhaps others)"
+            )
+            raise ValueError(
+                f"Polytope: the set is unbounded{where}; a constraint set must be bounded. "
+                f"The program that looks for a ray says: {_verdict(found)}"
+            )
+
+    def fitted(self, d):
+        """Return the set itself, if it has ``d`` coordinates."""
+        same_length("Polytope", "a row of the constraints", self._d, d)
+        return self
+
+    def scout(self, d):
+        """Return a messenger to HiGHS."""
+        return Messenger.over(d, self._best)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``."""
+        return consult(scout, r)
+
+    def _best(self, r: np.ndarray) -> np.ndarray:
+        found = self._solve(r / (np.abs(r).max() or 1.0))
+        if found.status != 0:
+            raise RuntimeError(f"Polytope: the linear program could not be solved. {_verdict(found)}")
+        return found.x + 0.0  # no negative zeros
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        r = checked_direction(r)
+        return self.fitted(r.size)._best(r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return float(direction @ self._best(-direction)) if np.isfinite(direction).all() else np.nan
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the size of what each constraint adds up."""
+        w = np.asarray(w, dtype=np.float64)
+        over = [_within(_plain(self.A), self.b, w, tolerance, both_ways=False)] if self.A is not None else []
+        over += [_within(_plain(self.E), self.e, w, tolerance, both_ways=True)] if self.E is not None else []
+        return all(over)
+
+    def _widths(self) -> np.ndarray:
+        """Range of every coordinate over the set."""
+        unit = np.eye(self._d)
+        return np.array([self.support(row) + self.support(-row) for row in unit])
+
+    def diameter(self, d):
+        """Upper bound on the Euclidean diameter, from the ranges of the coordinates: ``2 d`` linear programs."""
+        return float(np.linalg.norm(self._widths()))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact: ``D_inf`` is, unless there are very many rows."""
+        return _image_diameters(self, X, self._widths())
+
+
+def _image_diameters(constraint: Any, X: Any, widths: np.ndarray) -> Diameters:
+    """Return bounds from the rows' reaches: exact ones, or, where that takes too many programs, the bounding box's."""
+    diameter = float(constraint.diameter(X.shape[1]))
+    if X.shape[0] > MOST_PROGRAMS:
+        return from_reaches(X, weighted_row_sums(X, widths), diameter, exact=False)
+    return from_reaches(X, reaches(constraint, X), diameter)
+
+
+def _within(M: Any, bound: np.ndarray, w: np.ndarray, tolerance: float, both_ways: bool) -> bool:
+    """Whether ``M w - bound`` exceeds zero by at most ``tolerance`` times the terms it is the sum of."""
+    size = abs(M) @ np.abs(w) + np.abs(bound) + abs(M) @ np.ones(M.shape[1])
+    over = M @ w - bound
+    return bool(np.all((np.abs(over) if both_ways else over) <= tolerance * size))
+
+
+def _system(matrix_name: str, M: Any, vector_name: str, bound: Any) -> tuple[Any, Any]:
+    """Return a matrix (sparse ones held) and its right-hand side, checked against each other."""
+    if M is None and bound is None:
+        return None, None
+    if M is None or bound is None:
+        given, missing = (matrix_name, vector_name) if bound is None else (vector_name, matrix_name)
+        raise ValueError(f"Polytope: {given} goes with {missing}, which is missing")
+    M = _plain(M)
+    M = sparse_matrix("Polytope", matrix_name, M) if sparse.issparse(M) else matrix("Polytope", matrix_name, M)
+    bound = vector("Polytope", vector_name, bound)
+    if len(bound) != M.shape[0]:
+        raise ValueError(f"Polytope: {vector_name} has {len(bound)} entries, but {matrix_name} has {M.shape[0]} rows")
+    return (Held.of(M) if sparse.issparse(M) else M), bound
+
+
+def _plain(M: Any) -> Any:
+    """Return a matrix that may be held."""
+    return M.value if isinstance(M, Held) else M
+
+
+def _zeros(bound: Any) -> Any:
+    return None if bound is None else np.zeros_like(bound)
+
+
+def _verdict(found: Any) -> str:
+    return f"HiGHS: {found.message}"

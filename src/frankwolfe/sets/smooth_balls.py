@@ -1,0 +1,236 @@
+"""Balls without corners: lp and ellipsoids."""
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.parts import finite, part, positive
+from frankwolfe.sets.atoms import Full, Workspace, vertex_of
+from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, same_length, vector
+from frankwolfe.sets.images import from_reaches, image_diameters, reaches
+from frankwolfe.sets.lengths import normalise
+from frankwolfe.verbs import row_add
+
+
+@part
+class LpBall(NamedTuple):
+    """All ``w`` with ``(|w_1|^p + ... + |w_d|^p)^(1/p) <= radius``.
+
+    Parameters
+    ----------
+    p : float
+        Larger than 1 and finite; for the ends use `L1Ball` and `LinfBall`.
+    radius : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.LpBall(2.0, 5.0).vertex([3.0, -4.0]).round(12)
+    array([-3.,  4.])
+    """
+
+    p: float
+    radius: float
+
+    def _checked(self):
+        if self.p in (1, np.inf) and not isinstance(self.p, bool):
+            better = "L1Ball" if self.p == 1 else "LinfBall"
+            raise ValueError(f"LpBall: p must be larger than 1 and finite, got {self.p:g}: use {better}(radius)")
+        p = finite("LpBall", "p", self.p)
+        if p <= 1.0:
+            raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: below, the ball is not convex")
+        return self._replace(p=p, radius=positive("LpBall", "radius", self.radius))
+
+    def scout(self, d):
+        """Room for a vertex."""
+        return Workspace.over(d)
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``: by Hölder's inequality, sizes in proportion to ``|r_j|^(1 / (p - 1))``."""
+        room, power, total = scout.room, 1.0 / (self.p - 1.0), 0.0
+        if not normalise(r, room):  # every point is as good: take one on the boundary
+            room[0] = self.radius
+            return Full(room)
+        for j in range(len(r)):
+            room[j] = abs(room[j]) ** power
+            total += room[j] ** self.p
+        stretch = self.radius / total ** (1.0 / self.p)
+        for j in range(len(r)):
+            room[j] *= -stretch if r[j] > 0.0 else stretch
+        return Full(room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        return self.radius * _norm(direction, self.p / (self.p - 1.0))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(_norm(w, self.p) <= self.radius * (1.0 + tolerance))
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return 2.0 * self.radius * (1.0 if self.p <= 2.0 else d ** (0.5 - 1.0 / self.p))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        return image_diameters(self, X)
+
+
+def _norm(values: Any, p: float) -> float:
+    """l_p norm, by way of the largest entry so that no power overflows."""
+    sizes = np.abs(np.asarray(values, dtype=np.float64))
+    largest = float(sizes.max())
+    return largest * float(((sizes / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else largest
+
+
+class EllipsoidScout(NamedTuple):
+    """Scout of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
+
+    spread: np.ndarray
+    centre: np.ndarray
+    course: np.ndarray
+    room: np.ndarray
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        row_add(rows, i, c, r)
+
+    def rebuild(self, r):
+        """Do nothing: the oracle looks at everything anyway."""
+
+
+@part
+class Ellipsoid(NamedTuple):
+    """All ``w`` with ``(w - centre)' S^-1 (w - centre) <= radius^2``.
+
+    Parameters
+    ----------
+    shape : array of shape (d,) or (d, d)
+        The lengths of the half-axes, positive: ``S = diag(shape^2)``; or ``S`` itself, symmetric and positive definite,
+        such as a covariance matrix.
+    radius : float
+        Positive: how many times the half-axes.
+    centre : float or array of shape (d,)
+        Zero by default.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Ellipsoid([3.0, 1.0]).vertex([1.0, 0.0])
+    array([-3.,  0.])
+    >>> fw.Ellipsoid([[9.0, 0.0], [0.0, 1.0]], centre=[1.0, 1.0]).vertex([1.0, 0.0])
+    array([-2.,  1.])
+    """
+
+    shape: Any
+    radius: float = 1.0
+    centre: Any = 0.0
+
+    def _checked(self):
+        shape = _axes(self.shape) if np.ndim(self.shape) == 1 else _spread(self.shape)
+        centre = number_or_vector("Ellipsoid", "centre", self.centre)
+        if np.ndim(centre) and len(centre) != len(shape):
+            raise ValueError(f"Ellipsoid: centre has {len(centre)} entries and shape has {len(shape)}")
+        return self._replace(shape=shape, radius=positive("Ellipsoid", "radius", self.radius), centre=centre)
+
+    def fitted(self, d):
+        """Return the set itself, if it has ``d`` coordinates."""
+        same_length("Ellipsoid", "shape", len(self.shape), d)
+        return self
+
+    def _centre(self) -> np.ndarray:
+        return one_for_each("Ellipsoid", "centre", self.centre, len(self.shape))
+
+    def scout(self, d):
+        """Room for a vertex, beside the matrix."""
+        spread = self.shape[np.newaxis] ** 2 if self.shape.ndim == 1 else self.shape
+        return EllipsoidScout(spread, self._centre(), np.zeros(d), np.zeros(d))
+
+    def oracle(self, scout, r):
+        """Atom that minimises ``<r, s>``: the centre minus ``radius S r / sqrt(r' S r)``."""
+        spread, centre, course, room = scout.spread, scout.centre, scout.course, scout.room
+        if not normalise(r, course):  # every point is as good: take one on the boundary
+            course[0] = 1.0
+        square = 0.0
+        for j in range(len(r)):
+            total = 0.0
+            if len(spread) == 1:
+                total = spread[0, j] * course[j]
+            else:
+                for k in range(len(r)):
+                    total += spread[j, k] * course[k]
+            room[j] = total
+            square += total * course[j]
+        stretch = self.radius / sqrt(square)
+        for j in range(len(r)):
+            room[j] = centre[j] - stretch * room[j]
+        return Full(room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def _length(self, direction: np.ndarray) -> float:
+        """Return ``sqrt(direction' S direction)``."""
+        largest = float(np.abs(direction).max())
+        if not largest > 0.0:
+            return largest
+        scaled = direction / largest
+        if self.shape.ndim == 1:
+            return largest * float(np.linalg.norm(self.shape * scaled))
+        return largest * float(np.sqrt(max(0.0, scaled @ self.shape @ scaled)))
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return float(direction @ self._centre()) + self.radius * self._length(direction)
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        offset = (np.asarray(w, dtype=np.float64) - self._centre()) / self.radius
+        if not np.isfinite(offset).all():
+            return False
+        if self.shape.ndim == 1:
+            return bool(np.linalg.norm(offset / self.shape) <= 1.0 + tolerance)
+        root = np.linalg.cholesky(self.shape)
+        return bool(np.linalg.norm(np.linalg.solve(root, offset)) <= 1.0 + tolerance)
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        longest = self.shape.max() if self.shape.ndim == 1 else np.sqrt(np.linalg.eigvalsh(self.shape)[-1])
+        return 2.0 * self.radius * float(longest)
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        return from_reaches(X, reaches(self._replace(centre=0.0), X), self.diameter(X.shape[1]))
+
+
+def _axes(shape: Any) -> np.ndarray:
+    axes = vector("Ellipsoid", "shape", shape)
+    if (axes <= 0.0).any():
+        j = int(np.argmin(axes))
+        raise ValueError(f"Ellipsoid: the lengths of the half-axes must be positive, got {axes[j]:g} at entry {j}")
+    return axes
+
+
+def _spread(shape: Any) -> np.ndarray:
+    spread = matrix("Ellipsoid", "shape", shape)
+    if spread.shape[0] != spread.shape[1]:
+        raise ValueError(f"Ellipsoid: shape must be a vector or a square matrix, got shape {spread.shape}")
+    apart = np.abs(spread - spread.T)
+    if apart.max() > 1e-12 * np.abs(spread).max():
+        i, j = (int(k) for k in np.unravel_index(np.argmax(apart), apart.shape))
+        raise ValueError(
+            f"Ellipsoid: the matrix must be symmetric, but entry ({i}, {j}) is {spread[i, j]:g} and ({j}, {i}) is "
+            f"{spread[j, i]:g}"
+        )
+    least = float(np.linalg.eigvalsh(spread)[0])
+    if least <= 1e-14 * np.abs(spread).max():
+        raise ValueError(f"Ellipsoid: the matrix must be positive definite, but its least eigenvalue is {least:g}")
+    return 0.5 * (spread + spread.T)
