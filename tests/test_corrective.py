@@ -5,11 +5,12 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.corrective import MANY, CorrectiveEngine, hull_of
+from frankwolfe.combinations import MANY
+from frankwolfe.corrective import CorrectiveEngine
 from frankwolfe.experiments.reference import certified_optimum
 from tests import cases, own_parts
 
-HULLS = [constraint for constraint in cases.SETS if hull_of(constraint) is not None]
+HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
 
 

@@ -29,7 +29,7 @@ _HOMES = {
         "SquaredHinge",
         "Tukey",
     ),
-    "frankwolfe.sets": ("Box", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
+    "frankwolfe.sets": ("Box", "Hull", "L1Ball", "L2Ball", "LinfBall", "NonNegativeL1Ball", "Simplex"),
     "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
     "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.steps": (
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from frankwolfe.result import Trace as Trace
     from frankwolfe.run import minimize as minimize
     from frankwolfe.sets import Box as Box
+    from frankwolfe.sets import Hull as Hull
     from frankwolfe.sets import L1Ball as L1Ball
     from frankwolfe.sets import L2Ball as L2Ball
     from frankwolfe.sets import LinfBall as LinfBall

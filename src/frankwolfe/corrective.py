@@ -9,27 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.columns import DenseColumns, active_columns, column_counts, predict, project
-from frankwolfe.compiled import kernel
+from frankwolfe.combinations import MANY, atoms_of
+from frankwolfe.compiled import compiling
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
-from frankwolfe.inner import Hull, bend, combine, judge
-from frankwolfe.iterate import Iterate
-from frankwolfe.models import ColumnModel, Curves, GramModel, fit, minimise
+from frankwolfe.models import ColumnModel, GramModel, minimise
+from frankwolfe.objective import bend, gradient_of, judge
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rows import CSR
-from frankwolfe.sets.norm_balls import L1Ball
-from frankwolfe.sets.polytopes import NonNegativeL1Ball, Simplex
-from frankwolfe.verbs import deposit, oracle, rebuild
-
-LEAST_NEW = 50
-"""Coordinates that a round may always add."""
-
-GROWTH, FAST_GROWTH = 1, 4
-"""How many coordinates a round may add for each with weight; the second where nearly all that were added got some."""
-
-FEW, MANY, CROWD = 100, 512, 40
-"""Up to `FEW` atoms the Hessian is formed; up to `MANY` if a row has no more than `CROWD` active entries on average."""
 
 NEWTON_STEPS = 20
 """Most Newton steps in a round."""
@@ -48,98 +34,6 @@ LATE = 1e-5
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
-
-
-@kernel
-def name_vertex(constraint, scout, r, iterate):
-    """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
-    rebuild(scout, r)
-    deposit(oracle(constraint, scout, r), iterate, 1.0)
-
-
-def hull_of(constraint: Any) -> Hull | None:
-    """Which combinations of coordinates a set is made of; None if its vertices are not single coordinates."""
-    if isinstance(constraint, L1Ball):
-        return Hull(constraint.radius, True, True)
-    if isinstance(constraint, NonNegativeL1Ball):
-        return Hull(constraint.radius, False, True)
-    return Hull(constraint.radius, False, False) if isinstance(constraint, Simplex) else None
-
-
-class Coordinates:
-    """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
-
-    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, few: int):
-        self.hull, self.rows, self.n, self.d = hull, problem.samples.rows, problem.n, problem.d
-        self.most_few = few
-        self.counts = column_counts(self.rows, self.d)
-        self.active = np.flatnonzero(w)
-        self.u = fit(hull, w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
-        self.columns: Any = None
-        self.copied, self.settled = 0, False
-
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        w = np.zeros(self.d)
-        w[self.active] = self.u
-        return w
-
-    @property
-    def few(self) -> bool:
-        """Whether forming the Hessian is worth it."""
-        m = len(self.active)
-        crowded = isinstance(self.rows, CSR) and self.counts[self.active].sum() > CROWD * self.n
-        return bool(m <= self.most_few and (m <= FEW or not crowded))
-
-    def extend(self, found: Evaluation) -> bool:
-        """Add the coordinates that promise most, drop those without weight, copy the columns; say if any was added."""
-        keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
-        level = -(found.gradient[self.active] @ self.u) / self.hull.radius
-        keys[self.active] = -np.inf
-        new, kept = np.flatnonzero(keys > level), self.u != 0.0
-        self.settled = bool(len(new) <= 0.1 * np.count_nonzero(kept))
-        if len(new) == 0 and self.columns is not None:
-            return False  # what has been copied serves on
-        self.active, self.u = self.active[kept], self.u[kept]
-        growth = FAST_GROWTH if len(self.u) >= 0.9 * self.copied else GROWTH
-        most = max(LEAST_NEW, growth * len(self.u))
-        if len(new) > most:
-            new = np.sort(new[np.argpartition(keys[new], -most)[-most:]])
-        self.active = np.concatenate([self.active, new])
-        self.u = np.concatenate([self.u, np.zeros(len(new))])
-        self.copied, self.columns = len(self.u), None  # the old copy goes before the new one comes
-        self.columns = active_columns(self.rows, self.active, self.counts, self.few)
-        return True
-
-
-class Vertices:
-    """Active atoms of any other set: the vertices its oracle named, and their predictions."""
-
-    few = settled = True
-
-    def __init__(self, problem: Problem, w: np.ndarray):
-        self.hull, self.problem = Hull(1.0, False, False), problem
-        self.points, self.u = w[None, :].copy(), np.ones(1)
-        self.columns = DenseColumns(self._images(w))
-        self.scout = problem.constraint.scout(problem.d)
-
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        return self.u @ self.points
-
-    def _images(self, point: np.ndarray) -> np.ndarray:
-        """Return the predictions of a point, as a row."""
-        return np.asarray(self.problem.samples.rows.dot_all(point), dtype=np.float64)[None, :]
-
-    def extend(self, found: Evaluation) -> bool:
-        """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
-        kept = self.u != 0.0
-        vertex = Iterate(np.zeros(self.problem.d), np.ones(1))
-        name_vertex(self.problem.constraint, self.scout, found.gradient, vertex)
-        self.points = np.vstack([self.points[kept], vertex.v])
-        self.columns = DenseColumns(np.vstack([self.columns.values[kept], self._images(vertex.v)]))
-        self.u = np.append(self.u[kept], 0.0)
-        return True
 
 
 class CorrectiveEngine:
@@ -175,9 +69,10 @@ class CorrectiveEngine:
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
-        hull = hull_of(problem.constraint)
-        self.atoms: Any = Vertices(problem, w) if hull is None else Coordinates(problem, hull, w, few)
-        self.z = np.asarray(problem.samples.rows.dot_all(self.atoms.w()), dtype=np.float64)
+        self.atoms: Any = atoms_of(problem, w, few)
+        self.z = np.zeros(problem.n)
+        if w.any():
+            self.z += problem.samples.rows.dot_all(self.atoms.w())
         self.alpha = np.zeros(problem.n)
         self.value = self.scale = np.nan
         self.caution, self.stuck = 1.0, False
@@ -189,10 +84,14 @@ class CorrectiveEngine:
         return int(self.clock[0])
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by rounds on the first few rows."""
-        head = _head(self.problem)
+        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
+        kind = _kind((self.problem.samples, self.problem.constraint))
+        if not compiling() or kind in _warm:
+            return
+        head = self.problem.head(8)
         for few in (MANY, 0):
             CorrectiveEngine(head, None, 0, None, head.default_start(), few=few).advance(2)
+        _warm.add(kind)
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
@@ -215,8 +114,7 @@ class CorrectiveEngine:
             if np.isnan(self.scale):
                 self.value = self._judge(self.z, self.alpha)
                 self.scale = abs(self.value) or 1.0
-            gradient = np.empty(self.problem.d)
-            combine(self.problem.samples.rows, self.alpha, gradient)
+            gradient = gradient_of(self.problem.samples.rows, self.alpha, self.problem.d)
             gap = self.problem.gap_for(gradient, self.w())
             self._found = Evaluation(self.value, gradient, 0.0 if gap < 0.0 else gap, self.alpha.copy())
         return self._found
@@ -258,9 +156,8 @@ class CorrectiveEngine:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
         goal = ROUND_SHARES[self.atoms.settled] * found.gap
-        slope = np.empty(len(self.atoms.u))
         for _ in range(NEWTON_STEPS):
-            project(self.atoms.columns, self.alpha, slope)
+            slope = self.atoms.matrix.project(self.alpha)
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             if gap <= goal or not self._newton(slope, gap):
                 break
@@ -273,9 +170,10 @@ class CorrectiveEngine:
         atoms, loss = self.atoms, self.problem.loss
         bends = np.empty(self.problem.n)
         care = min(1.0, self.caution * CARE * gap / self.scale)
-        bend(self.problem.samples, self.z, care, max(FLOOR * care, 1e-12) * loss.smoothness(), bends)
-        start = atoms.hull, atoms.columns, slope, atoms.u, Curves(bends, self.z)
-        model = GramModel(*start) if atoms.few else ColumnModel(*start, gap <= LATE * self.scale)
+        bend(self.problem.samples, self.z, self.alpha, care, max(FLOOR * care, 1e-12) * loss.smoothness(), bends)
+        model: Any = GramModel(atoms, slope, bends) if atoms.few else None
+        if model is None:
+            model = ColumnModel(atoms, slope, bends, self.z, gap <= LATE * self.scale)
         u = minimise(model, MODEL_SHARES[atoms.few][atoms.settled] * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
@@ -284,10 +182,9 @@ class CorrectiveEngine:
 
     def _settle(self, u: np.ndarray, gap: float) -> bool:
         """Go to ``u``, where the objective can no longer tell which point is better, if the gap there is smaller."""
-        z, alpha, slope = np.empty(self.problem.n), np.empty(self.problem.n), np.empty(len(u))
-        predict(self.atoms.columns, u, z)
+        z, alpha = self.atoms.matrix.predict(u), np.empty(self.problem.n)
         value = self._judge(z, alpha)
-        project(self.atoms.columns, alpha, slope)
+        slope = self.atoms.matrix.project(alpha)
         if not (value <= self.value + NOISE * self.scale and self.atoms.hull.gap(slope, u) <= 0.9 * gap):
             return False
         self.atoms.u, self.z, self.alpha, self.value = u, z, alpha, value
@@ -295,8 +192,7 @@ class CorrectiveEngine:
 
     def _search(self, u: np.ndarray, fall: float) -> bool:
         """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
-        there, best = np.empty(self.problem.n), None
-        predict(self.atoms.columns, u, there)
+        there, best = self.atoms.matrix.predict(u), None
         ahead = there - self.z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
@@ -330,13 +226,12 @@ class CorrectiveEngine:
             self.caution = max(1.0, 0.3 * self.caution)
 
 
-def _head(problem: Problem, rows: int = 8) -> Problem:
-    """Return the problem of the first few rows, stored as all are."""
-    matrix = problem.X[:rows]
-    head = Problem(matrix, problem.y[:rows], problem.loss, problem.constraint)
-    if isinstance(problem.samples.rows, CSR):  # slicing may have chosen narrower column numbers
-        wide = problem.samples.rows
-        whole = head.samples.rows
-        whole = CSR(whole.data, whole.indices.astype(wide.indices.dtype), whole.indptr.astype(wide.indptr.dtype))
-        head._samples = head.samples._replace(rows=whole)
-    return head
+_warm: set[Any] = set()
+"""Kinds of data and parts that have been compiled for in this process."""
+
+
+def _kind(value: Any) -> Any:
+    """Return what code is compiled for: classes, and the types of arrays."""
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)

@@ -119,7 +119,7 @@ class Driver:
         try:
             begun = perf_counter()
             self.engine.warm_up()
-            self.tolerance = self.limits.tol * self.engine.problem.zero_value  # also loads the exact pass
+            self.tolerance = self.limits.tol * self.engine.problem.zero_value
             self.compile_seconds = perf_counter() - begun
             optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
             self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None, optimism)
@@ -224,7 +224,12 @@ class Driver:
         if not self.engine.certifies:
             self.schedule.note(self.passes, found.gap, self.gap_estimate)
         self.last = (self.nit, found)
-        if self.best is None or np.isnan(self.best[0].value) or found.value <= self.best[0].value:
+        if (
+            self.best is None
+            or np.isnan(self.best[0].value)
+            or found.value <= self.best[0].value
+            or found.gap <= self.tolerance < self.best[0].gap
+        ):
             self.best = (found, w)
         return found
 

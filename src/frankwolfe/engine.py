@@ -106,6 +106,7 @@ class Engine:
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
         self.advance(0)
+        self.problem.head(1).evaluate(self.w())  # the exact pass too
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""

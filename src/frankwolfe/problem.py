@@ -1,5 +1,6 @@
 """`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
+from frankwolfe.objective import judge
 from frankwolfe.parts import require
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
@@ -116,7 +118,7 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = self.evaluate(np.zeros(self.d)).value
+            self._zero_value = float(judge(self._samples, np.zeros(self.n), np.empty(self.n)))  # X 0 = 0: no pass
         return self._zero_value
 
     def __repr__(self) -> str:
@@ -158,6 +160,13 @@ class Problem:
         """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand."""
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return float(gradient @ w + self._constraint.support(-gradient))
+
+    def head(self, rows: int) -> "Problem":
+        """Return the problem of the first few rows, stored as all are: what new code is tried on."""
+        part = copy(self)
+        part._X, part._zero_value = self._X[:rows], None
+        part._samples = self._samples.head(rows)
+        return part
 
     def default_start(self) -> np.ndarray:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""

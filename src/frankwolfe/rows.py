@@ -53,6 +53,10 @@ class Dense(NamedTuple):
         """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
         return np.empty(d), np.empty(d)
 
+    def head(self, rows: int) -> "Dense":
+        """Return the first few rows."""
+        return Dense(self.values[:rows])
+
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
         return self.values @ w
@@ -124,6 +128,11 @@ class CSR(NamedTuple):
         pairs = np.empty((d, 2))
         return pairs[:, 0], pairs[:, 1]
 
+    def head(self, rows: int) -> "CSR":
+        """Return the first few rows, in arrays of the same types."""
+        starts = self.indptr[: rows + 1]
+        return CSR(self.data[: starts[-1]], self.indices[: starts[-1]], starts)
+
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
         return self._matrix(len(w)) @ w
@@ -143,6 +152,10 @@ class Samples(NamedTuple):
     targets: np.ndarray
     weights: np.ndarray
     loss: Any
+
+    def head(self, rows: int) -> "Samples":
+        """Return the first few rows, in arrays of the same types."""
+        return Samples(self.rows.head(rows), self.targets[:rows], self.weights[:rows], self.loss)
 
 
 def as_rows(matrix: Any) -> Dense | CSR:

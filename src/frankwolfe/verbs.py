@@ -160,7 +160,7 @@ def oracle(constraint, scout, r):
 
 @verb
 def hull(constraint):
-    """Radius of a set whose vertices are single coordinates, and whether zero is one of its atoms."""
+    """Atoms of a set whose vertices are single coordinates, as a `frankwolfe.sets.hull.Hull`."""
     return constraint.hull()
 
 
