@@ -5,7 +5,7 @@ it is a vertex that the oracle named.
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,19 @@ LEAST_NEW = 50
 GROWTH, FAST_GROWTH = 1, 4
 """How many coordinates a round may add for each with weight; the second where nearly all that were added got some."""
 
-FEW, MANY, CROWD = 100, 512, 40
-"""Up to `FEW` atoms the Hessian is formed; up to `MANY` if a row has no more than `CROWD` active entries on average."""
+CROWD = 40
+"""Active entries in a row, on average, from which on it is a crowd: the Hessian costs the square of them."""
+
+
+class Most(NamedTuple):
+    """Up to how many atoms the Hessian is formed: in general, where rows are crowded, and for the last digits."""
+
+    few: int = 512
+    crowded: int = 100
+    late: int = 2048
+
+
+MOST = Most()
 
 
 @kernel
@@ -38,9 +49,9 @@ def name_vertex(constraint, scout, r, iterate):
 class Coordinates:
     """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
 
-    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, few: int):
+    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most):
         self.hull, self.source, self.n, self.d = hull, problem.samples.rows, problem.n, problem.d
-        self.most_few = few
+        self.most = most
         self.active = np.flatnonzero(w)
         self.u = hull.fit(w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
         self.matrix: Any = None
@@ -54,12 +65,17 @@ class Coordinates:
         w[self.active] = self.u
         return w
 
-    @property
-    def few(self) -> bool:
+    def few(self, late: bool) -> bool:
         """Whether forming the Hessian is worth it."""
-        m = len(self.active)
+        m, most = len(self.active), self.most
+        if late and self.settled:
+            return m <= most.late
         crowded = isinstance(self.source, CSR) and self.matrix.stored > CROWD * self.n
-        return bool(m <= self.most_few and (m <= FEW or not crowded))
+        return bool(m <= (most.crowded if crowded else most.few))
+
+    def slope(self, found: Evaluation) -> np.ndarray:
+        """Return the slopes of the objective along the atoms."""
+        return found.gradient[self.active]
 
     @property
     def columns(self) -> Any:
@@ -99,7 +115,7 @@ class Coordinates:
 class Vertices:
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
 
-    few = settled = True
+    settled = True
 
     def __init__(self, problem: Problem, w: np.ndarray):
         self.hull, self.problem = Hull(1.0, False, False), problem
@@ -110,6 +126,14 @@ class Vertices:
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
         return self.u @ self.points
+
+    def few(self, late: bool) -> bool:
+        """Return True: they come one at a time."""
+        return True
+
+    def slope(self, found: Evaluation) -> np.ndarray:
+        """Return the slopes of the objective along the atoms."""
+        return self.points @ found.gradient
 
     def _images(self, point: np.ndarray) -> np.ndarray:
         """Return the predictions of a point, as a row."""
@@ -127,7 +151,7 @@ class Vertices:
         return True
 
 
-def atoms_of(problem: Problem, w: np.ndarray, few: int = MANY) -> Coordinates | Vertices:
+def atoms_of(problem: Problem, w: np.ndarray, most: Most) -> Coordinates | Vertices:
     """Return a point as a combination of atoms, of the kind that the set is made of."""
     hull = getattr(problem.constraint, "hull", None)
-    return Vertices(problem, w) if hull is None else Coordinates(problem, hull(), w, few)
+    return Vertices(problem, w) if hull is None else Coordinates(problem, hull(), w, most)

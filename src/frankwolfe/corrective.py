@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.combinations import MANY, atoms_of
+from frankwolfe.combinations import MOST, Most, atoms_of
 from frankwolfe.compiled import compiling
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
 from frankwolfe.models import ColumnModel, GramModel, minimise
-from frankwolfe.objective import bend, gradient_of, judge
+from frankwolfe.objective import Point, bend, gradient_of
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -23,14 +23,14 @@ NEWTON_STEPS = 20
 ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
-MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.03)}
+MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
-LATE = 1e-5
-"""Relative gap from which on faces are solved to many digits."""
+LATE = 1e-3
+"""Relative gap from which on many digits are wanted, and the Hessian of more atoms is worth forming."""
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
@@ -49,8 +49,8 @@ class CorrectiveEngine:
         Feasible start.
     memory : Memory, optional
         Of the run that is continued.
-    few : int
-        Most atoms for which a Hessian is formed.
+    most : Most
+        Up to how many atoms a Hessian is formed.
     """
 
     steady = False  # a round makes as many inner passes as it needs
@@ -64,18 +64,15 @@ class CorrectiveEngine:
         generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
-        few: int = MANY,
+        most: Most = MOST,
     ):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
-        self.atoms: Any = atoms_of(problem, w, few)
-        self.z = np.zeros(problem.n)
-        if w.any():
-            self.z += problem.samples.rows.dot_all(self.atoms.w())
-        self.alpha = np.zeros(problem.n)
-        self.value = self.scale = np.nan
-        self.caution, self.stuck = 1.0, False
+        self.atoms: Any = atoms_of(problem, w, most)
+        self.at: Any = None
+        self.scale = np.nan
+        self.caution, self.stuck, self.budget = 1.0, False, np.inf
         self._found: Evaluation | None = None
 
     @property
@@ -89,8 +86,8 @@ class CorrectiveEngine:
         if not compiling() or kind in _warm:
             return
         head = self.problem.head(8)
-        for few in (MANY, 0):
-            CorrectiveEngine(head, None, 0, None, head.default_start(), few=few).advance(2)
+        for most in (MOST, Most(0, 0, 0)):
+            CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
     def advance(self, steps: int) -> int:
@@ -111,12 +108,13 @@ class CorrectiveEngine:
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
         if self._found is None:
-            if np.isnan(self.scale):
-                self.value = self._judge(self.z, self.alpha)
-                self.scale = abs(self.value) or 1.0
-            gradient = gradient_of(self.problem.samples.rows, self.alpha, self.problem.d)
-            gap = self.problem.gap_for(gradient, self.w())
-            self._found = Evaluation(self.value, gradient, 0.0 if gap < 0.0 else gap, self.alpha.copy())
+            w, rows = self.w(), self.problem.samples.rows
+            if self.at is None:
+                self.at = self._judge(np.asarray(rows.dot_all(w), np.float64) if w.any() else np.zeros(self.problem.n))
+                self.scale = abs(self.at.value) or 1.0
+            gradient = gradient_of(rows, self.at.alpha, self.problem.d)
+            gap = self.problem.gap_for(gradient, w)
+            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, self.at.alpha)
         return self._found
 
     def gap_estimate(self) -> float:
@@ -137,44 +135,46 @@ class CorrectiveEngine:
 
     def first_bad_row(self) -> int | None:
         """Row whose derivative is not finite, if there is one."""
-        bad = np.flatnonzero(~np.isfinite(self.alpha))
+        bad = np.flatnonzero(~np.isfinite(self.evaluate().alpha))
         return int(bad[0]) if bad.size else None
 
     # --- a round ----------------------------------------------------------------------------------------------
 
-    def _judge(self, z: np.ndarray, alpha: np.ndarray) -> float:
-        """Fill in all derivatives at the predictions ``z`` and return the objective; charged as a pass."""
+    def _judge(self, z: np.ndarray) -> Point:
+        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.evaluated += self.problem.n
-        return float(judge(self.problem.samples, z, alpha))
+        return Point.at(self.problem.samples, z)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether the budget allows no further pass."""
+        return self.evaluated + self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
-        if self.stuck:
+        if self.stuck or self._spent:
             return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
-        goal = ROUND_SHARES[self.atoms.settled] * found.gap
+        goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
         for _ in range(NEWTON_STEPS):
-            slope = self.atoms.matrix.project(self.alpha)
             gap = self.atoms.hull.gap(slope, self.atoms.u)
-            if gap <= goal or not self._newton(slope, gap):
+            if gap <= goal or self._spent or not self._newton(slope, gap):
                 break
-            moved = True
+            moved, slope = True, self.atoms.matrix.project(self.at.alpha)
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
-        atoms, loss = self.atoms, self.problem.loss
-        bends = np.empty(self.problem.n)
+        atoms, bends = self.atoms, np.empty(self.problem.n)
         care = min(1.0, self.caution * CARE * gap / self.scale)
-        bend(self.problem.samples, self.z, self.alpha, care, max(FLOOR * care, 1e-12) * loss.smoothness(), bends)
-        model: Any = GramModel(atoms, slope, bends) if atoms.few else None
-        if model is None:
-            model = ColumnModel(atoms, slope, bends, self.z, gap <= LATE * self.scale)
-        u = minimise(model, MODEL_SHARES[atoms.few][atoms.settled] * gap)
+        bend(self.problem.samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness(), bends)
+        few = atoms.few(gap <= LATE * self.scale)
+        model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
@@ -182,30 +182,26 @@ class CorrectiveEngine:
 
     def _settle(self, u: np.ndarray, gap: float) -> bool:
         """Go to ``u``, where the objective can no longer tell which point is better, if the gap there is smaller."""
-        z, alpha = self.atoms.matrix.predict(u), np.empty(self.problem.n)
-        value = self._judge(z, alpha)
-        slope = self.atoms.matrix.project(alpha)
-        if not (value <= self.value + NOISE * self.scale and self.atoms.hull.gap(slope, u) <= 0.9 * gap):
+        there = self._judge(self.atoms.matrix.predict(u))
+        left = self.atoms.hull.gap(self.atoms.matrix.project(there.alpha), u)
+        if not (there.value <= self.at.value + NOISE * self.scale and left <= 0.9 * gap):
             return False
-        self.atoms.u, self.z, self.alpha, self.value = u, z, alpha, value
+        self.atoms.u, self.at = u, there
         return True
 
     def _search(self, u: np.ndarray, fall: float) -> bool:
         """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
-        there, best = self.atoms.matrix.predict(u), None
-        ahead = there - self.z
+        z, best = self.at.z, None
+        ahead = self.atoms.matrix.predict(u) - z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            z, alpha = there if gamma == 1.0 else self.z + gamma * ahead, np.empty(self.problem.n)
-            value = self._judge(z, alpha)
-            slope = float(alpha @ ahead)
-            if value <= self.value - 0.1 * gamma * fall and (best is None or value < best[1]):
-                best = gamma, value, z, alpha
-            if best is not None and ((best[0] == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high):
+            there = self._judge(z + gamma * ahead)
+            slope = float(there.alpha @ ahead)
+            if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
+                best = gamma, there
+            if self._spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
                 break
-            if gamma == 1.0 and best is not None and slope < 0.0:
-                break
-            if slope < 0.0 and np.isfinite(value):
+            if slope < 0.0 and np.isfinite(there.value):
                 low, low_slope = gamma, slope
             else:
                 high, high_slope = gamma, slope
@@ -213,10 +209,17 @@ class CorrectiveEngine:
             gamma = low + min(0.7, max(0.2, share)) * (high - low)
         if best is None:
             return False
-        gamma, self.value, self.z, self.alpha = best
+        gamma, self.at = best
         self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
         self._adapt(gamma)
         return True
+
+    @staticmethod
+    def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:
+        """Whether to end the search: the best point is about level, or the objective still falls at the far end."""
+        if gamma == 1.0:
+            return best == 1.0 and slope <= 0.5 * fall
+        return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""

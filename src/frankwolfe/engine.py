@@ -63,6 +63,7 @@ class Engine:
     steady = True  # every step costs the same
     certifies = False  # an exact gap costs a pass of its own
     stuck = False
+    budget = float("inf")  # most gradient evaluations: of use where steps are not steady
 
     def __init__(
         self,

@@ -14,8 +14,8 @@ RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
 
 
-CG_PLANS = ((0.1, 12), (1e-3, 200))
-"""How exactly conjugate gradients solve a face, and in how many steps at most: at first, and for the last digits."""
+ACCURACY, CG_STEPS = 0.1, 12
+"""How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles these."""
 
 STALE = 0.1
 """By what part a curvature may be wrong before the Hessian is brought up to date."""
@@ -27,13 +27,13 @@ PATIENCE = 3
 def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
     """Minimise a model until its gap is within ``tolerance``, or hardly falls any more; return the weights."""
     last, failures = np.inf, 0
-    for attempt in range(most):
+    for _ in range(most):
         gap = model.descend(tolerance)
         failures = failures + 1 if gap > 0.5 * last else 0
         if gap <= tolerance or failures >= PATIENCE:
             break
         last = min(gap, last)
-        if attempt >= model.first_leap and (not model.u.any() or not model.leap()):  # no weight, no face
+        if not model.u.any() or not model.leap(failures):  # no weight, no face
             break
     return model.hull.fit(model.u)
 
@@ -93,8 +93,6 @@ class Hessian:
 class GramModel(_Model):
     """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
 
-    first_leap = 0
-
     def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray):
         super().__init__(atoms.hull, atoms.u)
         self.H = atoms.hessian.at(bends)
@@ -105,11 +103,11 @@ class GramModel(_Model):
         slope = self.linear + self.H @ self.u
         return float(exchange(self.hull, self.H, self.u, slope, tolerance, 20 + 2 * len(self.u)))
 
-    def leap(self) -> bool:
+    def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way."""
         face, signs, spent = self._face()
         slope = (self.linear + self.H @ self.u)[face]
-        move = _face_move(self.H[np.ix_(face, face)], slope, signs, spent)
+        move = _face_move(self.H, face, slope, signs, spent)
         if not (slope @ move < 0.0):
             return False
         if self._jump(face, signs, move):
@@ -133,14 +131,17 @@ class GramModel(_Model):
         return float(self.linear @ u + 0.5 * (u @ (self.H @ u)))
 
 
-def _face_move(H: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
+def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
     """Move to the minimiser of the model on a face, on which the signed sum stays the same if the budget is spent."""
-    diagonal = np.diagonal(H)
+    diagonal = np.diagonal(H)[face]
     scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(), 1e-300)))
-    scaled = H * scale[:, None] * scale
     for ridge in RIDGES:
-        try:
-            factor = cho_factor(scaled + ridge * np.eye(len(H)), check_finite=False)
+        scaled = H[np.ix_(face, face)]
+        scaled *= scale[:, None]
+        scaled *= scale
+        np.einsum("jj->j", scaled)[:] += ridge
+        try:  # transposed it is the same, and in the order that is factored in place
+            factor = cho_factor(scaled.T, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         away, even = cho_solve(factor, np.column_stack([scale * slope, scale * signs]), check_finite=False).T * scale
@@ -151,10 +152,9 @@ def _face_move(H: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool)
 class ColumnModel(_Model):
     """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
 
-    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray, late: bool):
+    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray):
         super().__init__(atoms.hull, atoms.u)
         self.matrix, self.columns, self.bends, self.bent = atoms.matrix, atoms.columns, bends, bends * z
-        self.plan, self.first_leap = CG_PLANS[late], 0 if late else 1
         matrix = atoms.matrix
         self.square = matrix.squares(bends)
         self.linear = slope - matrix.project(self.bent)
@@ -172,7 +172,7 @@ class ColumnModel(_Model):
         arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
-    def leap(self) -> bool:
+    def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face by conjugate gradients; say whether that was any way."""
         face, signs, spent = self._face()
         slope = (self.linear + self.matrix.project(self.bent))[face]
@@ -183,7 +183,7 @@ class ColumnModel(_Model):
             whole[face] = move
             return self.matrix.project(self.bends * self.matrix.predict(whole))[face]
 
-        move = conjugate_gradients(product, slope, square, signs if spent else None, *self.plan)
+        move = conjugate_gradients(product, slope, square, signs if spent else None, ACCURACY, CG_STEPS * 2**failures)
         if not (slope @ move < 0.0):
             return False
         return self._jump(face, signs, move) or self._walk(face, signs, move, spent)

@@ -1,41 +1,69 @@
 """The objective as the fully corrective method sees it: through predictions, all of them at once."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compiled import kernel
-from frankwolfe.verbs import curvature, derivative, row_add, smoothness, value
+from frankwolfe.rows import Samples
+from frankwolfe.verbs import curvature, derivative, row_add, value
+
+
+class Point(NamedTuple):
+    """A point as the objective sees it.
+
+    Attributes
+    ----------
+    z : array of shape (n,)
+        Predictions.
+    heights : array of shape (n,)
+        Losses.
+    alpha : array of shape (n,)
+        Weighted derivatives.
+    value : float
+        The objective.
+    """
+
+    z: np.ndarray
+    heights: np.ndarray
+    alpha: np.ndarray
+    value: float
+
+    @classmethod
+    def at(cls, samples: Samples, z: np.ndarray) -> "Point":
+        """Evaluate the objective where the predictions are ``z``."""
+        heights, alpha = np.empty(len(z)), np.empty(len(z))
+        value = judge(samples, z, heights, alpha)
+        return cls(z, heights, alpha, float(value))
 
 
 @kernel
-def judge(samples, z, alpha):
-    """Fill ``alpha`` with the weighted derivatives at the predictions ``z``; return the objective there."""
+def judge(samples, z, heights, alpha):
+    """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
     targets, weights, loss = samples.targets, samples.weights, samples.loss
     total = 0.0
     for i in range(len(z)):
-        total += weights[i] * value(loss, z[i], targets[i])
+        heights[i] = value(loss, z[i], targets[i])
+        total += weights[i] * heights[i]
         alpha[i] = weights[i] * derivative(loss, z[i], targets[i])
     return total
 
 
 @kernel
-def bend(samples, z, alpha, care, floor, bends):
+def bend(samples, point, care, floor, bends):
     """Fill ``bends`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
 
     Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss pulls as
     hard as any and has none. The parabola that touches the loss and has its lowest point at zero has the curvature
-    ``f'^2 / (2 f)``, which is the loss's own where that is a square. It is heeded as much as ``care`` says; it is never
-    more than the loss's smoothness. ``alpha`` holds the weighted derivatives.
+    ``f'^2 / (2 f)``, which is the loss's own where that is a square. It is heeded as much as ``care`` says.
     """
     targets, weights, loss = samples.targets, samples.weights, samples.loss
-    most = care * smoothness(loss)
+    z, heights, alpha = point.z, point.heights, point.alpha
     for i in range(len(z)):
         size = max(abs(curvature(loss, z[i], targets[i])), floor)
-        if size < most and weights[i] > 0.0:
-            height, pull = value(loss, z[i], targets[i]), alpha[i] / weights[i]
-            if height > 0.0 and care * pull * pull > 2.0 * size * height:
-                size = 0.5 * care * pull * pull / height
+        if heights[i] > 0.0 and weights[i] > 0.0:
+            pull = alpha[i] / weights[i]
+            size = max(size, 0.5 * care * pull * pull / heights[i])
         bends[i] = weights[i] * size
 
 

@@ -9,7 +9,7 @@ from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.objective import judge
+from frankwolfe.objective import Point
 from frankwolfe.parts import require
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
@@ -118,7 +118,7 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = float(judge(self._samples, np.zeros(self.n), np.empty(self.n)))  # X 0 = 0: no pass
+            self._zero_value = Point.at(self._samples, np.zeros(self.n)).value  # no pass: X 0 = 0
         return self._zero_value
 
     def __repr__(self) -> str:
