@@ -28,11 +28,11 @@ HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
 
 def vertices(constraint, d):
     """Every atom of the set, as tuples: the vertices, and zero where it is one of the atoms."""
-    radius, has_zero = constraint.hull()
+    radius, signed, filled = constraint.hull()
     found = [tuple(radius * row) for row in np.eye(d)]
-    if isinstance(constraint, fw.L1Ball):
+    if signed:
         found += [tuple(-radius * row) for row in np.eye(d)]
-    return found + [tuple(np.zeros(d))] * has_zero
+    return found + [tuple(np.zeros(d))] * filled
 
 
 def corners_of_a_box(lower, upper, d):

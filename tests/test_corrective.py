@@ -5,16 +5,18 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.corrective import MANY, CorrectiveEngine, hull_of
+from frankwolfe.combinations import MOST, Most
+from frankwolfe.corrective import CorrectiveEngine
 from frankwolfe.experiments.reference import certified_optimum
 from tests import cases, own_parts
 
-HULLS = [constraint for constraint in cases.SETS if hull_of(constraint) is not None]
+HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
+NONE = Most(0, 0, 0)
 
 
-def engine_of(problem, start=None, few=MANY):
-    return CorrectiveEngine(problem, None, 0, None, problem.default_start() if start is None else start, few=few)
+def engine_of(problem, start=None, most=MOST):
+    return CorrectiveEngine(problem, None, 0, None, problem.default_start() if start is None else start, most=most)
 
 
 def solve(problem, tolerance=1e-9, rounds=60, **options):
@@ -67,27 +69,27 @@ def test_every_loss_on_every_set(loss, constraint):
     assert fresh.gap == pytest.approx(found[-1].gap, abs=1e-11)
 
 
-@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("constraint", HULLS, ids=cases.name_of)
-def test_both_models_find_the_optimum(constraint, few):
+def test_both_models_find_the_optimum(constraint, most):
     problem = cases.problem(fw.Logistic(), constraint, n=60, d=30, layout="csr64")
     best = certified_optimum(problem, 1e-10)
-    engine, found = solve(problem, tolerance=1e-9, few=few)
+    engine, found = solve(problem, tolerance=1e-9, most=most)
     assert found[-1].gap <= 1e-9 * problem.zero_value
     assert engine.evaluate().value <= best.value + 2e-9
 
 
-@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("layout", cases.LAYOUTS)
-def test_layouts_agree_and_python_agrees_with_compiled(layout, few):
+def test_layouts_agree_and_python_agrees_with_compiled(layout, most):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0), layout=layout, n=25, d=8)
     dense = cases.problem(fw.Logistic(), fw.L1Ball(3.0), n=25, d=8)
-    compiled = engine_of(problem, few=few)
+    compiled = engine_of(problem, most=most)
     compiled.advance(6)
     with fw.python_mode():
-        written = engine_of(problem, few=few)
+        written = engine_of(problem, most=most)
         written.advance(6)
-        plain = engine_of(dense, few=few)
+        plain = engine_of(dense, most=most)
         plain.advance(6)
     assert compiled.w() == pytest.approx(written.w(), abs=1e-7)
     assert compiled.w() == pytest.approx(plain.w(), abs=1e-7)
@@ -129,25 +131,25 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("few", [MANY, 0], ids=["hessian", "columns"])
+@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_columns(name, radius, few):
+def test_awkward_columns(name, radius, most):
     X, y = cases.table(fw.Squared(), n=40, d=8)
     problem = fw.Problem(sparse.csr_array(AWKWARD[name](X)), y, "squared", fw.L1Ball(radius))
-    engine, found = solve(problem, rounds=40, few=few)
+    engine, found = solve(problem, rounds=40, most=most)
     assert problem.constraint.contains(engine.w())
     exact = problem.evaluate(engine.w())
     assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value)
-    if few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
+    if most.few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
         assert found[-1].gap <= 1e-7 * problem.zero_value
 
 
 def test_slack_constraint_leaves_weight_on_zero():
     X, y = cases.table(fw.Squared(), n=60, d=6)
     problem = fw.Problem(X, y, "squared", fw.L1Ball(1e4))
-    for few in (MANY, 0):
-        engine, found = solve(problem, tolerance=1e-12, few=few)
+    for most in (MOST, NONE):
+        engine, found = solve(problem, tolerance=1e-12, most=most)
         assert np.abs(engine.w()).sum() < 1e3
         assert engine.w() == pytest.approx(np.linalg.lstsq(X, y, rcond=None)[0], abs=1e-6)
         assert found[-1].gap <= 1e-9 * problem.zero_value

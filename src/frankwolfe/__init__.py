@@ -40,6 +40,7 @@ _HOMES = {
         "Counted",
         "Ellipsoid",
         "GroupBall",
+        "Hull",
         "KSupportBall",
         "L1Ball",
         "L2Ball",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from frankwolfe.sets import Counted as Counted
     from frankwolfe.sets import Ellipsoid as Ellipsoid
     from frankwolfe.sets import GroupBall as GroupBall
+    from frankwolfe.sets import Hull as Hull
     from frankwolfe.sets import KSupportBall as KSupportBall
     from frankwolfe.sets import L1Ball as L1Ball
     from frankwolfe.sets import L2Ball as L2Ball

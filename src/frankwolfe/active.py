@@ -101,10 +101,10 @@ def _forget(active, j):
 @routine
 def slack(constraint, active, iterate):
     """Weight of the zero atom, where the set has one."""
-    radius, has_zero = hull(constraint)
-    if not has_zero:
+    atoms = hull(constraint)
+    if not atoms.filled:
         return 0.0
-    return max(0.0, 1.0 - iterate.scale[0] * active.size[0] / radius)
+    return max(0.0, 1.0 - iterate.scale[0] * active.size[0] / atoms.radius)
 
 
 @routine
@@ -112,17 +112,16 @@ def weight(constraint, active, iterate, atom):
     """Weight that an atom has in ``w``."""
     if atom.amount == 0.0:
         return slack(constraint, active, iterate)
-    radius, _ = hull(constraint)
-    return abs(iterate.v[atom.at]) * iterate.scale[0] / radius
+    return abs(iterate.v[atom.at]) * iterate.scale[0] / hull(constraint).radius
 
 
 @routine
 def extreme(constraint, active, iterate, r, side):
     """Active atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``."""
-    radius, has_zero = hull(constraint)
-    v, members = iterate.v, active.members
+    atoms = hull(constraint)
+    v, members, radius = iterate.v, active.members, atoms.radius
     at, amount, best = 0, 0.0, -np.inf
-    if has_zero and (active.number[0] == 0 or slack(constraint, active, iterate) > NOTHING):
+    if atoms.filled and (active.number[0] == 0 or slack(constraint, active, iterate) > NOTHING):
         best = 0.0  # zero itself
     for k in range(active.number[0]):
         j = members[k]

@@ -48,6 +48,11 @@ def python_mode() -> Iterator[None]:
         _interpreted.reset(token)
 
 
+def compiling() -> bool:
+    """Whether kernels run compiled: not inside `python_mode`."""
+    return not _interpreted.get()
+
+
 @cache
 def source_digest() -> str:
     """Digest of every source file of the package."""

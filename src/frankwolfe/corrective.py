@@ -9,27 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.columns import DenseColumns, active_columns, column_counts, predict, project
-from frankwolfe.compiled import kernel
+from frankwolfe.combinations import MOST, Most, atoms_of
+from frankwolfe.compiled import compiling
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
-from frankwolfe.inner import Hull, bend, combine, judge
-from frankwolfe.iterate import Iterate
-from frankwolfe.models import ColumnModel, Curves, GramModel, fit, minimise
+from frankwolfe.models import ColumnModel, GramModel, minimise
+from frankwolfe.objective import Point, curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rows import CSR
-from frankwolfe.sets.norm_balls import L1Ball
-from frankwolfe.sets.polytopes import NonNegativeL1Ball, Simplex
-from frankwolfe.verbs import deposit, oracle, rebuild
-
-LEAST_NEW = 50
-"""Coordinates that a round may always add."""
-
-GROWTH, FAST_GROWTH = 1, 4
-"""How many coordinates a round may add for each with weight; the second where nearly all that were added got some."""
-
-FEW, MANY, CROWD = 100, 512, 40
-"""Up to `FEW` atoms the Hessian is formed; up to `MANY` if a row has no more than `CROWD` active entries on average."""
 
 NEWTON_STEPS = 20
 """Most Newton steps in a round."""
@@ -37,112 +23,17 @@ NEWTON_STEPS = 20
 ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
-MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.03)}
+MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
-LATE = 1e-5
-"""Relative gap from which on faces are solved to many digits."""
+LATE = 1e-3
+"""Relative gap from which on many digits are wanted, and the Hessian of more atoms is worth forming."""
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
-
-
-@kernel
-def name_vertex(constraint, scout, r, iterate):
-    """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
-    rebuild(scout, r)
-    deposit(oracle(constraint, scout, r), iterate, 1.0)
-
-
-def hull_of(constraint: Any) -> Hull | None:
-    """Which combinations of coordinates a set is made of; None if its vertices are not single coordinates."""
-    if isinstance(constraint, L1Ball):
-        return Hull(constraint.radius, True, True)
-    if isinstance(constraint, NonNegativeL1Ball):
-        return Hull(constraint.radius, False, True)
-    return Hull(constraint.radius, False, False) if isinstance(constraint, Simplex) else None
-
-
-class Coordinates:
-    """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
-
-    indirect = False  # predictions are sums over the columns, as they are at the point itself
-
-    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, few: int):
-        self.hull, self.rows, self.n, self.d = hull, problem.samples.rows, problem.n, problem.d
-        self.most_few = few
-        self.counts = column_counts(self.rows, self.d)
-        self.active = np.flatnonzero(w)
-        self.u = fit(hull, w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
-        self.columns: Any = None
-        self.copied, self.settled = 0, False
-
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        w = np.zeros(self.d)
-        w[self.active] = self.u
-        return w
-
-    @property
-    def few(self) -> bool:
-        """Whether forming the Hessian is worth it."""
-        m = len(self.active)
-        crowded = isinstance(self.rows, CSR) and self.counts[self.active].sum() > CROWD * self.n
-        return bool(m <= self.most_few and (m <= FEW or not crowded))
-
-    def extend(self, found: Evaluation) -> bool:
-        """Add the coordinates that promise most, drop those without weight, copy the columns; say if any was added."""
-        keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
-        level = -(found.gradient[self.active] @ self.u) / self.hull.radius
-        keys[self.active] = -np.inf
-        new, kept = np.flatnonzero(keys > level), self.u != 0.0
-        self.settled = bool(len(new) <= 0.1 * np.count_nonzero(kept))
-        if len(new) == 0 and self.columns is not None:
-            return False  # what has been copied serves on
-        self.active, self.u = self.active[kept], self.u[kept]
-        growth = FAST_GROWTH if len(self.u) >= 0.9 * self.copied else GROWTH
-        most = max(LEAST_NEW, growth * len(self.u))
-        if len(new) > most:
-            new = np.sort(new[np.argpartition(keys[new], -most)[-most:]])
-        self.active = np.concatenate([self.active, new])
-        self.u = np.concatenate([self.u, np.zeros(len(new))])
-        self.copied, self.columns = len(self.u), None  # the old copy goes before the new one comes
-        self.columns = active_columns(self.rows, self.active, self.counts, self.few)
-        return True
-
-
-class Vertices:
-    """Active atoms of any other set: the vertices its oracle named, and their predictions."""
-
-    few = settled = True
-    indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
-
-    def __init__(self, problem: Problem, w: np.ndarray):
-        self.hull, self.problem = Hull(1.0, False, False), problem
-        self.points, self.u = w[None, :].copy(), np.ones(1)
-        self.columns = DenseColumns(self._images(w))
-        self.scout = problem.constraint.scout(problem.d)
-
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        return self.u @ self.points
-
-    def _images(self, point: np.ndarray) -> np.ndarray:
-        """Return the predictions of a point, as a row."""
-        return np.asarray(self.problem.samples.rows.dot_all(point), dtype=np.float64)[None, :]
-
-    def extend(self, found: Evaluation) -> bool:
-        """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
-        kept = self.u != 0.0
-        vertex = Iterate(np.zeros(self.problem.d), np.ones(1))
-        name_vertex(self.problem.constraint, self.scout, found.gradient, vertex)
-        self.points = np.vstack([self.points[kept], vertex.v])
-        self.columns = DenseColumns(np.vstack([self.columns.values[kept], self._images(vertex.v)]))
-        self.u = np.append(self.u[kept], 0.0)
-        return True
 
 
 class CorrectiveEngine:
@@ -158,8 +49,8 @@ class CorrectiveEngine:
         Feasible start.
     memory : Memory, optional
         Of the run that is continued.
-    few : int
-        Most atoms for which a Hessian is formed.
+    most : Most
+        Up to how many atoms a Hessian is formed.
     """
 
     steady = False  # a round makes as many inner passes as it needs
@@ -173,17 +64,15 @@ class CorrectiveEngine:
         generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
-        few: int = MANY,
+        most: Most = MOST,
     ):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
-        hull = hull_of(problem.constraint)
-        self.atoms: Any = Vertices(problem, w) if hull is None else Coordinates(problem, hull, w, few)
-        self.z = np.empty(problem.n)
-        self.alpha = np.zeros(problem.n)
-        self.value = self.scale = np.nan
-        self.caution, self.stuck = 1.0, False
+        self.atoms: Any = atoms_of(problem, w, most)
+        self.at: Any = None
+        self.scale = np.nan
+        self.caution, self.stuck, self.budget = 1.0, False, np.inf
         self._found: Evaluation | None = None
 
     @property
@@ -192,10 +81,14 @@ class CorrectiveEngine:
         return int(self.clock[0])
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by rounds on the first few rows."""
-        head = _head(self.problem)
-        for few in (MANY, 0):
-            CorrectiveEngine(head, None, 0, None, head.default_start(), few=few).advance(2)
+        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
+        kind = _kind((self.problem.samples, self.problem.constraint))
+        if not compiling() or kind in _warm:
+            return
+        head = self.problem.head(8)
+        for most in (MOST, Most(0, 0, 0)):
+            CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
+        _warm.add(kind)
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
@@ -215,15 +108,15 @@ class CorrectiveEngine:
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
         if self._found is None:
-            w = self.w()
-            if self.atoms.indirect or np.isnan(self.scale):
-                self.z = np.asarray(self.problem.samples.rows.dot_all(w), dtype=np.float64)
-                self.value = self._judge(self.z, self.alpha)
-                self.scale = self.scale if self.scale > 0.0 else abs(self.value) or 1.0
-            gradient = np.empty(self.problem.d)
-            combine(self.problem.samples.rows, self.alpha, gradient)
+            w, samples = self.w(), self.problem.samples
+            rows = samples.rows
+            if self.at is None or self.atoms.indirect:
+                self.at = self._judge(np.asarray(rows.dot_all(w), np.float64) if w.any() else samples.table())
+                self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
+            alpha = self.at.alpha.reshape(samples.shape)
+            gradient = gradient_of(rows, alpha, self.problem.size)
             gap = self.problem.gap_for(gradient, w)
-            self._found = Evaluation(self.value, gradient, 0.0 if gap < 0.0 else gap, self.alpha.copy())
+            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha)
         return self._found
 
     def gap_estimate(self) -> float:
@@ -244,44 +137,46 @@ class CorrectiveEngine:
 
     def first_bad_row(self) -> int | None:
         """Row whose derivative is not finite, if there is one."""
-        bad = np.flatnonzero(~np.isfinite(self.alpha))
-        return int(bad[0]) if bad.size else None
+        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
+        return int(bad[0, 0]) if bad.size else None
 
     # --- a round ----------------------------------------------------------------------------------------------
 
-    def _judge(self, z: np.ndarray, alpha: np.ndarray) -> float:
-        """Fill in all derivatives at the predictions ``z`` and return the objective; charged as a pass."""
+    def _judge(self, z: np.ndarray) -> Point:
+        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.evaluated += self.problem.n
-        return float(judge(self.problem.samples, z, alpha))
+        return Point.at(self.problem.samples, z)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether the budget allows no further pass."""
+        return self.evaluated + self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
-        if self.stuck:
+        if self.stuck or self._spent:
             return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
-        goal = ROUND_SHARES[self.atoms.settled] * found.gap
-        slope = np.empty(len(self.atoms.u))
+        goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
         for _ in range(NEWTON_STEPS):
-            project(self.atoms.columns, self.alpha, slope)
             gap = self.atoms.hull.gap(slope, self.atoms.u)
-            if gap <= goal or not self._newton(slope, gap):
+            if gap <= goal or self._spent or not self._newton(slope, gap):
                 break
-            moved = True
+            moved, slope = True, self.atoms.matrix.project(self.at.alpha)
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
-        atoms, loss = self.atoms, self.problem.loss
-        bends = np.empty(self.problem.n)
+        atoms, samples = self.atoms, self.problem.samples
         care = min(1.0, self.caution * CARE * gap / self.scale)
-        bend(self.problem.samples, self.z, care, max(FLOOR * care, 1e-12) * loss.smoothness(), bends)
-        start = atoms.hull, atoms.columns, slope, atoms.u, Curves(bends, self.z)
-        model = GramModel(*start) if atoms.few else ColumnModel(*start, gap <= LATE * self.scale)
-        u = minimise(model, MODEL_SHARES[atoms.few][atoms.settled] * gap)
+        bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
+        few = atoms.few(gap <= LATE * self.scale)
+        model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
@@ -289,32 +184,26 @@ class CorrectiveEngine:
 
     def _settle(self, u: np.ndarray, gap: float) -> bool:
         """Go to ``u``, where the objective can no longer tell which point is better, if the gap there is smaller."""
-        z, alpha, slope = np.empty(self.problem.n), np.empty(self.problem.n), np.empty(len(u))
-        predict(self.atoms.columns, u, z)
-        value = self._judge(z, alpha)
-        project(self.atoms.columns, alpha, slope)
-        if not (value <= self.value + NOISE * self.scale and self.atoms.hull.gap(slope, u) <= 0.9 * gap):
+        there = self._judge(self.atoms.matrix.predict(u))
+        left = self.atoms.hull.gap(self.atoms.matrix.project(there.alpha), u)
+        if not (there.value <= self.at.value + NOISE * self.scale and left <= 0.9 * gap):
             return False
-        self.atoms.u, self.z, self.alpha, self.value = u, z, alpha, value
+        self.atoms.u, self.at = u, there
         return True
 
     def _search(self, u: np.ndarray, fall: float) -> bool:
         """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
-        there, best = np.empty(self.problem.n), None
-        predict(self.atoms.columns, u, there)
-        ahead = there - self.z
+        z, best = self.at.z, None
+        ahead = self.atoms.matrix.predict(u) - z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            z, alpha = there if gamma == 1.0 else self.z + gamma * ahead, np.empty(self.problem.n)
-            value = self._judge(z, alpha)
-            slope = float(alpha @ ahead)
-            if value <= self.value - 0.1 * gamma * fall and (best is None or value < best[1]):
-                best = gamma, value, z, alpha
-            if best is not None and ((best[0] == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high):
+            there = self._judge(z + gamma * ahead)
+            slope = float(there.alpha @ ahead)
+            if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
+                best = gamma, there
+            if self._spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
                 break
-            if gamma == 1.0 and best is not None and slope < 0.0:
-                break
-            if slope < 0.0 and np.isfinite(value):
+            if slope < 0.0 and np.isfinite(there.value):
                 low, low_slope = gamma, slope
             else:
                 high, high_slope = gamma, slope
@@ -322,10 +211,17 @@ class CorrectiveEngine:
             gamma = low + min(0.7, max(0.2, share)) * (high - low)
         if best is None:
             return False
-        gamma, self.value, self.z, self.alpha = best
+        gamma, self.at = best
         self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
         self._adapt(gamma)
         return True
+
+    @staticmethod
+    def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:
+        """Whether to end the search: the best point is about level, or the objective still falls at the far end."""
+        if gamma == 1.0:
+            return best == 1.0 and slope <= 0.5 * fall
+        return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""
@@ -335,13 +231,12 @@ class CorrectiveEngine:
             self.caution = max(1.0, 0.3 * self.caution)
 
 
-def _head(problem: Problem, rows: int = 8) -> Problem:
-    """Return the problem of the first few rows, stored as all are."""
-    matrix = problem.X[:rows]
-    head = Problem(matrix, problem.y[:rows], problem.loss, problem.constraint)
-    if isinstance(problem.samples.rows, CSR):  # slicing may have chosen narrower column numbers
-        wide = problem.samples.rows
-        whole = head.samples.rows
-        whole = CSR(whole.data, whole.indices.astype(wide.indices.dtype), whole.indptr.astype(wide.indptr.dtype))
-        head._samples = head.samples._replace(rows=whole)
-    return head
+_warm: set[Any] = set()
+"""Kinds of data and parts that have been compiled for in this process."""
+
+
+def _kind(value: Any) -> Any:
+    """Return what code is compiled for: classes, and the types of arrays."""
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)

@@ -80,6 +80,7 @@ class Driver:
         self.points_a_decade = trace
         self.next_trace = 0 if trace else np.inf
         self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9) if engine.steady else np.inf
+        engine.budget = limits.passes * problem.n + 1e-9
         stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
         # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
         look = max(problem.n / 4, LEAST_LOOK, 2 * problem.size * problem.n / max(stored, 1))
@@ -119,7 +120,7 @@ class Driver:
         try:
             begun = perf_counter()
             self.engine.warm_up()
-            self.tolerance = self.limits.tol * self.engine.problem.zero_value  # also loads the exact pass
+            self.tolerance = self.limits.tol * self.engine.problem.zero_value
             self.compile_seconds = perf_counter() - begun
             optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
             self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None, optimism)

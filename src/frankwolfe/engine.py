@@ -63,6 +63,7 @@ class Engine:
     steady = True  # every step costs the same
     certifies = False  # an exact gap costs a pass of its own
     stuck = False
+    budget = float("inf")  # most gradient evaluations: of use where steps are not steady
 
     def __init__(
         self,
@@ -107,6 +108,7 @@ class Engine:
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
         self.advance(0)
+        self.problem.head(1).evaluate(self.w())  # the exact pass too
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""

@@ -134,6 +134,10 @@ class Entries(NamedTuple):
         """Return the gradient: ``alpha`` itself."""
         return alpha.copy()
 
+    def head(self, rows: int) -> "Entries":
+        """Return the first few entries, in arrays of the same types."""
+        return Entries(self.rows[:rows], self.columns[:rows], np.minimum(self.starts, rows))
+
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
         """Return the data as matrices ``left S right'`` see it."""
         return SeenEntries(self, left, right)

@@ -413,6 +413,6 @@ def as_loss(loss: Any) -> Any:
     """Loss from its name or from an instance."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
-    second = "bend" if hasattr(loss, "outputs") else "curvature"
-    require("loss", loss, ("value", "derivative", second, "smoothness"), "a loss")
+    several = ("bend",) if hasattr(loss, "outputs") else ()
+    require("loss", loss, ("value", "derivative", "curvature", "smoothness", *several), "a loss")
     return loss

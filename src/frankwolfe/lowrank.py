@@ -15,7 +15,7 @@ import numpy as np
 from frankwolfe.compiled import kernel
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
-from frankwolfe.inner import judge
+from frankwolfe.objective import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.verbs import value
 
@@ -27,6 +27,9 @@ SHARE = 0.2
 
 INNER_STEPS = 300
 """Most gradient steps in a round."""
+
+LOOK = 10
+"""Steps between two looks at the gap within the subspaces."""
 
 NEW_PART = 1e-7
 """Part of a vector that must lie outside a subspace for the vector to widen it."""
@@ -94,9 +97,9 @@ class LowRankEngine:
         self.clock = np.array([0 if memory is None else memory.steps])
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
         self.left, self.sizes, self.right = problem.factors(w)
-        self.z, self.alpha = problem.samples.table(), problem.samples.table()
-        self.value = self.scale = np.nan
-        self.bound, self.stuck = 0.0, False
+        self.at: Any = None
+        self.scale = np.nan
+        self.bound, self.stuck, self.budget = 0.0, False, np.inf
         self._found: Evaluation | None = None
 
     @property
@@ -106,10 +109,10 @@ class LowRankEngine:
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
-        samples = self.problem.samples
-        judge(samples, self.z[:0], self.alpha[:0])
-        total_loss(samples, self.z[:0])
-        view = self.rows.sandwich(self.left, self.right)
+        head = self.problem.samples.head(1)
+        Point.at(head, head.table())
+        total_loss(head, head.table())
+        view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
     def advance(self, steps: int) -> int:
@@ -119,7 +122,7 @@ class LowRankEngine:
                 found = self.evaluate()
                 if not np.isfinite(found.value) or not np.isfinite(found.gap):
                     return made
-                if not self.stuck:
+                if not (self.stuck or self._spent):
                     self._round(found)
                 self.clock[0] += 1
         return steps
@@ -131,15 +134,13 @@ class LowRankEngine:
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
         if self._found is None:
-            self.z = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))
-            self.value = self._judge(self.z, self.alpha)
-            if np.isnan(self.scale):
-                self.scale = abs(self.value) or 1.0
-            gradient = self.rows.add_all(self.alpha, self.problem.size)
-            here = float(np.vdot(self.alpha, self.z))
+            self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
+            self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
+            alpha = self.at.alpha.reshape(self.problem.samples.shape)
+            gradient = self.rows.add_all(alpha, self.problem.size)
             self.found = self.problem.constraint.triplets(-gradient, NEW)
-            gap = max(0.0, here + self.radius * self.found.bound)
-            self._found = Evaluation(self.value, gradient, gap, self.alpha.copy())
+            gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
+            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha)
         return self._found
 
     def gap_estimate(self) -> float:
@@ -160,20 +161,25 @@ class LowRankEngine:
 
     def first_bad_row(self) -> int | None:
         """Row whose derivative is not finite, if there is one."""
-        bad = np.argwhere(~np.isfinite(self.alpha))
+        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
         return int(bad[0, 0]) if bad.size else None
 
     # --- a round ----------------------------------------------------------------------------------------------
 
-    def _judge(self, z: np.ndarray, alpha: np.ndarray) -> float:
-        """Fill in all derivatives at the predictions ``z`` and return the objective; charged as a pass."""
+    def _judge(self, z: np.ndarray) -> Point:
+        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.evaluated += self.problem.n
-        return float(judge(self.problem.samples, z, alpha))
+        return Point.at(self.problem.samples, z)
+
+    @property
+    def _spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that ends a round."""
+        return self.evaluated + 2 * self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Widen the subspaces, minimise within them, drop what has no weight."""
         slope = self.problem.constraint.matrix(found.gradient)
-        rank, before = len(self.sizes), self.value
+        rank, before = len(self.sizes), self.at.value
         right = widened(self.right, self.found.right, slope.T @ self.left)
         left = widened(self.left, self.found.left, slope @ self.right)
         S = np.zeros((left.shape[1], right.shape[1]))
@@ -184,36 +190,38 @@ class LowRankEngine:
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self.evaluate()
-        self.stuck = not self.value < before - NOISE * self.scale
+        self.stuck = not self.at.value < before - NOISE * self.scale
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Accelerated projected gradients on the small matrix, restarted where the objective rises."""
-        alpha, z, best = self.alpha.copy(), self.z, self.value
-        ahead, z_ahead, momentum = S, z, 1.0
+        z, best, momentum = self.at.z, self.at.value, 1.0
+        ahead, at = S, self.at
         for step in range(INNER_STEPS):
-            level = best if momentum == 1.0 else self._judge(z_ahead, alpha)
-            slope = view.pull(alpha)
-            if momentum == 1.0:
-                gap = np.vdot(slope, S) + self.radius * np.linalg.norm(slope, 2)
-                if gap <= goal:
-                    break
-            S_new, z_new, best_new = self._descend(view, ahead, slope, level)
-            if best_new > best - NOISE * self.scale:
-                if momentum == 1.0:
+            slope = self._slope(view, at)
+            if momentum == 1.0 and self._left(slope, S) <= goal:
+                break
+            S_new, z_new, value = self._descend(view, ahead, slope, at.value)
+            if not value < best - NOISE * self.scale:
+                if momentum == 1.0 or self._spent:
                     break  # a plain step gains nothing any more
-                ahead, z_ahead, momentum = S, z, 1.0
-                best = self._judge(z, alpha)
+                ahead, at, momentum = S, self._judge(z), 1.0
                 continue
             grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
             push = (momentum - 1.0) / grown
             ahead, z_ahead = S_new + push * (S_new - S), z_new + push * (z_new - z)
-            S, z, best, momentum = S_new, z_new, best_new, grown
-            if step % 10 == 9:
-                self._judge(z, alpha)
-                slope = view.pull(alpha)
-                if np.vdot(slope, S) + self.radius * np.linalg.norm(slope, 2) <= goal:
-                    break
+            S, z, best, momentum = S_new, z_new, value, grown
+            if self._spent or (step % LOOK == LOOK - 1 and self._left(self._slope(view, self._judge(z)), S) <= goal):
+                break
+            at = self._judge(z_ahead)
         return S
+
+    def _slope(self, view: Any, at: Point) -> np.ndarray:
+        """Gradient in the small matrix."""
+        return view.pull(at.alpha.reshape(self.problem.samples.shape))
+
+    def _left(self, slope: np.ndarray, S: np.ndarray) -> float:
+        """Return the gap within the subspaces."""
+        return float(np.vdot(slope, S) + self.radius * np.linalg.norm(slope, 2))
 
     def _descend(self, view: Any, S: np.ndarray, slope: np.ndarray, level: float) -> tuple[np.ndarray, Any, float]:
         """Make a projected gradient step, short enough for the quadratic bound to hold."""
@@ -226,5 +234,5 @@ class LowRankEngine:
             promise = level + np.vdot(slope, move) + 0.5 * bound * np.vdot(move, move)
             if reached <= promise + NOISE * self.scale or bound > 1e100:
                 self.bound = bound
-                return there, z, reached
+                return there, z.ravel(), reached
             bound *= 2.0

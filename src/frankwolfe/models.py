@@ -1,49 +1,41 @@
 """Quadratic models of the objective over the combinations of active atoms, and how they are minimised."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from frankwolfe.columns import predict, project, squares
-from frankwolfe.inner import SPENT, Hull, cycle, exchange, leap
+from frankwolfe.cycle import cycle
+from frankwolfe.exchange import exchange
+from frankwolfe.sets.hull import SPENT, Hull
 
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
 
 
-CG_PLANS = ((0.1, 12), (1e-3, 200))
-"""How exactly conjugate gradients solve a face, and in how many steps at most: at first, and for the last digits."""
+ACCURACY, CG_STEPS = 0.1, 12
+"""How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles these."""
+
+STALE = 0.1
+"""By what part a curvature may be wrong before the Hessian is brought up to date."""
 
 PATIENCE = 3
 """Attempts in a row that may fail to halve a model's gap before it is taken as it is: rounding, or a hard face."""
 
 
-def fit(hull: Hull, u: np.ndarray) -> np.ndarray:
-    """Scale weights whose sum is not what the hull asks for."""
-    size = np.abs(u).sum()
-    return u * (hull.radius / size) if size > hull.radius or (not hull.filled and size > 0.0) else u
-
-
 def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
     """Minimise a model until its gap is within ``tolerance``, or hardly falls any more; return the weights."""
     last, failures = np.inf, 0
-    for attempt in range(most):
+    for _ in range(most):
         gap = model.descend(tolerance)
         failures = failures + 1 if gap > 0.5 * last else 0
         if gap <= tolerance or failures >= PATIENCE:
             break
         last = min(gap, last)
-        if attempt >= model.first_leap and (not model.u.any() or not model.leap()):  # no weight, no face
+        if not model.u.any() or not model.leap(failures):  # no weight, no face
             break
-    return fit(model.hull, model.u)
-
-
-class Curves(NamedTuple):
-    """Where a model touches the objective: the weighted curvatures of the losses and the predictions."""
-
-    bends: np.ndarray
-    z: np.ndarray
+    return model.hull.fit(model.u)
 
 
 class _Model:
@@ -62,7 +54,7 @@ class _Model:
         """Weights after a move, those that would change their sign set to zero."""
         goal = self.u.copy()
         goal[face] = np.maximum(signs * (self.u[face] + move), 0.0) * signs
-        return fit(self.hull, goal)
+        return self.hull.fit(goal)
 
     def _longest(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> tuple[float, int]:
         """How much of a move stays in the hull, at most all of it, and the position of the weight that ends it."""
@@ -75,26 +67,47 @@ class _Model:
         return step, first if ratios[first] <= step else -1
 
 
+class Hessian:
+    """The Hessian ``A' D A``, kept from one Newton step to the next and renewed where the curvatures have changed.
+
+    With every curvature within a part ``STALE`` of the true one, so is the model, along every direction.
+    """
+
+    def __init__(self, matrix: Any):
+        self.matrix = matrix
+        self.H: Any = None
+        self.bends: Any = None
+
+    def at(self, bends: np.ndarray) -> np.ndarray:
+        """Return the Hessian for these curvatures, or for others close to them."""
+        if self.H is None:
+            self.H, self.bends = self.matrix.gram(bends), bends
+            return self.H
+        stale = np.abs(bends - self.bends) > STALE * bends
+        if stale.any():
+            self.H += self.matrix.gram(np.where(stale, bends - self.bends, 0.0))
+            self.bends = np.where(stale, bends, self.bends)
+        return self.H
+
+
 class GramModel(_Model):
     """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
 
-    first_leap = 0
-
-    def __init__(self, hull: Hull, columns: Any, slope: np.ndarray, u: np.ndarray, curves: Curves):
-        super().__init__(hull, u)
-        self.H = columns.gram(curves.bends)
-        self.linear = slope - self.H @ u
+    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray):
+        super().__init__(atoms.hull, atoms.u)
+        self.H = atoms.hessian.at(bends)
+        self.linear = slope - self.H @ self.u
 
     def descend(self, tolerance: float) -> float:
         """Exchange weight between pairs; return the model's gap."""
         slope = self.linear + self.H @ self.u
         return float(exchange(self.hull, self.H, self.u, slope, tolerance, 20 + 2 * len(self.u)))
 
-    def leap(self) -> bool:
+    def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way."""
         face, signs, spent = self._face()
         slope = (self.linear + self.H @ self.u)[face]
-        move = _face_move(self.H[np.ix_(face, face)], slope, signs, spent)
+        move = _face_move(self.H, face, slope, signs, spent)
         if not (slope @ move < 0.0):
             return False
         if self._jump(face, signs, move):
@@ -118,14 +131,17 @@ class GramModel(_Model):
         return float(self.linear @ u + 0.5 * (u @ (self.H @ u)))
 
 
-def _face_move(H: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
+def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
     """Move to the minimiser of the model on a face, on which the signed sum stays the same if the budget is spent."""
-    diagonal = np.diagonal(H)
+    diagonal = np.diagonal(H)[face]
     scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(), 1e-300)))
-    scaled = H * scale[:, None] * scale
     for ridge in RIDGES:
-        try:
-            factor = cho_factor(scaled + ridge * np.eye(len(H)), check_finite=False)
+        scaled = H[np.ix_(face, face)]
+        scaled *= scale[:, None]
+        scaled *= scale
+        np.einsum("jj->j", scaled)[:] += ridge
+        try:  # transposed it is the same, and in the order that is factored in place
+            factor = cho_factor(scaled.T, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         away, even = cho_solve(factor, np.column_stack([scale * slope, scale * signs]), check_finite=False).T * scale
@@ -136,15 +152,12 @@ def _face_move(H: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool)
 class ColumnModel(_Model):
     """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
 
-    def __init__(self, hull: Hull, columns: Any, slope: np.ndarray, u: np.ndarray, curves: Curves, late: bool):
-        super().__init__(hull, u)
-        bends, z = curves
-        self.plan, self.first_leap = CG_PLANS[late], 0 if late else 1
-        self.columns, self.bends, self.bent = columns, bends, bends * z
-        self.square, product = np.empty(len(u)), np.empty(len(u))
-        squares(columns, bends, self.square)
-        project(columns, self.bent, product)
-        self.linear = slope - product
+    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray):
+        super().__init__(atoms.hull, atoms.u)
+        self.matrix, self.columns, self.bends, self.bent = atoms.matrix, atoms.columns, bends, bends * z
+        matrix = atoms.matrix
+        self.square = matrix.squares(bends)
+        self.linear = slope - matrix.project(self.bent)
 
     def descend(self, tolerance: float) -> float:
         """Visit all atoms once, then those with weight a few times; return the gap that was seen on the way."""
@@ -159,39 +172,79 @@ class ColumnModel(_Model):
         arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
-    def leap(self) -> bool:
+    def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face by conjugate gradients; say whether that was any way."""
         face, signs, spent = self._face()
-        slope = np.empty(len(self.u))
-        project(self.columns, self.bent, slope)
-        slope = (slope + self.linear)[face]
+        slope = (self.linear + self.matrix.project(self.bent))[face]
         square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
-        move, bent = np.empty(len(face)), np.empty(len(self.bends))
-        leap(self.columns, face, signs, slope, square, self.bends, spent, *self.plan, move, bent)
+
+        def product(move):
+            whole = np.zeros(len(self.u))
+            whole[face] = move
+            return self.matrix.project(self.bends * self.matrix.predict(whole))[face]
+
+        move = conjugate_gradients(product, slope, square, signs if spent else None, ACCURACY, CG_STEPS * 2**failures)
         if not (slope @ move < 0.0):
             return False
-        return self._jump(face, signs, move) or self._walk(face, signs, move, bent, spent)
+        return self._jump(face, signs, move) or self._walk(face, signs, move, spent)
 
     def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
-        goal, images = self._cut(face, signs, move), np.empty(len(self.bends))
-        predict(self.columns, goal, images)
+        goal = self._cut(face, signs, move)
+        images = self.matrix.predict(goal)
         bent = images * self.bends
         if not self.linear @ goal + 0.5 * (bent @ images) < self._value():
             return False
         self.u, self.bent = goal, bent
         return True
 
-    def _walk(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, bent: np.ndarray, spent: bool) -> bool:
+    def _walk(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> bool:
         """Make as much of the move as the hull allows."""
         step, blocking = self._longest(face, signs, move, spent)
         self.u[face] += step * move
-        self.bent += step * bent
         if blocking >= 0:
             self.u[face[blocking]] = 0.0
+        self.bent = self.bends * self.matrix.predict(self.u)
         return step > 0.0
 
     def _value(self) -> float:
         """Return the model's value."""
         weighted = self.bends > 0.0
         return float(self.linear @ self.u + 0.5 * (self.bent[weighted] ** 2 / self.bends[weighted]).sum())
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    slope: np.ndarray,
+    square: np.ndarray,
+    signs: np.ndarray | None,
+    accuracy: float,
+    most: int,
+) -> np.ndarray:
+    """Return a move toward where ``slope + H move`` vanishes, its signed sum zero if ``signs`` are given.
+
+    ``square``, the diagonal of ``H``, is the preconditioner.
+    """
+
+    def balanced(residual):
+        if signs is not None:
+            residual = residual - (signs @ (residual / square)) / (1.0 / square).sum() * signs
+        return residual / square
+
+    move, residual = np.zeros(len(slope)), slope.copy()
+    ahead = balanced(residual)
+    search, size = -ahead, residual @ ahead
+    goal = accuracy * accuracy * size
+    for _ in range(most):
+        if not size > goal:
+            break
+        bent = product(search)
+        curve = bent @ search
+        if not curve > 0.0:
+            break
+        move += size / curve * search
+        residual += size / curve * bent
+        ahead = balanced(residual)
+        before, size = size, residual @ ahead
+        search = size / before * search - ahead
+    return move

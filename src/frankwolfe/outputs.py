@@ -89,6 +89,10 @@ class Several(NamedTuple):
         """Return ``X' alpha``, flat."""
         return np.ascontiguousarray(self.rows.add_all(alpha, size // self.outputs)).ravel()
 
+    def head(self, rows: int) -> "Several":
+        """Return the first few rows."""
+        return Several(self.rows.head(rows), self.outputs)
+
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "Seen":
         """Return the data as matrices ``left S right'`` see it."""
         return Seen(np.ascontiguousarray(self.rows.dot_all(left)), right)

@@ -1,5 +1,6 @@
 """`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
+from frankwolfe.objective import Point
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.checks import a_set
@@ -138,7 +140,7 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = self.evaluate(self.zero()).value
+            self._zero_value = Point.at(self._samples, self._samples.table()).value  # no pass: X 0 = 0
         return self._zero_value
 
     def __repr__(self) -> str:
@@ -225,6 +227,13 @@ class Problem:
     def assemble(self, left: np.ndarray, right: np.ndarray) -> Any:
         """Weights that are the matrix ``left right'``."""
         return (left @ right.T).ravel()
+
+    def head(self, rows: int) -> "Problem":
+        """Return the problem of the first few rows, stored as all are: what new code is tried on."""
+        part = copy(self)
+        part._X, part._zero_value = self._X[:rows], None
+        part._samples = self._samples.head(rows)
+        return part
 
     def default_start(self) -> Any:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""

@@ -75,6 +75,10 @@ class Dense(NamedTuple):
         """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
         return np.empty(d), np.empty(d)
 
+    def head(self, rows: int) -> "Dense":
+        """Return the first few rows."""
+        return Dense(self.values[:rows])
+
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
         return self.values @ w
@@ -178,6 +182,11 @@ class CSR(NamedTuple):
         pairs = np.empty((d, 2))
         return pairs[:, 0], pairs[:, 1]
 
+    def head(self, rows: int) -> "CSR":
+        """Return the first few rows, in arrays of the same types."""
+        starts = self.indptr[: rows + 1]
+        return CSR(self.data[: starts[-1]], self.indices[: starts[-1]], starts)
+
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
         return self._matrix(len(w)) @ w
@@ -225,10 +234,19 @@ class Samples(NamedTuple):
     weights: np.ndarray
     loss: Any
 
-    def table(self) -> np.ndarray:
-        """Zeros, one for each prediction: a number a sample, or a row for several outputs."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of all predictions: a number a sample, or a row for several outputs."""
         outputs = getattr(self.rows, "outputs", 0)
-        return np.zeros((len(self.weights), outputs) if outputs else len(self.weights))
+        return (len(self.weights), outputs) if outputs else (len(self.weights),)
+
+    def table(self) -> np.ndarray:
+        """Zeros, one for each prediction."""
+        return np.zeros(self.shape)
+
+    def head(self, rows: int) -> "Samples":
+        """Return the first few rows, in arrays of the same types."""
+        return Samples(self.rows.head(rows), self.targets[:rows], self.weights[:rows], self.loss)
 
 
 def as_rows(matrix: Any, outputs: int = 0) -> Any:

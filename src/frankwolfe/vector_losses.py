@@ -1,7 +1,8 @@
 """Losses of several outputs: the prediction ``z`` is a short array, one number for each column of ``W``.
 
-Beside value and derivative such a loss gives `bend`, its second derivative (a matrix) times an array. How many outputs
-there are follows from the targets: ``fitted`` is handed them.
+Beside value and derivative such a loss gives `bend`, its second derivative (a matrix) times an array, and as its
+curvature a diagonal matrix that bounds it. How many outputs there are follows from the targets: ``fitted`` is handed
+them.
 """
 
 from math import exp, log
@@ -76,6 +77,12 @@ class Multinomial(NamedTuple):
         mean = (p * q).sum()
         return p * (q - mean)
 
+    def curvature(self, z, y):
+        """Diagonal matrix that is nowhere below the second derivative, whose rows it outweighs: ``2 p (1 - p)``."""
+        p = np.exp(z - z.max())
+        p /= p.sum()
+        return 2.0 * p * (1.0 - p)
+
     def smoothness(self):
         """Lipschitz constant of the derivative (Boehning 1992)."""
         return 0.5
@@ -133,6 +140,10 @@ class MultitaskSquared(NamedTuple):
     def bend(self, z, y, q):
         """Second derivative in ``z`` times ``q``: ``q`` itself."""
         return 1.0 * q
+
+    def curvature(self, z, y):
+        """Diagonal of the second derivative: ones."""
+        return np.ones(len(z))
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

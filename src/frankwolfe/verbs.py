@@ -145,7 +145,7 @@ def derivative(loss, z, y):
 
 @verb
 def curvature(loss, z, y):
-    """Second derivative in ``z`` (where it jumps, the value on one side)."""
+    """Second derivative in ``z`` (where it jumps, of one side); of several outputs, a diagonal that bounds it."""
     return loss.curvature(z, y)
 
 
@@ -286,7 +286,7 @@ def oracle(constraint, scout, r):
 
 @verb
 def hull(constraint):
-    """Radius of a set whose vertices are single coordinates, and whether zero is one of its atoms."""
+    """Atoms of a set whose vertices are single coordinates, as a `frankwolfe.sets.hull.Hull`."""
     return constraint.hull()
 
 

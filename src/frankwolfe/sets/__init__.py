@@ -3,6 +3,7 @@
 from frankwolfe.sets.callbacks import outside
 from frankwolfe.sets.composed import Product, Scaled, Translated
 from frankwolfe.sets.groups import GroupBall, LatentGroupBall
+from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.hulls import ConvexHull, MonotoneBox
 from frankwolfe.sets.norm_balls import L1Ball, L2Ball
 from frankwolfe.sets.polytopes import Box, LinfBall, NonNegativeL1Ball, Simplex
@@ -20,6 +21,7 @@ __all__ = [
     "Counted",
     "Ellipsoid",
     "GroupBall",
+    "Hull",
     "KSupportBall",
     "L1Ball",
     "L2Ball",

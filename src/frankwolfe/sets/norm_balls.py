@@ -13,6 +13,7 @@ from frankwolfe.matrices import column_norms, row_norms, spectral_norm
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.lengths import oppose
 from frankwolfe.verbs import leader
 
@@ -48,8 +49,8 @@ class L1Ball(NamedTuple):
         return Hot(j, -self.radius if r[j] > 0.0 else self.radius)
 
     def hull(self):
-        """Radius, and whether zero is an atom."""
-        return self.radius, True
+        """Say what the atoms are: both signs, and zero."""
+        return Hull(self.radius, True, True)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

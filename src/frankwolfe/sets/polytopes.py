@@ -9,6 +9,7 @@ from frankwolfe.parts import part, positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.sets.checks import number_or_vector, one_for_each, vector
+from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.images import of_columns
 from frankwolfe.verbs import leader
 
@@ -43,8 +44,8 @@ class Simplex(NamedTuple):
         return Hot(leader(scout, r), self.radius)
 
     def hull(self):
-        """Radius, and whether zero is an atom."""
-        return self.radius, False
+        """Say what the atoms are: one sign only."""
+        return Hull(self.radius, False, False)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -99,8 +100,8 @@ class NonNegativeL1Ball(NamedTuple):
         return Hot(j, self.radius if r[j] < 0.0 else 0.0)
 
     def hull(self):
-        """Radius, and whether zero is an atom."""
-        return self.radius, True
+        """Say what the atoms are: one sign, and zero."""
+        return Hull(self.radius, False, True)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

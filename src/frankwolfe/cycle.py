@@ -1,0 +1,91 @@
+"""A quadratic over the combinations of many atoms: one after the other is moved toward or away from.
+
+The model is that of `frankwolfe.exchange`, but ``H`` stays a product of the columns.
+"""
+
+from frankwolfe.columns import column_add_bent, column_dot
+from frankwolfe.compiled import kernel
+from frankwolfe.sets.hull import SPENT
+from frankwolfe.verbs import routine
+
+
+@routine
+def moved(hull, u, slope, bent, square, slack, total, curve):
+    """How far to go from the combination toward an atom, or (negative) away from it: the best step and its sign."""
+    sign = 1.0
+    if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
+        sign = -1.0
+    radius, size = hull.radius, abs(u)
+    lead = total - radius * sign * slope
+    least = -size / (radius - size) if size < radius else 0.0
+    bow = radius * radius * square - 2.0 * radius * sign * bent + curve
+    if lead > 0.0:
+        return sign, (1.0 if lead >= bow else lead / bow)
+    return sign, (least if lead <= least * bow else lead / bow)
+
+
+@kernel
+def cycle(columns, hull, bends, linear, square, u, bent, visit, turns, tolerance):
+    """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
+
+    The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
+    shrinking ``u`` and all that depends on it is one factor. ``bent`` is ``D X u``. While the budget is not spent,
+    weight comes from the zero atom instead, which is ordinary coordinate descent.
+    """
+    radius, scale, gap = hull.radius, 1.0, 0.0
+    for _ in range(turns):
+        size, pull, curve = 0.0, 0.0, 0.0
+        for i in range(len(bends)):
+            curve += bent[i] * bent[i] / bends[i] if bends[i] > 0.0 else 0.0
+        for j in range(len(u)):
+            size += abs(u[j])
+            pull += linear[j] * u[j]
+        gap = pull + curve if hull.filled else 0.0
+        for j in visit:
+            weight, along = scale * u[j], scale * column_dot(columns, j, bent)
+            slope = linear[j] + along
+            key = -abs(slope) if hull.signed else slope
+            gap = max(gap, pull + curve - radius * key)
+            slack = radius - size
+            if hull.filled and slack > SPENT * radius:
+                goal = weight - slope / square[j] if square[j] > 0.0 else weight
+                goal = min(max(goal, -abs(weight) - slack), abs(weight) + slack)
+                if not hull.signed:
+                    goal = max(goal, 0.0)
+                change = goal - weight
+                size += abs(goal) - abs(weight)
+                pull += change * linear[j]
+                curve += change * (2.0 * along + change * square[j])
+            else:
+                if weight == 0.0 and pull + curve <= radius * key:
+                    continue
+                sign, gamma = moved(hull, weight, slope, along, square[j], slack, pull + curve, curve)
+                if gamma == 0.0:
+                    continue
+                change, left = gamma * radius * sign, 1.0 - gamma
+                goal = left * weight + change
+                if sign * goal <= 0.0:
+                    goal = 0.0
+                pull = left * pull + change * linear[j]
+                curve = left * left * curve + change * (2.0 * left * along + change * square[j])
+                size = left * size + gamma * radius
+                scale *= left
+                if scale < 1e-6:
+                    for i in range(len(bent)):
+                        bent[i] *= scale
+                    for k in range(len(u)):
+                        u[k] *= scale
+                    scale = 1.0
+            if change != 0.0:
+                u[j] = goal / scale
+                column_add_bent(columns, j, change / scale, bends, bent)
+        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
+            scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
+        for i in range(len(bent)):
+            bent[i] *= scale
+        for k in range(len(u)):
+            u[k] *= scale
+        scale = 1.0
+        if gap <= tolerance:
+            break
+    return gap
