@@ -116,7 +116,9 @@ class CorrectiveEngine:
             alpha = self.at.alpha.reshape(samples.shape)
             gradient = gradient_of(rows, alpha, self.problem.size)
             gap = self.problem.gap_for(gradient, w)
-            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha)
+            self._found = Evaluation(
+                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
+            )
         return self._found
 
     def gap_estimate(self) -> float:
@@ -175,7 +177,8 @@ class CorrectiveEngine:
         care = min(1.0, self.caution * CARE * gap / self.scale)
         bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
         few = atoms.few(gap <= LATE * self.scale)
-        model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        shifts = 0 if self.at.shift is None else len(self.at.shift)
+        model: Any = GramModel(atoms, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
         u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by

@@ -91,6 +91,7 @@ def minimize(
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     generator = as_generator(random_state)
+    problem = problem.own()
     w, memory = _start(problem, x0)
     bar = Progress(bool(progress), method.name, limits.passes)
     try:
