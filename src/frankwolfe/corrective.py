@@ -35,6 +35,9 @@ LATE = 1e-3
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
 
+PATIENCE = 50
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+
 
 class CorrectiveEngine:
     """One run of the fully corrective method, with the face of `frankwolfe.engine.Engine`; a step is a round.
@@ -73,6 +76,7 @@ class CorrectiveEngine:
         self.at: Any = None
         self.scale = np.nan
         self.caution, self.stuck, self.budget = 1.0, False, np.inf
+        self.lowest, self.vain = (np.inf, np.inf), 0
         self._found: Evaluation | None = None
 
     @property
@@ -156,6 +160,7 @@ class CorrectiveEngine:
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
+        self._look_back(found)
         if self.stuck or self._spent:
             return
         added, moved = self.atoms.extend(found), False
@@ -170,6 +175,13 @@ class CorrectiveEngine:
             moved, slope = True, self.atoms.matrix.project(self.at.alpha)
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
+
+    def _look_back(self, found: Evaluation) -> None:
+        """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
+        gap, value = self.lowest
+        self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
+        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.stuck = self.stuck or self.vain >= PATIENCE
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
