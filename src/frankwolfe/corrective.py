@@ -154,14 +154,14 @@ class CorrectiveEngine:
         return Point.at(self.problem.samples, z)
 
     @property
-    def _spent(self) -> bool:
+    def spent(self) -> bool:
         """Whether the budget allows no further pass."""
         return self.evaluated + self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
         self._look_back(found)
-        if self.stuck or self._spent:
+        if self.stuck or self.spent:
             return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
@@ -170,7 +170,7 @@ class CorrectiveEngine:
         goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
         for _ in range(NEWTON_STEPS):
             gap = self.atoms.hull.gap(slope, self.atoms.u)
-            if gap <= goal or self._spent or not self._newton(slope, gap):
+            if gap <= goal or self.spent or not self._newton(slope, gap):
                 break
             moved, slope = True, self.atoms.matrix.project(self.at.alpha)
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
@@ -216,7 +216,7 @@ class CorrectiveEngine:
             slope = float(there.alpha @ ahead)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there
-            if self._spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
+            if self.spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
                 break
             if slope < 0.0 and np.isfinite(there.value):
                 low, low_slope = gamma, slope

@@ -64,6 +64,7 @@ class Engine:
     steady = True  # every step costs the same
     certifies = False  # an exact gap costs a pass of its own
     stuck = False
+    spent = False  # whether what is left of the budget is too little for another step
     budget = float("inf")  # most gradient evaluations: of use where steps are not steady
 
     def __init__(
