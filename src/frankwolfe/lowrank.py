@@ -2,7 +2,8 @@
 
 The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies;
 widens both subspaces by the gradient's leading singular vectors, the vertices that Frank-Wolfe steps would add, and by
-what the gradient maps the present ones to; and minimises the objective over the small matrix ``S`` in the trace-norm
+what the gradient maps the present ones to, and by where they were a round ago (which is to such rounds what conjugate
+directions are to gradient steps); and minimises the objective over the small matrix ``S`` in the trace-norm
 ball of its own size, by Newton steps: quadratic models, within the ball, and a line search on the true objective. In the
 large space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
 """
@@ -17,7 +18,7 @@ from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
 from frankwolfe.objective import Point, curvatures
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.singular import Triplets, widened
+from frankwolfe.singular import ROUNDING, Triplets, widened
 from frankwolfe.trace_model import TraceModel, gap_within
 from frankwolfe.verbs import bend, value
 
@@ -88,6 +89,7 @@ class LowRankEngine:
         self.scale = np.nan
         self.bound, self.stuck, self.budget = 0.0, False, np.inf
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
+        self.last = self.left[:, :0], self.right[:, :0]
         self.last_gap = np.inf
         self._found: Evaluation | None = None
 
@@ -181,8 +183,10 @@ class LowRankEngine:
         """Widen the subspaces, minimise within them, drop what has no weight."""
         slope = self.problem.constraint.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
-        right = widened(self.right, self.found.right, slope.T @ self.left)
-        left = widened(self.left, self.found.left, slope @ self.right)
+        sure = self.found.values > ROUNDING * self.found.bound
+        right = widened(self.right, self.found.right[:, sure], slope.T @ self.left, self.last[1])
+        left = widened(self.left, self.found.left[:, sure], slope @ self.right, self.last[0])
+        self.last = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
         S = self._minimise(self.rows.sandwich(left, right), S, SHARE * found.gap)
@@ -191,7 +195,7 @@ class LowRankEngine:
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self.evaluate()
-        self.stuck = not self.at.value < before - NOISE * self.scale
+        self.stuck = not (self.at.value < before - NOISE * self.scale or self.last_gap < 0.9 * found.gap)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""
@@ -235,8 +239,8 @@ class LowRankEngine:
         gamma = 1.0
         for _ in range(HALVINGS):
             reached = self._level(at.z + gamma * z)
-            if reached < at.value + ENOUGH * gamma * fall:
-                return gamma
+            if reached < at.value + ENOUGH * gamma * fall or abs(fall) + abs(reached - at.value) <= NOISE * self.scale:
+                return gamma  # where all is rounding, the model knows better than the objective
             gamma *= 0.5
         return 0.0
 

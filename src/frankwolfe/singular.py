@@ -31,6 +31,9 @@ DIGITS = 1e-13
 NEW_PART = 1e-7
 """Part of a vector that must lie outside a subspace for the vector to widen it."""
 
+ROUNDING = 1e-12
+"""A vector shorter than this part of the longest beside it is rounding, and points anywhere."""
+
 ORDINARY = 1e-100, 1e100
 """Sizes of entries whose squares are safe."""
 
@@ -112,7 +115,8 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
     """
     for block in blocks:
         sizes = np.linalg.norm(block, axis=0)
-        rest = block[:, sizes > 0.0] / sizes[sizes > 0.0]
+        seen = sizes > ROUNDING * sizes.max(initial=0.0)
+        rest = block[:, seen] / sizes[seen]
         for _ in range(2):  # once more: after the first time little may be left of a vector, and that little is rough
             rest = rest - basis @ (basis.T @ rest)
             sizes = np.linalg.norm(rest, axis=0)

@@ -10,8 +10,8 @@ from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.singular import leading_triplets
 from frankwolfe.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
 
-LEAST, MOST = 1e-200, 1e200
-"""Squares between these are safe from underflow and overflow."""
+SMALL, LARGE = 1e-100, 1e100
+"""Sizes of entries whose squares are safe from underflow and overflow."""
 
 CLOSE = 1e-3
 """Relative residual of the largest singular value in estimates of a gap."""
@@ -118,9 +118,9 @@ class Gram(NamedTuple):
         """Find the leading singular vectors of ``r``."""
         gram, left, right, age = self.gram, self.left, self.right, self.age
         tall = len(left) >= len(right)
-        if age[0] < 0 or age[0] >= len(left) or not LEAST < np.trace(gram) < MOST:
+        if age[0] < 0 or age[0] >= len(left) or not SMALL < sqrt(np.trace(gram)) < LARGE:
             size = np.abs(r).max()
-            ordinary = not (size > 0.0 and isfinite(size)) or LEAST < size * size < MOST
+            ordinary = not (size > 0.0 and isfinite(size)) or SMALL < size < LARGE
             matrix = np.ascontiguousarray(r).reshape((len(left), len(right)))
             if not ordinary:
                 matrix = matrix / size
