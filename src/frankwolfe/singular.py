@@ -58,6 +58,11 @@ class Triplets(NamedTuple):
     bound: float
 
 
+def rank_of(values: np.ndarray) -> int:
+    """Return how many singular values are more than 1e-8 of the largest."""
+    return int(np.count_nonzero(values > 1e-8 * values.max(initial=0.0)))
+
+
 def leading_triplets(
     matrix: Any, count: int = 1, tolerance: float = 0.0, start: np.ndarray | None = None, proof: bool = False
 ) -> Triplets:
