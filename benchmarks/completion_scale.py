@@ -46,12 +46,13 @@ def work(args):
     del rows, columns, values
     posed = perf_counter() - begun
     result = fw.minimize(problem, args.method, tol=args.tol, max_passes=args.passes, random_state=0, trace=0)
-    error = problem.predict(result.x, *kept) - others
+    error, plain = problem.predict(result.x, *kept) - others, problem.offsets.at(*kept) - others
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{problem!r}, radius {ball.radius:.4g}, method {result.method}")
     print(f"to pose: {posed:.1f} s; to minimise: {result.seconds:.1f} s, {result.passes:.0f} passes")
     print(f"gap / F(0): {result.gap / problem.zero_value:.2e} ({result.status}); rank {result.rank}")
-    print(f"error on entries left out: {np.sqrt(np.mean(error**2)):.4f}, of offsets alone: {others.std():.4f}")
+    error, plain = (np.sqrt(np.mean(each**2)) for each in (error, plain))
+    print(f"error on entries left out: {error:.4f}, of offsets alone: {plain:.4f}")
     print(f"peak memory: {peak:.2f} GB")
 
 
@@ -60,7 +61,7 @@ def main():
     parser.add_argument("--shape", type=int, nargs=2, default=(100_000, 20_000))
     parser.add_argument("--entries", type=int, default=10_000_000)
     parser.add_argument("--rank", type=int, default=5)
-    parser.add_argument("--share", type=float, default=0.9, help="radius, as a part of the true matrix's trace norm")
+    parser.add_argument("--share", type=float, default=0.5, help="radius, as a part of the true matrix's trace norm")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--passes", type=float, default=100.0)

@@ -62,7 +62,10 @@ def main():
         seconds = perf_counter() - begun - result.compile_seconds
         error = root_mean_square(problem.predict(result.x, *places[:, test]), ratings[test])
         gap = result.gap / problem.zero_value
-        print(f"| `{method}` | {error:.4f} | {result.rank} | {gap:.1e} | {result.passes:.0f} | {seconds:.1f} |", flush=True)
+        print(
+            f"| `{method}` | {error:.4f} | {result.rank} | {gap:.1e} | {result.passes:.0f} | {seconds:.1f} |",
+            flush=True,
+        )
     plain = root_mean_square(problem.offsets.at(*places[:, test]), ratings[test])
     print(f"| offsets alone | {plain:.4f} | 0 | | | |")
 

@@ -24,6 +24,15 @@ import frankwolfe as fw
 
 RADII = (500.0, 1000.0, 2000.0)
 PENALTIES = (3.0, 30.0, 300.0)
+COLUMNS = {
+    "chosen": "g",
+    "seconds": ".1f",
+    "memory": ".2f",
+    "objective": ".4f",
+    "gap": ".1e",
+    "rank": "d",
+    "accuracy": ".4f",
+}
 
 
 def weighted(X, counts, n):
@@ -99,7 +108,7 @@ def run_copt(args, X, y):
     import copt
 
     n, shape, truth = len(y), (X.shape[1], y.max() + 1), np.eye(y.max() + 1)[y]
-    begun, last = perf_counter(), {}
+    begun, last = perf_counter(), {"steps": 0}
 
     def value_and_gradient(w):
         Z = X @ w.reshape(shape)
@@ -107,7 +116,7 @@ def run_copt(args, X, y):
         return -np.mean(np.sum(truth * log_softmax(Z, axis=1), axis=1)), slope
 
     def watch(state):
-        last.update(x=state["x"].copy(), seconds=perf_counter() - begun, steps=state["n_iter"])
+        last.update(x=state["x"].copy(), seconds=perf_counter() - begun, steps=last["steps"] + 1)
         return perf_counter() - begun < args.seconds  # copt stops on False
 
     ball = copt.constraint.TraceBall(args.radius, shape)
@@ -142,16 +151,15 @@ def main():
     args = parser.parse_args()
     if args.worker:
         return work(args)
-    print("| | chosen | seconds | memory (GB) | objective | gap / F(0) | rank | accuracy |\n|---|---|---|---|---|---|---|---|")
+    print("| | chosen | seconds | memory (GB) | objective | gap / F(0) | rank | accuracy |\n" + "|---" * 8 + "|")
     given = []
     for name in ("auto", "sfw", "copt", "sklearn"):
         command = [sys.executable, __file__, *sys.argv[1:], "--worker", name, *given]
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
+        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         if name == "auto":
             given = ["--radius", str(found["chosen"]), "--seconds", str(found["seconds"])]
-        cells = [f"{found['chosen']:g}", f"{found['seconds']:.1f}", f"{found['memory']:.2f}"]
-        cells += [format(found[key], form) if key in found else "" for key, form in (("objective", ".4f"), ("gap", ".1e"))]
-        print("| " + " | ".join([f"`{name}`", *cells, str(found["rank"]), f"{found['accuracy']:.4f}"]) + " |", flush=True)
+        cells = [format(found[key], form) if key in found else "" for key, form in COLUMNS.items()]
+        print(f"| `{name}` | {' | '.join(cells)} |", flush=True)
     return None
 
 

@@ -279,9 +279,7 @@ def optimum(problem):
         losses = cp.log_sum_exp(Z, axis=1) - cp.sum(cp.multiply(chosen, Z), axis=1)
     else:
         losses = cp.sum(cp.square(Z - problem.y), axis=1) / 2
-    program = cp.Problem(
-        cp.Minimize(problem.samples.weights @ losses), [cp.normNuc(W) <= problem.constraint.radius]
-    )
+    program = cp.Problem(cp.Minimize(problem.samples.weights @ losses), [cp.normNuc(W) <= problem.constraint.radius])
     return program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
 
 
