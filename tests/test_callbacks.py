@@ -143,6 +143,8 @@ def test_support_without_one_of_its_own_asks_for_a_vertex():
     task = problem(outside(Bare()))
     assert task.diameters().exact == (False, False, True)
     assert task.diameters().inf == pytest.approx(2.0 * np.linalg.norm(task.X.toarray(), axis=1).max())
+    assert task.constraint.diameter(D) == pytest.approx(2.0 * np.sqrt(D))  # of the box around the ball
+    assert fw.Scaled(task.constraint, 3.0).diameter(D) == pytest.approx(6.0 * np.sqrt(D))
 
 
 @pytest.mark.parametrize(
