@@ -5,6 +5,7 @@ A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set 
 run makes them in ``begin``.
 """
 
+from itertools import combinations
 from math import exp, log, log1p, tanh
 from typing import Any, NamedTuple
 
@@ -140,3 +141,33 @@ class ConstantThenDecay(NamedTuple):
 
     def length(self, leg, samples, gradient, iterate, t):
         return self.gamma * min(1.0, self.hold / t)
+
+
+class SpanningTrees:
+    """Weights of a graph's edges, in the hull of its spanning trees: any Python may find the best tree."""
+
+    def __init__(self, edges):
+        self.edges, self.nodes = edges, 1 + max(map(max, edges))
+
+    def vertex(self, r):
+        tree, root = np.zeros(len(r)), list(range(self.nodes))
+        for j in np.argsort(r, kind="stable"):  # Kruskal: the cheapest edge that joins two pieces
+            one, other = (root[node] for node in self.edges[j])
+            if one != other:
+                tree[j] = 1.0
+                root = [one if piece == other else piece for piece in root]
+        return tree
+
+    def contains(self, w, tolerance):
+        whole = abs(np.sum(w) - (self.nodes - 1)) <= tolerance * self.nodes
+        return bool(whole and np.min(w) >= -tolerance and all(map(self._sparse_enough(w, tolerance), self._parts())))
+
+    def _sparse_enough(self, w, tolerance):
+        def holds(part):
+            inside = sum(w[j] for j, edge in enumerate(self.edges) if part.issuperset(edge))
+            return inside <= len(part) - 1 + tolerance * self.nodes
+
+        return holds
+
+    def _parts(self):
+        return (set(part) for size in range(2, self.nodes) for part in combinations(range(self.nodes), size))

@@ -293,8 +293,9 @@ class LatentGroupBall(NamedTuple):
         largest = float(np.abs(direction).max())
         if not largest > 0.0:
             return self.radius * largest
-        scaled = direction / largest
-        return self.radius * largest * max(float(np.linalg.norm(scaled[list(group)])) for group in self.groups.value)
+        scout = self.scout(len(direction))
+        squares = np.add.reduceat((direction / largest)[scout.members] ** 2, scout.starts[:-1])
+        return self.radius * largest * float(np.sqrt(squares.max()))
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""
