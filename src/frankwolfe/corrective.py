@@ -26,6 +26,10 @@ ROUND_SHARES = (0.3, 0.1)
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
+DOUBT = {True: 0.0, False: 0.5}
+"""Part of the gap that may be left in a model, times what the last step left of it: where curvatures change on the
+way, an exact answer is worth little."""
+
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
@@ -72,6 +76,7 @@ class CorrectiveEngine:
         self.atoms: Any = atoms_of(problem, w, most)
         self.at: Any = None
         self.scale = np.nan
+        self.trust = 1.0
         self.caution, self.stuck, self.budget = 1.0, False, np.inf
         self._found: Evaluation | None = None
 
@@ -159,11 +164,13 @@ class CorrectiveEngine:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
         goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
+        gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(NEWTON_STEPS):
-            gap = self.atoms.hull.gap(slope, self.atoms.u)
             if gap <= goal or self._spent or not self._newton(slope, gap):
                 break
-            moved, slope = True, self.atoms.matrix.project(self.at.alpha)
+            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            gap = self.atoms.hull.gap(slope, self.atoms.u)
+            self.trust = 1.0 - min(1.0, gap / before)
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
@@ -174,7 +181,7 @@ class CorrectiveEngine:
         bend(self.problem.samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness(), bends)
         few = atoms.few(gap <= LATE * self.scale)
         model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
-        u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
+        u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * (1.0 - self.trust)) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
