@@ -85,6 +85,11 @@ class CorrectiveEngine:
         """Rounds made, those of the run that is continued included."""
         return int(self.clock[0])
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass."""
+        return self.evaluated + self.problem.n > self.budget
+
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
         kind = _kind((self.problem.samples, self.problem.constraint))
@@ -150,14 +155,9 @@ class CorrectiveEngine:
         self.evaluated += self.problem.n
         return Point.at(self.problem.samples, z)
 
-    @property
-    def _spent(self) -> bool:
-        """Whether the budget allows no further pass."""
-        return self.evaluated + self.problem.n > self.budget
-
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
-        if self.stuck or self._spent:
+        if self.stuck or self.spent:
             return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
@@ -166,7 +166,7 @@ class CorrectiveEngine:
         goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(NEWTON_STEPS):
-            if gap <= goal or self._spent or not self._newton(slope, gap):
+            if gap <= goal or self.spent or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
@@ -206,7 +206,7 @@ class CorrectiveEngine:
             slope = float(there.alpha @ ahead)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there
-            if self._spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
+            if self.spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
                 break
             if slope < 0.0 and np.isfinite(there.value):
                 low, low_slope = gamma, slope
