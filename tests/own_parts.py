@@ -1,8 +1,8 @@
 """Parts defined outside the package, as a user would: one NamedTuple each, usable wherever the package's own are.
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``scout``, ``oracle``, ``support`` and
-``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a step
-rule ``length``. A part that needs arrays during a run makes them in ``begin``.
+``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a
+step rule ``length``. A part that needs arrays during a run makes them in ``begin``.
 """
 
 from math import exp, log, log1p, tanh
