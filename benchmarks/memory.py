@@ -3,8 +3,8 @@
     FRANKWOLFE_DATA=folder python benchmarks/memory.py
 
 Two readings for each tolerance, both divided by the size of the data (values, column numbers and row starts as stored).
-*Arrays* is the most that tracemalloc has seen allocated during the run, the data not counted. *Process* is by how much a
-process of its own grew during the run at most, after the data were read and the kernels loaded (Linux only).
+*Arrays* is the most that tracemalloc has seen allocated during the run, the data not counted. *Process* is by how much
+a process of its own grew during the run at most, after the data were read and the kernels loaded (Linux only).
 """
 
 import argparse

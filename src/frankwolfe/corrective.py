@@ -33,7 +33,7 @@ way, an exact answer is worth little."""
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
-LATE = 1e-3
+LATE = 1e-4
 """Relative gap from which on many digits are wanted, and the Hessian of more atoms is worth forming."""
 
 NOISE = 1e-14
