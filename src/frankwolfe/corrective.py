@@ -76,7 +76,7 @@ class CorrectiveEngine:
         self.atoms: Any = atoms_of(problem, w, most)
         self.at: Any = None
         self.scale = np.nan
-        self.trust = 1.0
+        self.left = 0.0  # of the gap, by the last Newton step
         self.caution, self.stuck, self.budget = 1.0, False, np.inf
         self._found: Evaluation | None = None
 
@@ -170,8 +170,8 @@ class CorrectiveEngine:
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
-            self.trust = 1.0 - min(1.0, gap / before)
-        self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
+            self.left = min(1.0, gap / before)
+        self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
@@ -181,7 +181,7 @@ class CorrectiveEngine:
         bend(self.problem.samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness(), bends)
         few = atoms.few(gap <= LATE * self.scale)
         model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
-        u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * (1.0 - self.trust)) * gap)
+        u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
