@@ -1,8 +1,8 @@
 """Parts defined outside the package, as a user would: one NamedTuple each, usable wherever the package's own are.
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``scout``, ``oracle``, ``support`` and
-``contains``; a gradient estimate ``refresh`` and ``follow``; a step rule ``length``. A part that needs arrays during a
-run makes them in ``begin``.
+``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a
+step rule ``length``. A part that needs arrays during a run makes them in ``begin``.
 """
 
 from itertools import combinations
@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 
 from frankwolfe.gradients import amend
 from frankwolfe.sets.atoms import Full, Hot, Workspace
+from frankwolfe.sets.hull import Hull
 from frankwolfe.verbs import derivative, prediction
 
 
@@ -59,6 +60,27 @@ class WeightedL1Ball(NamedTuple):
 
     def contains(self, w, tolerance=1e-9):
         return bool(self.price @ np.abs(w) <= self.budget * (1.0 + tolerance))
+
+
+class Mixture(NamedTuple):
+    """All ``w >= 0`` with sum ``total``: shares of a whole."""
+
+    total: float
+
+    def scout(self, d):
+        return Workspace.over(d)
+
+    def oracle(self, scout, r):
+        return Hot(np.argmin(r), self.total)
+
+    def hull(self):
+        return Hull(radius=self.total, signed=False, filled=False)
+
+    def support(self, direction):
+        return self.total * np.max(direction)
+
+    def contains(self, w, tolerance=1e-9):
+        return bool(np.min(w) >= -tolerance and abs(np.sum(w) - self.total) <= tolerance * self.total)
 
 
 class CappedSimplex(NamedTuple):

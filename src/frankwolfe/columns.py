@@ -119,7 +119,8 @@ class SparseRows:
     def by_columns(self) -> SparseColumns:
         """Return a copy, column by column."""
         copied = self._matrix.tocsc()
-        return SparseColumns(copied.data, copied.indices.view(np.uint32), copied.indptr.astype(np.int64))
+        samples = copied.indices.astype(np.int32, copy=False).view(np.uint32)
+        return SparseColumns(copied.data, samples, copied.indptr.astype(np.int64))
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return ``A u``."""
@@ -151,7 +152,8 @@ def active_matrix(rows: Any, active: np.ndarray, counts: np.ndarray) -> SparseRo
         return DenseColumns(np.ascontiguousarray(rows.values.T[active], dtype=np.float64))
     place = np.full(len(counts), -1, np.int32)
     place[active] = np.arange(len(active))
-    starts, stored = np.zeros(len(rows.indptr), np.int32), int(counts[active].sum())
+    stored = int(counts[active].sum())
+    starts = np.zeros(len(rows.indptr), np.int32 if stored < 2**31 else np.int64)
     data, columns = np.empty(stored + 1), np.empty(stored + 1, np.int32)
     press(rows, place, data, columns, starts)
     return SparseRows(data[:stored], columns[:stored], starts, len(active))
