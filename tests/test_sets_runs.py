@@ -48,8 +48,8 @@ def test_methods_find_the_optimum_of_an_interior_point_solver(name, loss):
     assert corrective.fun == pytest.approx(best, abs=1e-6 * scale)
     assert_gaps_bound_the_error(corrective, best, scale)
     with fw.python_mode():
-        plain = fw.minimize(problem, "fw", tol=0.0, max_passes=800)
-    stochastic = fw.minimize(problem, "sfw", tol=0.0, max_passes=400, batch_size=10, random_state=0)
+        plain = fw.minimize(problem, "fw", tol=0.0, max_passes=500)
+    stochastic = fw.minimize(problem, "sfw", tol=0.0, max_passes=400, batch_size=20, random_state=0)
     for result in (plain, stochastic):
         assert result.fun == pytest.approx(best, abs=1e-3 * scale)
         assert_gaps_bound_the_error(result, best, scale)
