@@ -6,7 +6,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe import corrective
-from frankwolfe.columns import DenseColumns, active_matrix, column_counts
+from frankwolfe.columns import DenseColumns, active_matrix
 from frankwolfe.combinations import MOST, Coordinates, Most
 from frankwolfe.compiled import Kernel
 from frankwolfe.corrective import CorrectiveEngine
@@ -286,7 +286,7 @@ def test_matrix_of_active_columns(layout):
     active = np.array([1, 4, 5, 11])
     A = np.asarray(problem.X.todense() if sparse.issparse(problem.X) else problem.X, dtype=np.float64)[:, active]
     rows, rng = problem.samples.rows, np.random.default_rng(0)
-    matrix = active_matrix(rows, active, column_counts(rows, problem.d))
+    matrix = active_matrix(rows, active, problem.d)
     u, v, bends = rng.normal(size=4), rng.normal(size=30), rng.random(30) * (rng.random(30) > 0.2)
     assert matrix.predict(u) == pytest.approx(A @ u, rel=1e-12)
     assert matrix.project(v) == pytest.approx(A.T @ v, rel=1e-12, abs=1e-14)
