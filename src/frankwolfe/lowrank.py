@@ -3,9 +3,9 @@
 The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies;
 widens both subspaces by the gradient's leading singular vectors, the vertices that Frank-Wolfe steps would add, and by
 what the gradient maps the present ones to, and by where they were a round ago (which is to such rounds what conjugate
-directions are to gradient steps); and minimises the objective over the small matrix ``S`` in the trace-norm
-ball of its own size, by Newton steps: quadratic models, within the ball, and a line search on the true objective. In the
-large space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
+directions are to gradient steps); and minimises the objective over the small matrix ``S`` in the trace-norm ball of its
+own size, by Newton steps: quadratic models, within the ball, and a line search on the true objective. In the large
+space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
 """
 
 from collections.abc import Callable
