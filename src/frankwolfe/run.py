@@ -84,6 +84,7 @@ def minimize(
     )
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes)
+    problem.accept(method)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
