@@ -95,13 +95,13 @@ def read_data(
 
 
 def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:
+    if features is not None and features.names is not None:
+        raise ValueError(f"{path} is an svmlight file, without column names; the model needs {_listed(features.names)}")
     if named:
         raise ValueError(
             f"{path} is an svmlight file: its columns have no names, so {named[0]!r} cannot be one; the target is the "
             "first number of each line"
         )
-    if features is not None and features.names is not None:
-        raise ValueError(f"{path} is an svmlight file, without column names; the model needs {_listed(features.names)}")
     X, y, first = read_svmlight(path, None if features is None else features.first)
     if features is None:
         return Data(X, Features(None, first, X.shape[1]), y, None, _row)
@@ -118,6 +118,10 @@ def _from_columns(
     columns.require([weights] if weights else [], "column of weights")
     columns.require(ignore)
     if features is None:
+        if not target:
+            raise ValueError(
+                f"--target is missing: which column of {columns.path} is to be predicted? {columns.listed()}"
+            )
         columns.require(target, "target column")
         used = {*target, *ignore, weights}
         names = [name for name in columns.names if name not in used]

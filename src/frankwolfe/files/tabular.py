@@ -97,9 +97,12 @@ class Columns:
         """Raise ValueError unless there are columns of all these names."""
         for name in names:
             if name not in self.names:
-                known = ", ".join(repr(known) for known in self.names[:8]) + (", ..." if len(self.names) > 8 else "")
                 hint = nearest(name, self.names)
-                raise ValueError(f"{self.path} has no {purpose} {name!r}{hint or '.'} It has {known}.")
+                raise ValueError(f"{self.path} has no {purpose} {name!r}{hint or '.'} {self.listed()}")
+
+    def listed(self) -> str:
+        """Say which columns there are."""
+        return f"It has {', '.join(repr(name) for name in self.names[:8])}{', ...' if len(self.names) > 8 else '.'}"
 
     def values(self, name: str) -> np.ndarray:
         """Return a column as numbers or truth values if it is that, else as words; every cell must be filled."""
