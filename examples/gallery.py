@@ -6,7 +6,13 @@ from pathlib import Path
 import matplotlib as mpl
 
 mpl.use("Agg")
-mpl.rcParams |= {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True}
+mpl.rcParams |= {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.axisbelow": True,
+}
 
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#9aa5b1"
 

@@ -1,8 +1,8 @@
 """How much budget does a model need? The whole path from no weights to all of them.
 
-Logistic regression on the breast-cancer table that comes with scikit-learn, over l1 balls of growing radius, each run
-started from the answer before. Every point of the path is certified, so the curve of objectives is known to within its
-gaps; rows kept back say where more budget stops helping.
+Logistic regression on the breast-cancer table that comes with scikit-learn, over l1 balls of growing radius, each
+run started from the answer before. Every point of the path is certified, so the curve of objectives is known to
+within its gaps; rows kept back say where more budget stops helping.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +35,13 @@ def main():
     path.plot(ax=left)
     right.plot(path.radii, path.funs, color=BLUE, lw=2, label=f"rows fitted to (known to {path.gaps.max():.0e})")
     right.plot(path.radii, loss, color=ORANGE, lw=2, label="rows kept back")
-    right.set(xscale="log", ylim=(0.0, 0.7), xlabel="radius", ylabel="logistic loss", title=f"{used} weights at the best radius")
+    right.set(
+        xscale="log",
+        ylim=(0.0, 0.7),
+        xlabel="radius",
+        ylabel="logistic loss",
+        title=f"{used} weights at the best radius",
+    )
     for axes in (left, right):
         axes.axvline(path.radii[best], color="black", lw=0.8, ls=":")
     right.legend(frameon=False)

@@ -1,9 +1,9 @@
 """Regression when a share of the targets is plain wrong: losses that stop listening to what is far off.
 
-A quarter of the targets is shifted far away. The squared loss follows them, Huber's a little, Cauchy's and Tukey's hardly at
-all: the pull of a sample fades with its error, which makes them non-convex. The l1 ball keeps the model sparse. For these
-losses the gap is no bound on the objective; it measures how far from stationary the answer is, and stops the run all the
-same.
+A quarter of the targets is shifted far away. The squared loss follows them, Huber's a little, Cauchy's and Tukey's
+hardly at all: the pull of a sample fades with its error, which makes them non-convex. The l1 ball keeps the model
+sparse. For these losses the gap is no bound on the objective; it measures how far from stationary the answer is,
+and stops the run all the same.
 """
 
 import matplotlib.pyplot as plt

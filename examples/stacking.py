@@ -1,8 +1,8 @@
 """How much to trust each of several models: stacking with weights that are shares.
 
-Five regressors predict Friedman's first problem, out of fold. The stack is their average with weights in the simplex,
-non-negative and of sum one, so it never extrapolates beyond its members. The error on rows kept back is compared with that
-of the members and of the plain average.
+Five regressors predict Friedman's first problem, out of fold. The stack is their average with weights in the
+simplex, non-negative and of sum one, so it never extrapolates beyond its members. The error on rows kept back is
+compared with that of the members and of the plain average.
 """
 
 import matplotlib.pyplot as plt
@@ -44,7 +44,10 @@ def main():
     result = fw.minimize(problem, tol=1e-9)
     print(result)
 
-    predictions = dict(zip(models, unseen.T, strict=True)) | {"average": unseen.mean(axis=1), "stack": unseen @ result.x}
+    predictions = dict(zip(models, unseen.T, strict=True)) | {
+        "average": unseen.mean(axis=1),
+        "stack": unseen @ result.x,
+    }
     errors = {name: np.sqrt(np.mean((values - y_new) ** 2)) for name, values in predictions.items()}
     for name, error in errors.items():
         print(f"{name:>15}: error {error:.2f}")

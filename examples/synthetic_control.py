@@ -1,8 +1,9 @@
 """What would have happened without the policy? Synthetic control: a weighted average of other units.
 
-One unit of a panel is treated from some date on. Weights in the simplex make an average of the untreated units that follows
-the treated one before that date; after it, the difference is the estimated effect. The panel is made, so the true effect
-is known. Placebo runs, in which an untreated unit is taken for the treated one, show how large a difference chance makes.
+One unit of a panel is treated from some date on. Weights in the simplex make an average of the untreated units that
+follows the treated one before that date; after it, the difference is the estimated effect. The panel is made, so
+the true effect is known. Placebo runs, in which an untreated unit is taken for the treated one, show how large a
+difference chance makes.
 """
 
 import matplotlib.pyplot as plt

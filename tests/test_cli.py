@@ -10,14 +10,14 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from frankwolfe.path import radius_path
+from frankwolfe.radii import SETS
 
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.files import atomic
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods import METHODS
-from frankwolfe.path import radius_path
-from frankwolfe.radii import SETS
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()
