@@ -80,7 +80,7 @@ class CompletionProblem(Problem):
     def __init__(self, samples: Samples, shape: tuple[int, int], radius: float, offsets: Offsets):
         self.entries, self.offsets = samples.rows, offsets
         self._shape, self._outputs = shape, 0
-        self._samples = samples
+        self._samples, self._loss = samples, samples.loss
         self._X = self.entries.matrix(samples.targets, shape[1])
         self._constraint = SampledTraceBall(radius, shape[1], self.entries)
         self._zero_value = None

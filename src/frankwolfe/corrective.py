@@ -35,6 +35,9 @@ LATE = 1e-3
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
 
+PATIENCE = 50
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+
 
 class CorrectiveEngine:
     """One run of the fully corrective method, with the face of `frankwolfe.engine.Engine`; a step is a round.
@@ -73,6 +76,7 @@ class CorrectiveEngine:
         self.at: Any = None
         self.scale = np.nan
         self.caution, self.stuck, self.budget = 1.0, False, np.inf
+        self.lowest, self.vain = (np.inf, np.inf), 0
         self._found: Evaluation | None = None
 
     @property
@@ -116,7 +120,9 @@ class CorrectiveEngine:
             alpha = self.at.alpha.reshape(samples.shape)
             gradient = gradient_of(rows, alpha, self.problem.size)
             gap = self.problem.gap_for(gradient, w)
-            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha)
+            self._found = Evaluation(
+                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
+            )
         return self._found
 
     def gap_estimate(self) -> float:
@@ -154,6 +160,7 @@ class CorrectiveEngine:
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
+        self._look_back(found)
         if self.stuck or self._spent:
             return
         added, moved = self.atoms.extend(found), False
@@ -169,13 +176,21 @@ class CorrectiveEngine:
         self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
+    def _look_back(self, found: Evaluation) -> None:
+        """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
+        gap, value = self.lowest
+        self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
+        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.stuck = self.stuck or self.vain >= PATIENCE
+
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
         atoms, samples = self.atoms, self.problem.samples
         care = min(1.0, self.caution * CARE * gap / self.scale)
         bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
         few = atoms.few(gap <= LATE * self.scale)
-        model: Any = GramModel(atoms, slope, bends) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        shifts = 0 if self.at.shift is None else len(self.at.shift)
+        model: Any = GramModel(atoms, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
         u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by

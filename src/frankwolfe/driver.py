@@ -255,6 +255,7 @@ class Driver:
         self.bar.update(self.passes, self.gap_estimate)
         return Result(
             x=self.engine.problem.shaped(w),
+            intercept=found.intercept,
             fun=found.value,
             gap=found.gap,
             gap_estimate=self.gap_estimate,

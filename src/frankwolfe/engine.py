@@ -7,6 +7,7 @@ import numpy as np
 from frankwolfe.gradients import Gradient
 from frankwolfe.loop import advance, deal
 from frankwolfe.methods import Method
+from frankwolfe.objective import Point, gradient_of
 from frankwolfe.parts import Setting, armed
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.atoms import wired
@@ -76,7 +77,7 @@ class Engine:
     ):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
-        self._first_step = self.steps
+        self._first_step, self._extra, self._settled = self.steps, 0, -problem.n
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
         setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
@@ -134,14 +135,26 @@ class Engine:
     @property
     def evaluated(self) -> int:
         """Gradient evaluations made by this engine."""
-        return (self.steps - self._first_step) * self.evaluations
+        return (self.steps - self._first_step) * self.evaluations + self._extra
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
         return self.problem.evaluate(self.w())
 
+    def _settle(self) -> None:
+        """Make the intercept the best one for the iterate, which takes a pass, and what is remembered of it exact."""
+        samples, gradient = self.problem.samples, self.gradient
+        at = Point.at(samples, np.asarray(samples.rows.dot_all(self.w()), dtype=np.float64))
+        self._settled, self._extra = self.evaluated + self.problem.n, self._extra + self.problem.n
+        if getattr(self.parts[0], "exact_table", False):
+            self.parts[0].alpha[:] = at.alpha.reshape(samples.shape)
+            gradient.r[:] = gradient_of(samples.rows, self.parts[0].alpha, self.problem.size) / gradient.scale[0]
+            gradient.scout.rebuild(gradient.r)
+
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
+        if self.problem.intercept and self.evaluated >= self._settled + self.problem.n:
+            self._settle()
         return self.problem.gap_for(self.gradient.dense(), self.w())
 
     def meter(self) -> tuple[int, float] | None:

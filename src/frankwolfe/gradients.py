@@ -98,6 +98,11 @@ class FullGradient(NamedTuple):
         """Whether every step takes the whole gradient."""
         return True
 
+    @property
+    def exact_table(self):
+        """Whether the derivatives of all samples at the iterate, where they are at hand, are what it would remember."""
+        return True
+
     def begin(self, setting):
         """Make room for the derivatives."""
         return FullGradient(_table(setting))
@@ -124,6 +129,11 @@ class SagTable(NamedTuple):
     def full(self):
         """Whether every step takes the whole gradient."""
         return False
+
+    @property
+    def exact_table(self):
+        """Whether the derivatives of all samples at the iterate, where they are at hand, are what it would remember."""
+        return True
 
     @property
     def meters_error(self):

@@ -140,7 +140,9 @@ class LowRankEngine:
             gradient = self.rows.add_all(alpha, self.problem.size)
             self.found = self.problem.constraint.triplets(-gradient, NEW)
             gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
-            self._found = Evaluation(self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha)
+            self._found = Evaluation(
+                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
+            )
         return self._found
 
     def gap_estimate(self) -> float:
@@ -215,6 +217,11 @@ class LowRankEngine:
             at = self._judge(z_ahead)
         return S
 
+    def _level(self, z: np.ndarray) -> float:
+        """Return the objective where the predictions are ``z``: without derivatives, which cost more."""
+        samples = self.problem.samples
+        return Point.at(samples, z).value if self.problem.intercept else float(total_loss(samples, z))
+
     def _slope(self, view: Any, at: Point) -> np.ndarray:
         """Gradient in the small matrix."""
         return view.pull(at.alpha.reshape(self.problem.samples.shape))
@@ -230,7 +237,7 @@ class LowRankEngine:
             there = project_to_trace_ball(S - slope / bound, self.radius)
             move = there - S
             z = view.predict(there)
-            reached = float(total_loss(self.problem.samples, z))
+            reached = self._level(z)
             promise = level + np.vdot(slope, move) + 0.5 * bound * np.vdot(move, move)
             if reached <= promise + NOISE * self.scale or bound > 1e100:
                 self.bound = bound

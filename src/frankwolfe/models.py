@@ -90,12 +90,27 @@ class Hessian:
         return self.H
 
 
+def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarray:
+    """Return the Hessian of the model in which intercepts follow the weights: a Schur complement."""
+    bends = hessian.bends.reshape(-1, shifts)
+    for output in range(shifts):
+        own = np.zeros_like(bends)
+        own[:, output] = bends[:, output]
+        total = own.sum()
+        if total > 0.0:
+            along = hessian.matrix.project(own.ravel())
+            H = H - np.outer(along, along) / total
+    return H
+
+
 class GramModel(_Model):
     """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
 
-    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray):
+    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u)
         self.H = atoms.hessian.at(bends)
+        if shifts:
+            self.H = _with_best_shifts(self.H, atoms.hessian, shifts)
         self.linear = slope - self.H @ self.u
 
     def descend(self, tolerance: float) -> float:

@@ -22,19 +22,25 @@ class Point(NamedTuple):
         Weighted derivatives, as many as predictions.
     value : float
         The objective.
+    shift : array or None
+        The intercept, where it is free.
     """
 
     z: np.ndarray
     heights: np.ndarray
     alpha: np.ndarray
     value: float
+    shift: np.ndarray | None = None
 
     @classmethod
     def at(cls, samples: Samples, z: np.ndarray) -> "Point":
-        """Evaluate the objective where the predictions are ``z``."""
+        """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one."""
+        free = hasattr(samples.loss, "settle")
+        if free:
+            samples.loss.settle(samples, z.reshape(samples.shape))
         heights, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
         value = judge(samples, z.reshape(samples.shape), heights, alpha)
-        return cls(z.ravel(), heights, alpha.ravel(), float(value))
+        return cls(z.ravel(), heights, alpha.ravel(), float(value), samples.loss.shift.copy() if free else None)
 
 
 @kernel
@@ -52,6 +58,8 @@ def judge(samples, z, heights, alpha):
 def curvatures(samples: Samples, point: Point, care: float, floor: float) -> np.ndarray:
     """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size."""
     bends = np.empty(samples.shape)
+    if point.shift is not None:
+        samples.loss.shift[:] = point.shift
     if bends.ndim == 1:
         bend(samples, point, care, floor, bends)
     else:

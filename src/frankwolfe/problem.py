@@ -7,10 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
+from frankwolfe.intercept import shifted
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.objective import Point
+from frankwolfe.objective import Point, gradient_of
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.checks import a_set
@@ -31,12 +32,15 @@ class Evaluation(NamedTuple):
         measure of how far ``w`` is from stationary.
     alpha : array of shape (n,), or (n, outputs)
         One weighted derivative a sample: the gradient is ``X' alpha``.
+    intercept : float, or array of shape (outputs,)
+        The best one, where the problem has one; else zero.
     """
 
     value: float
     gradient: np.ndarray
     gap: float
     alpha: np.ndarray
+    intercept: Any = 0.0
 
 
 class Problem:
@@ -54,6 +58,9 @@ class Problem:
         For instance ``fw.L1Ball(10.0)``.
     sample_weight : array of shape (n,), optional
         Non-negative weights; only their proportions matter.
+    intercept : bool
+        Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
+        the best one for the weights at hand: the objective is ``min over b of F(w, b)``.
 
     Examples
     --------
@@ -64,7 +71,15 @@ class Problem:
     (0.0, 0.0)
     """
 
-    def __init__(self, X: Any, y: Any, loss: Any = "logistic", constraint: Any = None, sample_weight: Any = None):
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        loss: Any = "logistic",
+        constraint: Any = None,
+        sample_weight: Any = None,
+        intercept: bool = False,
+    ):
         if constraint is None:
             raise TypeError("constraint is missing: pass a set, e.g. constraint=fw.L1Ball(10.0)")
         if isinstance(constraint, str):
@@ -75,10 +90,13 @@ class Problem:
         n, d = matrix.shape
         targets = as_targets(y, n, loss)
         loss = loss.fitted(targets) if hasattr(loss, "fitted") else loss
+        self._loss = loss
         self._X = matrix
         self._outputs = getattr(loss, "outputs", 0)
         self._constraint = fitted(constraint, d, self._outputs)
-        self._samples = Samples(as_rows(matrix, self._outputs), targets, as_weights(sample_weight, n), loss)
+        self._samples = Samples(
+            as_rows(matrix, self._outputs), targets, as_weights(sample_weight, n), shifted(loss) if intercept else loss
+        )
         self._zero_value: float | None = None
 
     @property
@@ -124,7 +142,12 @@ class Problem:
     @property
     def loss(self) -> Any:
         """The loss."""
-        return self._samples.loss
+        return self._loss
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is a free intercept."""
+        return hasattr(self._samples.loss, "settle")
 
     @property
     def constraint(self) -> Any:
@@ -140,7 +163,7 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = Point.at(self._samples, self._samples.table()).value  # no pass: X 0 = 0
+            self._zero_value = Point.at(self.own().samples, self._samples.table()).value  # no pass: X 0 = 0
         return self._zero_value
 
     def __repr__(self) -> str:
@@ -162,12 +185,35 @@ class Problem:
         Evaluation
         """
         flat = self.flat("w", w)
-        alpha, gradient = self._samples.table(), np.empty(self.size)
-        value = exact_pass(self._samples, self.point(flat), alpha, gradient)
+        value, gradient, alpha, shift = self._exact(flat)
         gap = self.gap_for(gradient, flat)
         # it cannot be negative at a feasible point, but for rounding
         gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
-        return Evaluation(float(value), gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha)
+        return Evaluation(value, gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha, shift)
+
+    def _exact(self, w: Any) -> tuple[float, np.ndarray, np.ndarray, Any]:
+        """Objective, gradient, derivatives and intercept."""
+        if self.intercept:
+            samples = self.own().samples
+            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64))
+            alpha = at.alpha.reshape(samples.shape)
+            return at.value, gradient_of(samples.rows, alpha, self.size), alpha, self.shift_of(at)
+        alpha, gradient = self._samples.table(), np.empty(self.size)
+        return float(exact_pass(self._samples, self.point(w), alpha, gradient)), gradient, alpha, 0.0
+
+    def shift_of(self, at: Point) -> Any:
+        """Return the intercept of a point: a number, or an array for several outputs."""
+        if at.shift is None:
+            return 0.0
+        return at.shift if self.outputs else float(at.shift[0])
+
+    def own(self) -> "Problem":
+        """Return the same problem with an intercept of its own, which a run may change."""
+        if not self.intercept:
+            return self
+        part = copy(self)
+        part._samples = self._samples._replace(loss=shifted(self._loss))
+        return part
 
     def flat(self, name: str, w: Any) -> Any:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""

@@ -122,6 +122,8 @@ class Result:
     ----------
     x : array of shape (d,), or (d, outputs), or Factors
         The point found; feasible. For a completion problem, the factors of a matrix.
+    intercept : float, or array of shape (outputs,)
+        The best intercept at ``x``, where the problem has one; else zero.
     fun : float
         Exact objective at ``x``.
     gap : float
@@ -159,6 +161,7 @@ class Result:
     """
 
     x: Any
+    intercept: Any
     fun: float
     gap: float
     gap_estimate: float

@@ -91,6 +91,7 @@ def minimize(
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     generator = as_generator(random_state)
+    problem = problem.own()
     w, memory = _start(problem, x0)
     bar = Progress(bool(progress), method.name, limits.passes)
     try:
@@ -116,9 +117,14 @@ def _engine_class(method: Method, problem: Problem) -> Any:
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
-    """Rows a step looks at by default: the method's own number, but at least 1% where one oracle call costs O(d)."""
+    """Rows a step looks at by default: the method's own number where the oracle costs less than O(d), more elsewhere.
+
+    A single row then becomes 1%. Several rows become as many as there may be stored atoms to read, about d, up to 1%.
+    """
     cheap_oracle = getattr(problem.constraint.scout(problem.size), "lazy", False)
-    return method.batch_size if cheap_oracle or method.batch_size >= 0.01 * problem.n else 0.01
+    if cheap_oracle or method.batch_size < 1:
+        return method.batch_size
+    return 0.01 if method.batch_size == 1 else max(method.batch_size, min(problem.size, problem.n // 100))
 
 
 def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:

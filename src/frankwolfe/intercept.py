@@ -1,0 +1,175 @@
+"""A free intercept: a number (or one for each output) that is added to all predictions and that no set constrains.
+
+It lives in the loss, which then judges ``z + shift``, so that no kernel knows of it. Whenever all predictions are at
+hand the shift is made optimal for them, by Newton's method in one variable, or as many as there are outputs: next to a
+pass over the data this costs nothing. The objective is thereby ``min over b of F(w, b)``, which is as convex and as
+smooth as ``F``, and whose gradient in ``w`` is that of ``F`` at the best ``b``: gap and certificate hold as they stand.
+"""
+
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compiled import kernel
+from frankwolfe.parts import part
+from frankwolfe.verbs import bend, curvature, derivative, smoothness, value
+
+STEPS = 100
+"""Most Newton steps, bisections included."""
+
+
+@part
+class Shifted(NamedTuple):
+    """A loss that judges ``z + shift[0]``."""
+
+    base: Any
+    shift: np.ndarray
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return self.base.convex
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        return value(self.base, z + self.shift[0], y)
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return derivative(self.base, z + self.shift[0], y)
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        return curvature(self.base, z + self.shift[0], y)
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return smoothness(self.base)
+
+    def settle(self, samples, z: np.ndarray) -> None:
+        """Make the shift optimal for the predictions ``z``."""
+        settle_one(samples, z, self.shift)
+
+
+@part
+class ShiftedOutputs(NamedTuple):
+    """A loss of several outputs that judges ``z + shift``."""
+
+    base: Any
+    shift: np.ndarray
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return self.base.convex
+
+    @property
+    def outputs(self):
+        """Number of outputs."""
+        return len(self.shift)
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        return value(self.base, z + self.shift, y)
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return derivative(self.base, z + self.shift, y)
+
+    def curvature(self, z, y):
+        """Diagonal that bounds the second derivative in ``z``."""
+        return curvature(self.base, z + self.shift, y)
+
+    def bend(self, z, y, q):
+        """Second derivative in ``z`` times ``q``."""
+        return bend(self.base, z + self.shift, y, q)
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return smoothness(self.base)
+
+    def settle(self, samples, z: np.ndarray) -> None:
+        """Make the shift optimal for the predictions ``z``."""
+        settle_several(samples, z, self.shift)
+
+
+def shifted(loss: Any) -> Any:
+    """Return a loss with a shift of its own, for now zero."""
+    outputs = getattr(loss, "outputs", 0)
+    return ShiftedOutputs(loss, np.zeros(outputs)) if outputs else Shifted(loss, np.zeros(1))
+
+
+@kernel
+def settle_one(samples, z, shift):
+    """Find where the slope in the shift is zero: Newton's method inside a bracket that is made as it goes."""
+    targets, weights, loss = samples.targets, samples.weights, samples.loss
+    low, high, first, step = -np.inf, np.inf, 0.0, 0.0
+    for trial in range(STEPS):
+        rise, bow, total = 0.0, 0.0, 0.0
+        for i in range(len(z)):
+            pull = weights[i] * derivative(loss, z[i], targets[i])
+            rise += pull
+            total += abs(pull)
+            bow += weights[i] * curvature(loss, z[i], targets[i])
+        if trial == 0:
+            first = total
+        if not isfinite(rise) or abs(rise) <= 1e-15 * first or low >= high:
+            return
+        here = shift[0]
+        if rise > 0.0:
+            high = here
+        else:
+            low = here
+        limit = 2.0 * abs(step) + 1.0 if trial > 0 else max(1.0, abs(here))
+        step = -rise / bow if bow > 0.0 else -np.sign(rise) * limit
+        step = min(max(step, -10.0 * limit), 10.0 * limit)
+        there = here + step
+        if not low < there < high:  # one end is where we are, so the other is finite
+            there = 0.5 * (low + high)
+        if there == here or there in (low, high):
+            return
+        step, shift[0] = there - here, there
+
+
+@kernel
+def slope_and_bow(samples, z, slope, bow):
+    """Fill in the first and second derivative of the objective in the shift of all predictions; return its value."""
+    targets, weights, loss = samples.targets, samples.weights, samples.loss
+    total, unit = 0.0, np.zeros(len(slope))
+    slope[:] = 0.0
+    bow[:] = 0.0
+    for i in range(len(z)):
+        total += weights[i] * value(loss, z[i], targets[i])
+        slope += weights[i] * derivative(loss, z[i], targets[i])
+        for c in range(len(slope)):
+            unit[c] = weights[i]
+            bow[c] += bend(loss, z[i], targets[i], unit)
+            unit[c] = 0.0
+    return total
+
+
+def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
+    """Newton's method for a shift of several outputs.
+
+    Where a Newton step does not lower the objective as it promised, as far out on a loss that flattens, the step is
+    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most.
+    """
+    slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
+    level, eye = slope_and_bow(samples, z, slope, bow), np.eye(len(shift))
+    for _ in range(STEPS):
+        before, at_slope, at_bow = shift.copy(), slope.copy(), bow.copy()
+        tiny = 1e-12 * max(np.trace(bow), 1e-300)  # no loss minds what is added to all outputs of a multinomial
+        for ridge in (tiny, *(np.linalg.norm(slope) * 4.0**k for k in range(12))):
+            move = np.linalg.solve(at_bow + ridge * eye, -at_slope)
+            fall = -float(at_slope @ move)
+            shift[:] = before + move
+            reached = slope_and_bow(samples, z, slope, bow)
+            if reached <= level - 0.1 * fall:
+                break
+        else:
+            shift[:] = before
+            return
+        if not level - reached > 1e-15 * abs(level):
+            return
+        level = reached

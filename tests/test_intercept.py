@@ -1,0 +1,152 @@
+"""The free intercept: optimal at every point, for every method, and the certificate with it."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+import frankwolfe as fw
+from frankwolfe.intercept import shifted
+from tests import cases
+
+CONVEX = [loss for loss in cases.LOSSES if loss.convex]
+
+
+def far_from_centred(loss, outputs=0, n=60, d=6):
+    """Data whose features and targets have means far from zero."""
+    X, y = cases.vector_table(loss, outputs, n=n, d=d) if outputs else cases.table(loss, n=n, d=d)
+    X = X + 2.0
+    if not outputs and loss.targets != "labels":
+        y = y + 7.0
+    return X, y
+
+
+def problem_of(loss, outputs=0, constraint=None):
+    X, y = far_from_centred(loss, outputs)
+    return fw.Problem(X, y, loss, fw.L1Ball(1.0) if constraint is None else constraint, intercept=True)
+
+
+@pytest.mark.parametrize("loss", CONVEX, ids=cases.name_of)
+def test_the_intercept_is_the_best_one_at_any_point(loss):
+    problem = problem_of(loss)
+    w = np.random.default_rng(0).normal(size=problem.d)
+    found = problem.evaluate(w)
+
+    def objective(b):
+        return np.mean([loss.value(z + b, y) for z, y in zip(problem.X @ w, problem.y, strict=True)])
+
+    best = minimize_scalar(objective, bracket=(-1.0, 1.0), tol=1e-12)
+    assert found.value == pytest.approx(best.fun, rel=1e-9)
+    assert found.value == pytest.approx(objective(found.intercept), rel=1e-12)
+    assert found.alpha.sum() == pytest.approx(0.0, abs=1e-10 * np.abs(found.alpha).sum())
+
+
+@pytest.mark.parametrize("loss", cases.VECTOR_LOSSES, ids=cases.name_of)
+def test_several_outputs_have_an_intercept_each(loss):
+    problem = problem_of(loss, outputs=3)
+    found = problem.evaluate(np.random.default_rng(0).normal(size=problem.shape))
+    assert found.intercept.shape == (3,)
+    np.testing.assert_allclose(found.alpha.sum(axis=0), 0.0, atol=1e-7 * np.abs(found.alpha).sum())
+
+
+@given(shift=st.floats(-1e6, 1e6), start=st.floats(-1e3, 1e3))
+@settings(max_examples=50)
+def test_the_best_shift_is_found_from_anywhere(shift, start):
+    rng = np.random.default_rng(0)
+    problem = fw.Problem(np.ones((20, 1)), rng.normal(size=20) + shift, "huber", fw.L1Ball(1.0), intercept=True)
+    samples = problem.samples._replace(loss=shifted(fw.Huber()))
+    samples.loss.shift[0] = start
+    samples.loss.settle(samples, np.zeros(20))
+    pulls = [fw.Huber().derivative(samples.loss.shift[0], y) for y in problem.y]
+    assert abs(np.sum(pulls)) <= 1e-9 * np.abs(pulls).sum() + 1e-9
+
+
+def test_a_multinomial_shift_is_found_from_far_out_where_the_loss_is_flat():
+    problem = problem_of(fw.Multinomial(), outputs=3)
+    samples, z = problem.samples, np.zeros((problem.n, 3))
+    samples.loss.shift[:] = [-40.0, 10.0, 30.0]
+    samples.loss.settle(samples, z)
+    shares = np.bincount(problem.y.astype(int)) / problem.n
+    np.testing.assert_allclose(np.exp(samples.loss.shift) / np.exp(samples.loss.shift).sum(), shares, atol=1e-6)
+
+
+def with_explicit_column(problem, kind):
+    """Solve the problem with cvxpy, the intercept a variable of its own; return its optimal value."""
+    w, b = cp.Variable(problem.d), cp.Variable()
+    z = problem.X @ w + b
+    losses = {
+        "squared": lambda: 0.5 * cp.sum_squares(z - problem.y),
+        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(problem.y, z))),
+        "huber": lambda: 0.5 * cp.sum(cp.huber(z - problem.y, 0.7)),
+    }
+    goal = cp.Problem(cp.Minimize(losses[kind]() / problem.n), [cp.norm1(w) <= 1.0])
+    goal.solve(solver=cp.CLARABEL)
+    return goal.value, w.value, float(b.value)
+
+
+@pytest.mark.parametrize("loss", [fw.Squared(), fw.Logistic(), fw.Huber(0.7)], ids=cases.name_of)
+def test_the_optimum_is_that_of_an_explicit_free_column(loss):
+    problem = problem_of(loss)
+    value, w, b = with_explicit_column(problem, type(loss).__name__.lower())
+    result = fw.minimize(problem, tol=1e-9)
+    assert result.success
+    assert result.fun == pytest.approx(value, abs=1e-6)
+    np.testing.assert_allclose(result.x, w, atol=1e-3)
+    assert result.intercept == pytest.approx(b, abs=5e-3)
+
+
+@pytest.mark.parametrize("method", [*fw.METHODS], ids=str)
+def test_every_method_returns_the_best_intercept_and_a_gap_that_bounds_the_error(method):
+    problem = problem_of(fw.Logistic())
+    best = fw.minimize(problem, tol=1e-10)
+    result = fw.minimize(problem, method, tol=1e-3, max_passes=400, random_state=0)
+    found = problem.evaluate(result.x)
+    assert (result.fun, result.intercept) == pytest.approx((found.value, found.intercept), rel=1e-7)
+    assert found.alpha.sum() == pytest.approx(0.0, abs=1e-9)
+    assert result.fun - best.fun <= result.gap + 1e-12
+    assert result.fun - best.fun <= 0.02 * problem.zero_value
+    assert (result.trace.fun - best.fun <= result.trace.gap + 1e-12).all()
+
+
+@pytest.mark.parametrize("loss", cases.VECTOR_LOSSES, ids=cases.name_of)
+@pytest.mark.parametrize("constraint", [fw.L1Ball(1.0), fw.TraceBall(1.0), fw.L2Ball(1.0)], ids=cases.name_of)
+def test_shifting_targets_shifts_the_intercept_alone(loss, constraint):
+    problem = problem_of(loss, outputs=3, constraint=constraint)
+    result = fw.minimize(problem, tol=1e-8, max_passes=1000)
+    assert result.success
+    if loss.targets == "rows":
+        moved = fw.Problem(problem.X, problem.y + [10.0, 0.0, -5.0], loss, constraint, intercept=True)
+        again = fw.minimize(moved, tol=1e-8, max_passes=1000)
+        np.testing.assert_allclose(again.x, result.x, atol=1e-3)
+        np.testing.assert_allclose(again.intercept - result.intercept, [10.0, 0.0, -5.0], atol=1e-2)
+
+
+def test_compiled_and_interpreted_agree():
+    problem = problem_of(fw.Logistic())
+    compiled = fw.minimize(problem, tol=1e-8)
+    with fw.python_mode():
+        interpreted = fw.minimize(problem, tol=1e-8)
+    assert compiled.fun == pytest.approx(interpreted.fun, rel=1e-12)
+    assert compiled.intercept == pytest.approx(interpreted.intercept, rel=1e-5)
+
+
+def test_a_run_leaves_the_problem_as_it_was():
+    problem = problem_of(fw.Squared())
+    fw.minimize(problem)
+    assert problem.samples.loss.shift[0] == 0.0
+    assert problem.loss == fw.Squared()
+    assert problem.intercept
+
+
+def test_without_an_intercept_there_is_none():
+    X, y = far_from_centred(fw.Squared())
+    problem = fw.Problem(X, y, "squared", fw.L1Ball(1.0))
+    assert not problem.intercept
+    assert fw.minimize(problem).intercept == 0.0
+
+
+def test_the_zero_model_has_its_intercept_too():
+    problem = problem_of(fw.Squared())
+    assert problem.zero_value == pytest.approx(0.5 * np.var(problem.y))
