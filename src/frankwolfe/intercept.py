@@ -158,8 +158,10 @@ def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
     slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
     level, eye = slope_and_bow(samples, z, slope, bow), np.eye(len(shift))
     for _ in range(STEPS):
+        if not slope.any():
+            return  # level already, and no ridge could be made of its length
         before, at_slope, at_bow = shift.copy(), slope.copy(), bow.copy()
-        tiny = 1e-12 * max(np.trace(bow), 1e-300)  # no loss minds what is added to all outputs of a multinomial
+        tiny = 1e-12 * max(np.trace(bow), 1e-200)  # no loss minds what is added to all outputs of a multinomial
         for ridge in (tiny, *(np.linalg.norm(slope) * 4.0**k for k in range(12))):
             move = np.linalg.solve(at_bow + ridge * eye, -at_slope)
             fall = -float(at_slope @ move)

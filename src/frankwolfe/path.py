@@ -16,13 +16,13 @@ from frankwolfe.run import minimize
 SHORTEST = 1e-3
 """The first radius of a grid, as a part of the last."""
 
-SLACK = 1e-3
-"""A radius is large enough for a grid once the objective falls, with the radius, at this part of its first rate."""
+SLACK = 1e-2
+"""A radius ends a grid once doubling it gains less than this part of all that has been gained."""
 
-LARGEST = 2.0**40
-"""How many times larger than the first guess the last radius of a grid may get."""
+DOUBLINGS = 40
+"""How often the first guess of a grid's last radius may be doubled."""
 
-ROUGH = 1e-2
+ROUGH = 1e-3
 """Tolerance of the runs that look for the end of a grid."""
 
 
@@ -191,9 +191,9 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
 def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     """Return radii in even ratios, up to where the constraint hardly matters any more.
 
-    At the optimum the objective falls with the radius at the rate ``support(-gradient) / radius``. The last radius is the
-    first, among doubled ones, at which that is a thousandth of the rate at a tiny radius; the first is a thousandth of
-    the last.
+    At radius ``F(0) / support(-gradient)`` of the set of radius one, a straight line down from zero would meet zero. From
+    there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room: there the
+    grid ends. It begins at a thousandth of that.
 
     Parameters
     ----------
@@ -208,18 +208,18 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     """
     if isinstance(n_radii, bool) or not isinstance(n_radii, int | np.integer) or n_radii < 1:
         raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
-    unit = resized(problem.constraint, 1.0)
     begin = problem.evaluate(problem.zero())
-    first = float(unit.support(-begin.gradient.ravel()))
-    if not first > 0.0:
-        return np.geomspace(SHORTEST, 1.0, n_radii)  # no radius helps: any grid will do
-    radius = problem.zero_value / first * SHORTEST or SHORTEST
-    doubled = radius * 2.0 ** np.arange(int(np.log2(LARGEST)))
-    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=50.0), strict=True):
-        here = problem.over(resized(problem.constraint, radius))
-        rate = float(unit.support(-here.evaluate(found.x).gradient.ravel()))
-        if rate <= SLACK * first:
+    slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
+    doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
+    radius, last = doubled[0], np.inf
+    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+        if not last - found.fun > SLACK * (begin.value - found.fun):
             break
+        last = found.fun
+    for _ in range(DOUBLINGS):
+        if not resized(problem.constraint, radius / 2.0).contains(found.x.ravel()):
+            break
+        radius /= 2.0
     return np.geomspace(SHORTEST * radius, radius, n_radii)
 
 

@@ -51,28 +51,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             )
         return False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearClassifier":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Training data.
-        y : array of shape (n,)
-            Classes, of any type that sorts.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter.
-
-        Returns
-        -------
-        self
-        """
-        X, y = self._training_data(X, y)
-        self._solve(self._problems(X, y, sample_weight))
-        return self
-
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
-        """Return the problems to solve: one, or one for each class."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = self._weights(X, codes, sample_weight)
@@ -103,9 +82,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return by_class[codes] if given is None else given * by_class[codes]
 
     def _adopt(self, results: list[Result]) -> None:
-        coef = np.array([found.x for found in results]) if results[0].x.ndim == 1 else results[0].x.T.copy()
+        together = results[0].x.ndim == 2
+        coef = results[0].x.T.copy() if together else np.array([found.x for found in results])
         intercept = np.concatenate([np.ravel(found.intercept) for found in results]) * np.ones(len(coef))
-        if len(self.classes_) == 2 and len(coef) == 2:  # only the difference of two outputs matters
+        if together:  # only differences of intercepts matter: of all equal answers, take the one that sums to zero
+            intercept -= intercept.mean()
+        if together and len(coef) == 2:  # only the difference of two outputs matters
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
 

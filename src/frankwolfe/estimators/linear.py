@@ -27,9 +27,14 @@ class LinearModel(CertifiedEstimator):
 
     # --- data -------------------------------------------------------------------------------------------------
 
-    def _training_data(self, X: Any, y: Any, **checks: Any) -> tuple[Any, Any]:
-        """Check what `fit` is given."""
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return what `fit` is given, checked."""
+        checks = self._target_checks()
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", **checks)
+
+    def _target_checks(self) -> dict[str, bool]:
+        """Say what to check of the targets."""
+        return {}
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return ``X coef_' + intercept_``, a column for each row of ``coef_``."""
@@ -39,6 +44,30 @@ class LinearModel(CertifiedEstimator):
         return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
 
     # --- from parameters to coefficients ----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearModel":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Training data.
+        y : array of shape (n,), or (n, outputs)
+            Targets: classes, of any type that sorts, or numbers.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._training_data(X, y)
+        self._solve(self._problems(X, y, sample_weight))
+        return self
+
+    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
+        """Return the problems to solve: one, or one for each class."""
+        raise NotImplementedError
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""

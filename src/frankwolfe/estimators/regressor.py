@@ -33,28 +33,10 @@ class LinearRegressor(RegressorMixin, LinearModel):
         """Return the signed columns that stand for the features, if weights must have signs."""
         return None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearRegressor":
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Training data.
-        y : array of shape (n,), or (n, outputs)
-            Targets.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter.
-
-        Returns
-        -------
-        self
-        """
-        X, y = self._training_data(X, y, multi_output=self._several_outputs, y_numeric=True)
-        self._solve(self._problems(X, y, sample_weight))
-        return self
+    def _target_checks(self) -> dict[str, bool]:
+        return {"multi_output": self._several_outputs, "y_numeric": True}
 
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
-        """Return the one problem to solve, in a list."""
         given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if not self._several_outputs:
             y = column_or_1d(y, warn=True)
@@ -117,7 +99,22 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return self
 
 
-class FrankWolfeRegressor(LinearRegressor):
+class SignedRegressor(LinearRegressor):
+    """A linear regressor whose weights may have to have signs."""
+
+    signs: Any
+
+    def _columns(self, d: int) -> SignedColumns | None:
+        if self.signs is None:
+            return None
+        return SignedColumns.of(checked_signs(self.signs, d, getattr(self, "feature_names_in_", None)))
+
+    def _set(self, d: int, outputs: int) -> Any:
+        constraint = super()._set(d, outputs)
+        return constraint if self.signs is None else signed_set(constraint)
+
+
+class FrankWolfeRegressor(SignedRegressor):
     """Linear regressor whose weights lie in a constraint set; the answer comes with its certified gap.
 
     Parameters
@@ -201,15 +198,6 @@ class FrankWolfeRegressor(LinearRegressor):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    def _columns(self, d: int) -> SignedColumns | None:
-        if self.signs is None:
-            return None
-        return SignedColumns.of(checked_signs(self.signs, d, getattr(self, "feature_names_in_", None)))
-
-    def _set(self, d: int, outputs: int) -> Any:
-        constraint = super()._set(d, outputs)
-        return constraint if self.signs is None else signed_set(constraint)
 
 
 class SimplexRegressor(LinearRegressor):
