@@ -168,7 +168,7 @@ class Driver:
             return Status.CONVERGED
         if self.engine.stuck:
             return Status.STALLED
-        if self.nit >= self.last_step or self.passes >= self.limits.passes:
+        if self.nit >= self.last_step or self.passes >= self.limits.passes or self.engine.spent:
             return Status.MAX_PASSES
         return Status.MAX_SECONDS if self.seconds >= self.limits.seconds else None
 

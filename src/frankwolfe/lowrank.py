@@ -14,9 +14,9 @@ import numpy as np
 
 from frankwolfe.compiled import kernel
 from frankwolfe.engine import Memory
-from frankwolfe.gradients import FullGradient
 from frankwolfe.objective import Point
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rounds import RoundEngine
 from frankwolfe.verbs import value
 
 NEW = 8
@@ -83,29 +83,16 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
     return basis
 
 
-class LowRankEngine:
+class LowRankEngine(RoundEngine):
     """One run of the corrective method on a trace-norm ball, with the face of `frankwolfe.engine.Engine`."""
-
-    steady = False  # a round makes as many inner steps as it needs
-    certifies = True  # the exact gradient that ends a round also begins the next
 
     def __init__(
         self, problem: Problem, method: Any, batch_size: int, generator: Any, w: Any, memory: Memory | None = None
     ):
-        self.problem, self.radius = problem, problem.constraint.radius
-        self.rows = problem.samples.rows
-        self.clock = np.array([0 if memory is None else memory.steps])
-        self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
+        super().__init__(problem, memory)
+        self.radius, self.rows = problem.constraint.radius, problem.samples.rows
         self.left, self.sizes, self.right = problem.factors(w)
-        self.at: Any = None
-        self.scale = np.nan
-        self.bound, self.stuck, self.budget = 0.0, False, np.inf
-        self._found: Evaluation | None = None
-
-    @property
-    def steps(self) -> int:
-        """Rounds made, those of the run that is continued included."""
-        return int(self.clock[0])
+        self.bound = 0.0
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
@@ -115,71 +102,23 @@ class LowRankEngine:
         view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
-    def advance(self, steps: int) -> int:
-        """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            for made in range(steps):
-                found = self.evaluate()
-                if not np.isfinite(found.value) or not np.isfinite(found.gap):
-                    return made
-                if not (self.stuck or self._spent):
-                    self._round(found)
-                self.clock[0] += 1
-        return steps
-
     def w(self) -> Any:
         """Return the iterate, as the problem keeps its weights."""
         return self.problem.assemble(self.left * self.sizes, self.right)
 
-    def evaluate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
-        if self._found is None:
-            self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
-            self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
-            alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gradient = self.rows.add_all(alpha, self.problem.size)
-            self.found = self.problem.constraint.triplets(-gradient, NEW)
-            gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
-            self._found = Evaluation(
-                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
-            )
-        return self._found
-
-    def gap_estimate(self) -> float:
-        """Return the exact gap, which the next round needs anyway."""
-        return self.evaluate().gap
-
-    def meter(self) -> None:
-        """Return None: there is no table whose error could be metered."""
-
-    def table_error(self, since: Any) -> float:
-        """Return NaN: there is no table."""
-        return float("nan")
-
-    def memory(self) -> Memory:
-        """Return what a later run can continue from."""
-        found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient)
-
-    def first_bad_row(self) -> int | None:
-        """Row whose derivative is not finite, if there is one."""
-        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
-        return int(bad[0, 0]) if bad.size else None
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
+        gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
+        self.found = self.problem.constraint.triplets(-gradient, NEW)
+        return gradient, float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
 
     # --- a round ----------------------------------------------------------------------------------------------
 
-    def _judge(self, z: np.ndarray) -> Point:
-        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
-        self.evaluated += self.problem.n
-        return Point.at(self.problem.samples, z)
-
-    @property
-    def _spent(self) -> bool:
-        """Whether the budget allows no further pass, beside the one that ends a round."""
-        return self.evaluated + 2 * self.problem.n > self.budget
-
     def _round(self, found: Evaluation) -> None:
         """Widen the subspaces, minimise within them, drop what has no weight."""
+        if self.stuck or self._ending:
+            return
         slope = self.problem.constraint.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
         right = widened(self.right, self.found.right, slope.T @ self.left)
@@ -194,6 +133,11 @@ class LowRankEngine:
         self.evaluate()
         self.stuck = not self.at.value < before - NOISE * self.scale
 
+    @property
+    def _ending(self) -> bool:
+        """Whether the budget allows no pass beside the one that ends a round."""
+        return self.evaluated + 2 * self.problem.n > self.budget
+
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Accelerated projected gradients on the small matrix, restarted where the objective rises."""
         z, best, momentum = self.at.z, self.at.value, 1.0
@@ -204,7 +148,7 @@ class LowRankEngine:
                 break
             S_new, z_new, value = self._descend(view, ahead, slope, at.value)
             if not value < best - NOISE * self.scale:
-                if momentum == 1.0 or self._spent:
+                if momentum == 1.0 or self._ending:
                     break  # a plain step gains nothing any more
                 ahead, at, momentum = S, self._judge(z), 1.0
                 continue
@@ -212,7 +156,7 @@ class LowRankEngine:
             push = (momentum - 1.0) / grown
             ahead, z_ahead = S_new + push * (S_new - S), z_new + push * (z_new - z)
             S, z, best, momentum = S_new, z_new, value, grown
-            if self._spent or (step % LOOK == LOOK - 1 and self._left(self._slope(view, self._judge(z)), S) <= goal):
+            if self._ending or (step % LOOK == LOOK - 1 and self._left(self._slope(view, self._judge(z)), S) <= goal):
                 break
             at = self._judge(z_ahead)
         return S
