@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -191,9 +190,9 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
 def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     """Return radii in even ratios, up to where the constraint hardly matters any more.
 
-    At radius ``F(0) / support(-gradient)`` of the set of radius one, a straight line down from zero would meet zero. From
-    there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room: there the
-    grid ends. It begins at a thousandth of that.
+    At radius ``F(0) / support(-gradient)``, for the set of radius one, a straight line down from zero would meet zero.
+    From there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room:
+    there the grid ends. It begins at a thousandth of that.
 
     Parameters
     ----------
@@ -211,16 +210,17 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     begin = problem.evaluate(problem.zero())
     slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
     doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
-    radius, last = doubled[0], np.inf
-    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+    k, last = 0, np.inf
+    for k, found in enumerate(follow(problem, doubled, tol=ROUGH, max_passes=100.0)):  # noqa: B007 - used below
         if not last - found.fun > SLACK * (begin.value - found.fun):
             break
         last = found.fun
+    end = doubled[k]
     for _ in range(DOUBLINGS):
-        if not resized(problem.constraint, radius / 2.0).contains(found.x.ravel()):
+        if not resized(problem.constraint, end / 2.0).contains(found.x.ravel()):
             break
-        radius /= 2.0
-    return np.geomspace(SHORTEST * radius, radius, n_radii)
+        end /= 2.0
+    return np.geomspace(SHORTEST * end, end, n_radii)
 
 
 def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:

@@ -53,7 +53,9 @@ def plot_path(path: "RadiusPath", ax: Any = None, most: int = 20) -> Any:
     ax.plot(path.radii, weights[:, last[shown] > 0.0], lw=1.5)
     ax.axhline(0.0, color="black", lw=0.8)
     used = int(np.count_nonzero(last))
-    ax.set(xscale="log", xlabel="radius", ylabel="weight", title=f"{used} of {last.size} weights are not zero at the end")
+    ax.set(
+        xscale="log", xlabel="radius", ylabel="weight", title=f"{used} of {last.size} weights are not zero at the end"
+    )
     return _tidy(ax)
 
 

@@ -36,11 +36,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _loss(self) -> Any:
         """Return the loss, or its name, as the user gave it."""
-        return self.loss  # type: ignore[attr-defined]
+        return self.loss
 
     def _together(self, loss: Any) -> bool:
         """Whether there is one problem with an output for each class."""
-        choice = lookup("multi_class", self.multi_class, MULTI_CLASS)  # type: ignore[attr-defined]
+        choice = lookup("multi_class", self.multi_class, MULTI_CLASS)
         if isinstance(loss, Multinomial) and choice == "ovr":
             raise ValueError("multi_class='ovr' needs a loss of one output, such as 'logistic', not 'multinomial'")
         if isinstance(loss, Multinomial) or (isinstance(loss, Logistic) and choice != "ovr"):

@@ -19,6 +19,10 @@ class LinearModel(CertifiedEstimator):
 
     fit_intercept: bool
     warm_start: bool
+    constraint: Any
+    radius: Any
+    coef_: Any
+    intercept_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -71,7 +75,7 @@ class LinearModel(CertifiedEstimator):
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""
-        return as_constraint(self.constraint, self.radius, d, outputs)  # type: ignore[attr-defined]
+        return as_constraint(self.constraint, self.radius, d, outputs)
 
     def _pose(self, X: Any, targets: np.ndarray, loss: Any, sample_weight: Any) -> Problem:
         """Return the problem of these targets."""
@@ -80,7 +84,9 @@ class LinearModel(CertifiedEstimator):
 
     def _solve(self, problems: list[Problem]) -> None:
         """Solve the problems, from where the last fit ended if asked to, and keep what was found."""
-        results = self._minimized(problems, _starts(problems, getattr(self, "_ends", None) if self.warm_start else None))
+        results = self._minimized(
+            problems, _starts(problems, getattr(self, "_ends", None) if self.warm_start else None)
+        )
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
         self._adopt(results)
 

@@ -27,7 +27,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _loss(self) -> Any:
         """Return the loss, or its name, as the user gave it."""
-        return self.loss  # type: ignore[attr-defined]
+        return self.loss
 
     def _columns(self, d: int) -> SignedColumns | None:
         """Return the signed columns that stand for the features, if weights must have signs."""

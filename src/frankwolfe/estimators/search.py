@@ -28,7 +28,7 @@ RULES = {"best": "best", "1se": "1se"}
 
 
 class RadiusSearch(LinearModel):
-    """A linear model that chooses its radius: every fold follows a path of radii, and the best on held-out data wins."""
+    """A linear model that chooses its radius: every fold follows a path, and the best radius on held-out data wins."""
 
     radii: Any
     cv: Any

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets import Box, L1Ball, NonNegativeL1Ball
+from frankwolfe.sets import L1Ball, NonNegativeL1Ball
 
 
 class SignedColumns(NamedTuple):
