@@ -72,6 +72,8 @@ SIZED_SETS = {
     "Scaled": lambda d: fw.Scaled(fw.GroupBall(np.arange(d) // 2, 1.0), 1.3),
     "Cached": lambda d: fw.Cached(fw.Birkhoff(isqrt(d)), 4),
     "Counted": lambda d: fw.Counted(fw.L2Ball(1.2)),
+    "TraceBall": lambda d: fw.TraceBall(1.5, (d, 1) if d < 4 else (isqrt(d), d // isqrt(d))),
+    "Spectrahedron": lambda d: fw.Spectrahedron(1.5),
 }
 """Sets that are made for a number of columns: 4, 9 or another square (some can be had for others too)."""
 

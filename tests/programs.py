@@ -1,6 +1,7 @@
 """The sets a second time, as convex programs: what an independent solver makes of them."""
 
 import itertools
+from math import isqrt
 
 import cvxpy as cp
 import numpy as np
@@ -35,7 +36,7 @@ def _ellipsoid(ellipsoid, w):
 
 
 def _birkhoff(polytope, w):
-    square = cp.reshape(w, (polytope.size, polytope.size), order="C")
+    square = _matrix(polytope.size, polytope.size, w)
     return [w >= 0, cp.sum(square, axis=0) == 1, cp.sum(square, axis=1) == 1]
 
 
@@ -53,6 +54,15 @@ def _monotone(box, w):
 def _polytope(polytope, w):
     A, E = (M.value if isinstance(M, Held) else M for M in (polytope.A, polytope.E))
     return [A @ w <= polytope.b, *([E @ w == polytope.e] if E is not None else [])]
+
+
+def _matrix(rows, columns, w):
+    return cp.reshape(w, (rows, columns), order="C")
+
+
+def _spectrahedron(spectrahedron, w):
+    square = _matrix(isqrt(w.size), isqrt(w.size), w)
+    return [square == square.T, square >> 0, cp.trace(square) == spectrahedron.trace]
 
 
 def _product(product, w):
@@ -78,6 +88,8 @@ DESCRIPTIONS = {
     fw.ConvexHull: _hull,
     fw.MonotoneBox: _monotone,
     fw.Polytope: _polytope,
+    fw.TraceBall: lambda ball, w: [cp.normNuc(_matrix(*ball.shape, w)) <= ball.radius],
+    fw.Spectrahedron: _spectrahedron,
     fw.Product: _product,
     fw.Translated: lambda moved, w: described(moved.set, w - moved.shift),
     fw.Scaled: lambda scaled, w: described(scaled.set, w / scaled.factor),

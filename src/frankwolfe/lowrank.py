@@ -1,44 +1,56 @@
 """The corrective method for the trace-norm ball: subspaces grow, and the best matrix within them is found.
 
 The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies;
-widens both subspaces by the gradient's leading singular vectors, the vertices a Frank-Wolfe step would add, and by what
-the gradient maps the present ones to; and minimises the objective over the small matrix ``S`` in the trace-norm ball of
-its own size. There a singular value decomposition costs nothing, so that accelerated projected gradients serve; in the
-large space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
+widens both subspaces by the gradient's leading singular vectors, the vertices that Frank-Wolfe steps would add, and by
+what the gradient maps the present ones to, and by where they were a round ago (which is to such rounds what conjugate
+directions are to gradient steps); and minimises the objective over the small matrix ``S`` in the trace-norm ball of its
+own size, by Newton steps: quadratic models, within the ball, and a line search on the true objective. In the large
+space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
 """
 
-from math import sqrt
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from frankwolfe.compiled import kernel
 from frankwolfe.engine import Memory
-from frankwolfe.objective import Point
+from frankwolfe.objective import Point, curvatures
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rounds import RoundEngine
-from frankwolfe.verbs import value
+from frankwolfe.singular import ROUNDING, Triplets, widened
+from frankwolfe.trace_model import TraceModel, gap_within
+from frankwolfe.verbs import bend, value
 
 NEW = 8
-"""Most leading singular vectors of the gradient that a round adds."""
+"""Fewest leading singular vectors of the gradient that a round adds; else as many as there are already."""
 
 SHARE = 0.2
 """Part of the exact gap that may be left within the subspaces when a round ends."""
 
-INNER_STEPS = 300
-"""Most gradient steps in a round."""
+NEWTON_STEPS = 10
+"""Most Newton steps in a round."""
 
-LOOK = 10
-"""Steps between two looks at the gap within the subspaces."""
+MODEL_STEPS = 60
+"""Most projections for a Newton step."""
 
-NEW_PART = 1e-7
-"""Part of a vector that must lie outside a subspace for the vector to widen it."""
+HALVINGS = 30
+"""Most shorter steps that a line search tries."""
+
+ENOUGH = 0.01
+"""Part of what the slope promises that a step must keep."""
+
+FLOOR = 1e-8
+"""Least curvature in a model, as a part of the largest there can be."""
 
 NOISE = 1e-15
 """Differences of the objective below this part of its first value are rounding."""
 
 NOTHING = 1e-12
 """Singular values below this part of the radius are rounding."""
+
+LOOSE = 0.05
+"""Part of the last gap by which the bound on the next one may be loose, where it is not exact."""
 
 
 @kernel
@@ -51,36 +63,12 @@ def total_loss(samples, z):
     return total
 
 
-def project_to_trace_ball(S: np.ndarray, radius: float) -> np.ndarray:
-    """Return the point of the trace-norm ball nearest to a small matrix.
-
-    Examples
-    --------
-    >>> project_to_trace_ball(np.diag([3.0, 1.0]), 2.0)
-    array([[2., 0.],
-           [0., 0.]])
-    """
-    left, sizes, right = np.linalg.svd(S, full_matrices=False)
-    if sizes.sum() <= radius:
-        return S
-    levels = (np.cumsum(sizes) - radius) / np.arange(1, len(sizes) + 1)
-    level = levels[np.flatnonzero(sizes > levels)[-1]]
-    return (left * np.maximum(sizes - level, 0.0)) @ right
-
-
-def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns: those of ``basis`` first, then what the blocks add to them."""
-    for block in blocks:
-        sizes = np.linalg.norm(block, axis=0)
-        rest = block[:, sizes > 0.0] / sizes[sizes > 0.0]
-        for _ in range(2):  # once more: after the first time little may be left of a vector, and that little is rough
-            rest = rest - basis @ (basis.T @ rest)
-            rest = rest[:, np.linalg.norm(rest, axis=0) > NEW_PART]
-            rest = rest / np.linalg.norm(rest, axis=0)
-        left, sizes, _ = np.linalg.svd(rest, full_matrices=False) if rest.shape[1] else (rest, np.zeros(0), None)
-        added = left[:, sizes > NEW_PART]
-        basis = np.hstack([basis, added[:, : len(basis) - basis.shape[1]]])
-    return basis
+@kernel
+def bend_all(samples, z, change, bent):
+    """Fill ``bent`` with the second derivatives at ``z`` times ``change``, for losses of several outputs."""
+    targets, weights, loss = samples.targets, samples.weights, samples.loss
+    for i in range(len(z)):
+        bent[i] = weights[i] * bend(loss, z[i], targets[i], change[i])
 
 
 class LowRankEngine(RoundEngine):
@@ -93,12 +81,17 @@ class LowRankEngine(RoundEngine):
         self.radius, self.rows = problem.constraint.radius, problem.samples.rows
         self.left, self.sizes, self.right = problem.factors(w)
         self.bound = 0.0
+        self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
+        self.last = self.left[:, :0], self.right[:, :0]
+        self.last_gap = np.inf
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
         head = self.problem.samples.head(1)
         Point.at(head, head.table())
         total_loss(head, head.table())
+        if len(head.shape) > 1:
+            bend_all(head, head.table(), head.table(), head.table())
         view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
@@ -110,19 +103,35 @@ class LowRankEngine(RoundEngine):
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
         gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
-        self.found = self.problem.constraint.triplets(-gradient, NEW)
-        return gradient, float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
+        self.found = self._triplets(-gradient)
+        gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
+        self.last_gap = max(gap, 0.0)
+        return gradient, gap
+
+    def _triplets(self, r: np.ndarray) -> Triplets:
+        """Return leading singular triplets; where they cannot be exact, as close as the last gap makes worth while."""
+        level = self.radius * self.found.bound
+        loose = LOOSE * min(1.0, self.last_gap / level) if level > 0.0 else LOOSE
+        start = self.right if len(self.left) >= len(self.right) else self.left
+        return self.problem.constraint.triplets(r, max(NEW, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
     # --- a round ----------------------------------------------------------------------------------------------
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that ends a round."""
+        return self.evaluated + 2 * self.problem.n > self.budget
+
     def _round(self, found: Evaluation) -> None:
         """Widen the subspaces, minimise within them, drop what has no weight."""
-        if self.stuck or self._ending:
+        if self.stuck or self.spent:
             return
         slope = self.problem.constraint.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
-        right = widened(self.right, self.found.right, slope.T @ self.left)
-        left = widened(self.left, self.found.left, slope @ self.right)
+        sure = self.found.values > ROUNDING * self.found.bound
+        right = widened(self.right, self.found.right[:, sure], slope.T @ self.left, self.last[1])
+        left = widened(self.left, self.found.left[:, sure], slope @ self.right, self.last[0])
+        self.last = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
         S = self._minimise(self.rows.sandwich(left, right), S, SHARE * found.gap)
@@ -131,59 +140,58 @@ class LowRankEngine(RoundEngine):
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self.evaluate()
-        self.stuck = not self.at.value < before - NOISE * self.scale
-
-    @property
-    def _ending(self) -> bool:
-        """Whether the budget allows no pass beside the one that ends a round."""
-        return self.evaluated + 2 * self.problem.n > self.budget
+        self.stuck = not (self.at.value < before - NOISE * self.scale or self.last_gap < 0.9 * found.gap)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
-        """Accelerated projected gradients on the small matrix, restarted where the objective rises."""
-        z, best, momentum = self.at.z, self.at.value, 1.0
-        ahead, at = S, self.at
-        for step in range(INNER_STEPS):
-            slope = self._slope(view, at)
-            if momentum == 1.0 and self._left(slope, S) <= goal:
+        """Make Newton steps on the small matrix until its gap is at most ``goal``."""
+        at = self.at
+        for _ in range(NEWTON_STEPS):
+            slope = view.pull(at.alpha.reshape(self.problem.samples.shape))
+            left = gap_within(slope, S, self.radius)
+            if left <= goal or self.spent:
                 break
-            S_new, z_new, value = self._descend(view, ahead, slope, at.value)
-            if not value < best - NOISE * self.scale:
-                if momentum == 1.0 or self._ending:
-                    break  # a plain step gains nothing any more
-                ahead, at, momentum = S, self._judge(z), 1.0
-                continue
-            grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
-            push = (momentum - 1.0) / grown
-            ahead, z_ahead = S_new + push * (S_new - S), z_new + push * (z_new - z)
-            S, z, best, momentum = S_new, z_new, value, grown
-            if self._ending or (step % LOOK == LOOK - 1 and self._left(self._slope(view, self._judge(z)), S) <= goal):
+            model = TraceModel(view, self._bender(at), S, slope, self.radius)
+            self.bound = 0.7 * self.bound or model.first_bound()
+            there, z, self.bound = model.minimum(self.bound, MODEL_STEPS, 0.5 * goal)
+            if not np.isfinite(self.bound):
+                self.bound = 0.0
                 break
-            at = self._judge(z_ahead)
+            gamma = self._line_search(at, z.ravel(), float(np.vdot(slope, there - S)))
+            if gamma == 0.0:
+                break
+            S, at = S + gamma * (there - S), self._judge(at.z + gamma * z.ravel())
         return S
+
+    def _bender(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from changes of predictions to what the derivatives change by, to first order."""
+        samples = self.problem.samples
+        if len(samples.shape) == 1:
+            bends = curvatures(samples, at, 1.0, FLOOR * self.problem.loss.smoothness())
+            return lambda change: bends * change
+        shift, z = at.shift, at.z.reshape(samples.shape)
+
+        def bent(change: np.ndarray) -> np.ndarray:
+            if shift is not None:
+                samples.loss.shift[:] = shift
+            out = np.empty(samples.shape)
+            bend_all(samples, z, np.ascontiguousarray(change), out)
+            return out
+
+        return bent
+
+    def _line_search(self, at: Point, z: np.ndarray, fall: float) -> float:
+        """Return how far to go along a change ``z`` of the predictions: all the way, or half as far and so on."""
+        gamma = 1.0
+        for _ in range(HALVINGS):
+            reached = self._level(at.z + gamma * z)
+            if reached < at.value + ENOUGH * gamma * fall or abs(fall) + abs(reached - at.value) <= NOISE * self.scale:
+                return gamma  # where all is rounding, the model knows better than the objective
+            gamma *= 0.5
+        return 0.0
 
     def _level(self, z: np.ndarray) -> float:
         """Return the objective where the predictions are ``z``: without derivatives, which cost more."""
         samples = self.problem.samples
-        return Point.at(samples, z).value if self.problem.intercept else float(total_loss(samples, z))
-
-    def _slope(self, view: Any, at: Point) -> np.ndarray:
-        """Gradient in the small matrix."""
-        return view.pull(at.alpha.reshape(self.problem.samples.shape))
-
-    def _left(self, slope: np.ndarray, S: np.ndarray) -> float:
-        """Return the gap within the subspaces."""
-        return float(np.vdot(slope, S) + self.radius * np.linalg.norm(slope, 2))
-
-    def _descend(self, view: Any, S: np.ndarray, slope: np.ndarray, level: float) -> tuple[np.ndarray, Any, float]:
-        """Make a projected gradient step, short enough for the quadratic bound to hold."""
-        bound = 0.8 * self.bound or np.linalg.norm(slope) / self.radius
-        while True:
-            there = project_to_trace_ball(S - slope / bound, self.radius)
-            move = there - S
-            z = view.predict(there)
-            reached = self._level(z)
-            promise = level + np.vdot(slope, move) + 0.5 * bound * np.vdot(move, move)
-            if reached <= promise + NOISE * self.scale or bound > 1e100:
-                self.bound = bound
-                return there, z.ravel(), reached
-            bound *= 2.0
+        if self.problem.intercept:
+            return Point.at(samples, z).value
+        return float(total_loss(samples, z.reshape(samples.shape)))

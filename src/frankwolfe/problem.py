@@ -186,7 +186,7 @@ class Problem:
         """
         flat = self.flat("w", w)
         value, gradient, alpha, shift = self._exact(flat)
-        gap = self.gap_for(gradient, flat)
+        gap = self.gap_for(gradient, flat, proof=True)
         # it cannot be negative at a feasible point, but for rounding
         gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
         return Evaluation(value, gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha, shift)
@@ -235,10 +235,14 @@ class Problem:
         """Exact Frank-Wolfe gap at ``w``: for convex losses, ``F(w) - F*`` is at most this."""
         return self.evaluate(w).gap
 
-    def gap_for(self, gradient: np.ndarray, w: Any) -> float:
-        """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand."""
+    def gap_for(self, gradient: np.ndarray, w: Any, proof: bool = False) -> float:
+        """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand.
+
+        With ``proof``, a set that has a dearer but surer way to bound ``<-gradient, s>`` uses it.
+        """
+        support = getattr(self._constraint, "proven_support", None) if proof else None
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
-            return self.inner(gradient, w) + float(self._constraint.support(-gradient))
+            return self.inner(gradient, w) + float((support or self._constraint.support)(-gradient))
 
     def inner(self, gradient: np.ndarray, w: Any) -> float:
         """Inner product of a gradient with flat weights."""

@@ -1,7 +1,7 @@
 """Vertices of rank one, ``amount * u v'``, and the scouts that find the leading singular vectors of ``r``."""
 
 from collections.abc import Callable
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,15 @@ import numpy as np
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.singular import leading_triplets
 from frankwolfe.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
+
+SMALL, LARGE = 1e-100, 1e100
+"""Sizes of entries whose squares are safe from underflow and overflow."""
+
+CLOSE = 1e-3
+"""Relative residual of the largest singular value in estimates of a gap."""
+
+CLOSER = 1e-7
+"""The same in certificates, where they have to do without a proof."""
 
 
 class RankOne(NamedTuple):
@@ -62,10 +71,12 @@ def map_left(r, left, right):
 @routine
 def normalise(vector):
     """Scale a vector to length one; where it is zero, any direction is as good."""
-    size = sqrt(contract(vector, vector))
+    size = np.abs(vector).max()
     if size > 0.0:
-        vector /= size
+        vector /= size  # first, for its square may be nothing
+        vector /= sqrt(contract(vector, vector))
     else:
+        vector[:] = 0.0
         vector[0] = 1.0
 
 
@@ -107,11 +118,17 @@ class Gram(NamedTuple):
         """Find the leading singular vectors of ``r``."""
         gram, left, right, age = self.gram, self.left, self.right, self.age
         tall = len(left) >= len(right)
-        if age[0] < 0 or age[0] >= len(left):
+        if age[0] < 0 or age[0] >= len(left) or not SMALL < sqrt(np.trace(gram)) < LARGE:
+            size = np.abs(r).max()
+            ordinary = not (size > 0.0 and isfinite(size)) or SMALL < size < LARGE
             matrix = np.ascontiguousarray(r).reshape((len(left), len(right)))
+            if not ordinary:
+                matrix = matrix / size
             gram[:] = np.dot(matrix.T, matrix) if tall else np.dot(matrix, matrix.T)
-            age[0] = 0
-        if tall:
+            age[0] = 0 if ordinary else -1  # of a scaled matrix: good for this once
+        if not isfinite(np.trace(gram)):  # of no use, and the exact gap will say so
+            left[:], right[:] = 0.0, 0.0
+        elif tall:
             right[:] = np.linalg.eigh(gram)[1][:, -1]
             map_right(r, right, left)
             normalise(left)
@@ -158,10 +175,11 @@ class Asked(NamedTuple):
         consult(self.messenger, r)
 
 
-def lanczos_answer(matrix_of: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
+def krylov_answer(matrix_of: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function from ``r`` to its leading singular vectors that starts where it last arrived.
 
-    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may fall as 1/t (Jaggi 2013).
+    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may fall as 1/t (Jaggi 2013). The
+    residual bounds it.
     """
     calls, last = 0, None
 

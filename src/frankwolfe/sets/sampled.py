@@ -6,7 +6,7 @@ import numpy as np
 
 from frankwolfe.entries import Entries, EntryAtom, Factors
 from frankwolfe.parts import part
-from frankwolfe.sets.rank_one import Asked, lanczos_answer
+from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, krylov_answer
 from frankwolfe.singular import Triplets, leading_triplets
 from frankwolfe.verbs import recount
 
@@ -32,8 +32,8 @@ class SampledTraceBall(NamedTuple):
     entries: Entries
 
     def scout(self, size):
-        """Return a way to ask Lanczos' method."""
-        return Asked.over(size, len(self.entries.starts) - 1, self.columns, lanczos_answer(self.matrix))
+        """Return a way to ask for the leading singular vectors."""
+        return Asked.over(size, len(self.entries.starts) - 1, self.columns, krylov_answer(self.matrix))
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""
@@ -44,13 +44,17 @@ class SampledTraceBall(NamedTuple):
         """Return the sparse matrix that ``r`` stands for."""
         return self.entries.matrix(r, self.columns)
 
-    def triplets(self, r: np.ndarray, count: int = 1) -> Triplets:
-        """Return leading singular triplets of ``r``."""
-        return leading_triplets(self.matrix(r), count)
+    def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
+        """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""
+        return leading_triplets(self.matrix(r), count, **how)
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
-        return self.radius * self.triplets(direction).bound
+        return self.radius * self.triplets(direction, tolerance=CLOSE).bound
+
+    def proven_support(self, direction):
+        """Return the same, proven where that is affordable: see `frankwolfe.singular.leading_triplets`."""
+        return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
 
     def contains(self, w: Factors, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""

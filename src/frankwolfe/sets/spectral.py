@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.atoms import vertex_of
-from frankwolfe.sets.rank_one import Asked, Gram, RankOne, lanczos_answer
+from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
 from frankwolfe.singular import SHORT, Triplets, leading_triplets
 from frankwolfe.verbs import recount
 
@@ -64,10 +64,10 @@ class TraceBall(NamedTuple):
         return self
 
     def scout(self, size):
-        """Return the Gram matrix of the shorter side, or a way to ask Lanczos' method."""
+        """Return the Gram matrix of the shorter side, or a way to ask for the leading singular vectors."""
         if min(self.shape) <= SHORT:
             return Gram.over(*self.shape)
-        return Asked.over(size, self.shape[0], self.shape[1], lanczos_answer(self.matrix))
+        return Asked.over(size, self.shape[0], self.shape[1], krylov_answer(self.matrix))
 
     def oracle(self, scout, r):
         """Atom that minimises ``<r, s>``."""
@@ -78,21 +78,28 @@ class TraceBall(NamedTuple):
         """Return a flat vector as the matrix it stands for."""
         return np.reshape(r, self.shape)
 
-    def triplets(self, r: np.ndarray, count: int = 1) -> Triplets:
-        """Return leading singular triplets of ``r``."""
-        return leading_triplets(self.matrix(r), count)
+    def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
+        """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""
+        return leading_triplets(self.matrix(r), count, **how)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         return vertex_of(self, r)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
-        return self.radius * self.triplets(direction).bound
+        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
+        return self.radius * self.triplets(direction, tolerance=CLOSE).bound
+
+    def proven_support(self, direction):
+        """Return the same, proven where that is affordable: see `frankwolfe.singular.leading_triplets`."""
+        return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
-        return bool(np.linalg.svd(self.matrix(w), compute_uv=False).sum() <= self.radius * (1.0 + tolerance))
+        matrix = self.matrix(w)
+        if not np.isfinite(matrix).all():
+            return False
+        return bool(np.linalg.svd(matrix, compute_uv=False).sum() <= self.radius * (1.0 + tolerance))
 
     def diameter(self, size):
         """Euclidean diameter."""
@@ -147,9 +154,10 @@ class Spectrahedron(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the trace."""
         matrix, slack = np.reshape(w, (_side(np.size(w)),) * 2), self.trace * tolerance
-        if np.abs(matrix - matrix.T).max() > slack or abs(np.trace(matrix) - self.trace) > slack * len(matrix):
+        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > slack:
             return False
-        return bool(np.linalg.eigvalsh(matrix)[0] >= -slack)
+        off = abs(np.trace(matrix) - self.trace)
+        return bool(off <= slack * len(matrix) and np.linalg.eigvalsh(matrix)[0] >= -slack)
 
     def diameter(self, size):
         """Euclidean diameter."""
@@ -168,6 +176,8 @@ def _eigen(r: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the largest eigenvalue, and its vector, of the symmetric part of a square matrix laid out flat."""
     matrix = np.reshape(np.asarray(r, dtype=np.float64), (_side(np.size(r)),) * 2)
     last = len(matrix) - 1
+    if not np.isfinite(matrix).all():
+        return np.nan, np.eye(len(matrix))[0]
     values, vectors = eigh(0.5 * (matrix + matrix.T), subset_by_index=(last, last))
     return float(values[0]), vectors[:, 0]
 
