@@ -10,14 +10,14 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from frankwolfe.path import radius_path
-from frankwolfe.radii import SETS
 
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.files import atomic
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods import METHODS
+from frankwolfe.path import radius_path
+from frankwolfe.radii import SETS
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()
@@ -175,9 +175,9 @@ def test_path_makes_its_own_grid_and_says_what_was_not_certified(folder, interpr
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
 def test_info_says_what_there_is(kind, folder, interpreted):
-    data = folder / f"three.{kind}"
+    data = folder / f"two.{kind}"
     said = call("info", data, *named(data)).stdout
-    for words in ("60 rows, 4 columns", "3 classes:", "(20 rows)", "multinomial", "density  1", "kappa / n", "radii"):
+    for words in ("60 rows, 4 columns", "2 classes:", "(30 rows)", "logistic", "density  1", "kappa / n", "radii"):
         assert words in said
     radii = [float(text) for text in said.split("radii to try")[1].split("(")[0].split(",")]
     assert radii == sorted(radii)

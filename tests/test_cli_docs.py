@@ -28,15 +28,16 @@ def desk(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
 def test_commands_run_as_shown(page, desk):
     text = (ROOT / page).read_text(encoding="utf-8")
-    commands = [line for block in re.findall(r"```\n(.*?)```", text, flags=re.S) for line in block.splitlines()]
-    commands = [line for line in commands if line.startswith("frankwolfe ") and "reproduce" not in line]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.S | re.M)
+    lines = [line for language, block in blocks if not language for line in block.splitlines()]
+    commands = [line for line in lines if line.startswith("frankwolfe ")]
     assert len(commands) >= 3
     for line in commands:
         outcome = CliRunner().invoke(main, shlex.split(line)[1:])
         assert outcome.exit_code == 0, (line, outcome.output)
         out = re.search(r"--(?:out|csv) (\S+)", line)
         assert out is None or (desk / out[1]).exists()
-    quoted = [block for block in re.findall(r"```python\n(.*?)```", text, flags=re.S) if "load_model" in block]
+    quoted = [block for language, block in blocks if language == "python" and "load_model" in block]
     names = {"fw": fw}
     exec(quoted[0], names)
     assert names["model"].classes.tolist() == ["benign", "malignant"]
