@@ -364,9 +364,7 @@ def test_bad_input_is_explained(make, error, message):
         make()
 
 
-@pytest.mark.parametrize(
-    "method", ["away", "pairwise", "blended-pairwise", "stochastic-pairwise", "stochastic-away"]
-)
+@pytest.mark.parametrize("method", ["away", "pairwise", "blended-pairwise", "stochastic-pairwise", "stochastic-away"])
 def test_methods_that_store_whole_atoms_are_refused(method):
     with pytest.raises(ValueError, match=f"'{method}' keeps its atoms as whole matrices, here 12 x 9: use 'auto'"):
         fw.minimize(posed(), method)

@@ -63,7 +63,8 @@ class Offsets:
         spread = float(np.abs(values - mean).max())
         for _ in range(SWEEPS):
             before = by_row, by_column
-            by_row = np.bincount(entries.rows, weights * (values - mean - by_column[entries.columns]), rows) / row_counts
+            rest = weights * (values - mean - by_column[entries.columns])
+            by_row = np.bincount(entries.rows, rest, rows) / row_counts
             rest = weights * (values - mean - by_row[entries.rows])
             by_column = np.bincount(entries.columns, rest, columns) / column_counts
             moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())
@@ -139,8 +140,8 @@ class CompletionProblem(Problem):
         """Refuse the methods that store atoms: each would be a matrix of full size."""
         if method.engine == "loop" and not isinstance(method.direction, Toward):
             raise ValueError(
-                f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: use "
-                "'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'"
+                f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: "
+                "use 'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'"
             )
 
     def zero(self) -> Factors:

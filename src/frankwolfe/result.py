@@ -199,7 +199,7 @@ class Result:
         sizes = self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
         return int(np.count_nonzero(sizes > 1e-8 * sizes.max(initial=0.0)))
 
-    def _size(self) -> str:
+    def size_in_words(self) -> str:
         """Say how large ``x`` is."""
         if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
             return f"{self.x.size} entries, {self.nonzeros} not zero"
@@ -213,13 +213,18 @@ class Result:
             ("fun", f"{self.fun:.12g}"),
             ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
-            ("x", self._size()),
+            ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        from frankwolfe.display import html_of
+
+        return html_of(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw objective and gaps against passes (needs matplotlib).

@@ -9,6 +9,7 @@ from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
 from frankwolfe.inputs import as_batch_size, as_budget, as_generator
 from frankwolfe.methods import Method, as_method, pick
+from frankwolfe.parts import short
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
@@ -140,13 +141,7 @@ def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
         if isinstance(w, np.ndarray):
             facts = f" (its l1 norm is {np.abs(w).sum():.6g}, its entries lie in [{w.min():.6g}, {w.max():.6g}])"
         raise ValueError(
-            f"x0 is not in the constraint set {_short(problem.constraint)}{facts}: start from a feasible point, "
+            f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
     return w, x0.memory if isinstance(x0, Result) else None
-
-
-def _short(part: Any) -> str:
-    """Return a part's name, with its fields where they are numbers."""
-    fields = ", ".join(f"{name}={value:g}" for name, value in part._asdict().items() if isinstance(value, float))
-    return f"{type(part).__name__}({fields})"
