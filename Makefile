@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench bench-l1 clean
+.PHONY: demo test lint format bench clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,10 +32,9 @@ format: $(VENV)/installed
 	$(BIN)/ruff format .
 
 bench: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/step_cost.py
-
-bench-l1: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/l1_ball/race.py --out out/l1_ball
+	$(BIN)/python benchmarks/step_cost.py --json out/bench/step_cost.json
+	$(BIN)/python benchmarks/memory.py --json out/bench/memory.json
+	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --tables out/bench/step_cost.json out/bench/memory.json
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

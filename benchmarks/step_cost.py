@@ -8,6 +8,7 @@ adds the row to the gradient: no table, no oracle, no step.
 """
 
 import argparse
+import json
 import os
 from pathlib import Path
 from time import perf_counter
@@ -104,6 +105,7 @@ def main():
     parser.add_argument("--passes", type=float, default=5.0)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--without-copt", action="store_true")
+    parser.add_argument("--json", type=Path, help="also write the table to this file, for the page of the race")
     args = parser.parse_args()
 
     X, y = load()
@@ -138,10 +140,21 @@ def main():
         for _ in range(3):
             cases[-1].run()
 
-    print(f"RCV1 subset, {n} x {X.shape[1]}, {X.nnz / n:.1f} non-zeros a row; least of {args.repeats} runs\n")
-    print(f"{'':28}{'us a row':>10}{'/ floor':>10}")
-    for case in cases:
-        print(f"{case.label:28}{case.microseconds:10.3f}{case.microseconds / base_floor.microseconds:10.2f}")
+    title = f"RCV1 subset, {n} x {X.shape[1]}, {X.nnz / n:.1f} non-zeros a row; least of {args.repeats} runs"
+    rows = [(case.label, case.microseconds, case.microseconds / base_floor.microseconds) for case in cases]
+    print(f"{title}\n\n{'':28}{'us a row':>10}{'/ floor':>10}")
+    for label, microseconds, ratio in rows:
+        print(f"{label:28}{microseconds:10.3f}{ratio:10.2f}")
+    if args.json is not None:
+        columns = ("step", "microseconds a row", "times the floor")
+        table = {
+            "title": f"Cost of a step, {title}",
+            "columns": columns,
+            "rows": rows,
+            "note": __doc__.split("\n\n")[2],
+        }
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(table), encoding="utf-8")
 
 
 if __name__ == "__main__":

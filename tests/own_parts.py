@@ -1,10 +1,11 @@
 """Parts defined outside the package, as a user would: one NamedTuple each, usable wherever the package's own are.
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``scout``, ``oracle``, ``support`` and
-``contains``; a gradient estimate ``refresh`` and ``follow``; a step rule ``length``. A part that needs arrays during a
-run makes them in ``begin``.
+``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a
+step rule ``length``. A part that needs arrays during a run makes them in ``begin``.
 """
 
+from itertools import combinations
 from math import exp, log, log1p, tanh
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from scipy.optimize import nnls
 
 from frankwolfe.gradients import amend
 from frankwolfe.sets.atoms import Full, Hot, Workspace
+from frankwolfe.sets.hull import Hull
 from frankwolfe.verbs import derivative, prediction
 
 
@@ -58,6 +60,27 @@ class WeightedL1Ball(NamedTuple):
 
     def contains(self, w, tolerance=1e-9):
         return bool(self.price @ np.abs(w) <= self.budget * (1.0 + tolerance))
+
+
+class Mixture(NamedTuple):
+    """All ``w >= 0`` with sum ``total``: shares of a whole."""
+
+    total: float
+
+    def scout(self, d):
+        return Workspace.over(d)
+
+    def oracle(self, scout, r):
+        return Hot(np.argmin(r), self.total)
+
+    def hull(self):
+        return Hull(radius=self.total, signed=False, filled=False)
+
+    def support(self, direction):
+        return self.total * np.max(direction)
+
+    def contains(self, w, tolerance=1e-9):
+        return bool(np.min(w) >= -tolerance and abs(np.sum(w) - self.total) <= tolerance * self.total)
 
 
 class CappedSimplex(NamedTuple):
@@ -140,3 +163,33 @@ class ConstantThenDecay(NamedTuple):
 
     def length(self, leg, samples, gradient, iterate, t):
         return self.gamma * min(1.0, self.hold / t)
+
+
+class SpanningTrees:
+    """Weights of a graph's edges, in the hull of its spanning trees: any Python may find the best tree."""
+
+    def __init__(self, edges):
+        self.edges, self.nodes = edges, 1 + max(map(max, edges))
+
+    def vertex(self, r):
+        tree, root = np.zeros(len(r)), list(range(self.nodes))
+        for j in np.argsort(r, kind="stable"):  # Kruskal: the cheapest edge that joins two pieces
+            one, other = (root[node] for node in self.edges[j])
+            if one != other:
+                tree[j] = 1.0
+                root = [one if piece == other else piece for piece in root]
+        return tree
+
+    def contains(self, w, tolerance):
+        whole = abs(np.sum(w) - (self.nodes - 1)) <= tolerance * self.nodes
+        return bool(whole and np.min(w) >= -tolerance and all(map(self._sparse_enough(w, tolerance), self._parts())))
+
+    def _sparse_enough(self, w, tolerance):
+        def holds(part):
+            inside = sum(w[j] for j, edge in enumerate(self.edges) if part.issuperset(edge))
+            return inside <= len(part) - 1 + tolerance * self.nodes
+
+        return holds
+
+    def _parts(self):
+        return (set(part) for size in range(2, self.nodes) for part in combinations(range(self.nodes), size))

@@ -1,13 +1,16 @@
 """Parts of one's own: used through the public face, they run interpreted and compiled with the same result."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import frankwolfe as fw
+from frankwolfe.sets import outside
 from frankwolfe.sets.atoms import vertex_of
 from tests import cases
-from tests.own_parts import CappedSimplex, ConstantThenDecay, LogCosh, SmoothedTable, WeightedL1Ball
+from tests.own_parts import CappedSimplex, ConstantThenDecay, LogCosh, SmoothedTable, SpanningTrees, WeightedL1Ball
 
 D = 8
 PRICE = np.linspace(0.5, 2.0, D)
@@ -81,6 +84,35 @@ def test_own_set_with_dense_vertices():
     result = both_modes(task, "sfw", tol=0.0, max_passes=40, callback=lambda state: seen.append(state.x))
     assert all(constraint.contains(w) for w in seen)
     assert result.gap < 0.1 * task.gap(task.default_start())
+
+
+def test_own_set_in_plain_python():
+    edges = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (2, 4)]
+    constraint = outside(SpanningTrees(edges))
+    trees = [tree for tree in combinations(range(D), 4) if _spans(edges, tree)]
+    corners = np.array([np.isin(np.arange(D), tree) for tree in trees], dtype=np.float64)
+    assert len(trees) == 40
+    for r in np.random.default_rng(2).normal(size=(20, D)):
+        s = vertex_of(constraint, r)
+        assert r @ s == pytest.approx((corners @ r).min(), abs=1e-12)
+        assert constraint.support(-r) == pytest.approx(-(r @ s), abs=1e-12)
+        assert constraint.contains(s)
+        assert constraint.contains(0.5 * (s + corners[3]))
+        assert not constraint.contains(s - 1e-6 * r / np.linalg.norm(r))
+    task = problem(constraint=constraint)
+    short = fw.Method(fw.FullGradient(), fw.Toward(), fw.ShortStep(), name="fw, short step")
+    result = both_modes(task, short, tol=0.0, max_passes=200)
+    assert constraint.contains(result.x)
+    assert result.gap < 0.1 * task.gap(task.default_start())
+    best = fw.minimize(fw.Problem(task.X, task.y, "squared", fw.ConvexHull(corners)), "corrective", tol=1e-8)
+    assert 0.0 <= result.fun - best.fun + 1e-9 <= result.gap + 1e-8
+
+
+def _spans(edges, tree):
+    reached = {0}
+    for _ in tree:
+        reached |= {node for j in tree if reached & set(edges[j]) for node in edges[j]}
+    return len(reached) == 5
 
 
 # --- a gradient estimate ----------------------------------------------------------------------------------------

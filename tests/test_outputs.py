@@ -130,6 +130,21 @@ def test_the_gap_bounds_the_error_along_the_way(constraint):
     assert run.trace.fun[-1] - best.fun <= 0.05 * problem.zero_value
 
 
+@pytest.mark.parametrize("layout", ["dense64", "csr64"])
+def test_groups_of_columns_hold_whole_rows_of_the_weights(layout):
+    """The group lasso of several tasks: a feature is in for all outputs or for none."""
+    by_column = problem_of(fw.MultitaskSquared(), fw.GroupBall(range(12), 2.0), layout)
+    by_entry = problem_of(fw.MultitaskSquared(), fw.GroupBall(np.repeat(np.arange(12), 3), 2.0), layout)
+    assert by_column.constraint == by_entry.constraint
+    exact = fw.minimize(by_column, tol=1e-7, max_passes=1000)
+    assert exact.success
+    assert np.linalg.norm(exact.x, axis=1).sum() == pytest.approx(2.0)
+    assert set(np.count_nonzero(exact.x, axis=1)) == {0, 3}
+    rough = fw.minimize(by_column, "sfw", tol=1e-2, max_passes=300, random_state=0, batch_size=2)
+    assert rough.success
+    assert 0.0 <= rough.fun - exact.fun + exact.gap <= rough.gap
+
+
 def test_weights_come_and_go_in_the_shape_of_the_problem():
     problem = problem_of(fw.Multinomial())
     seen = []

@@ -50,6 +50,8 @@ def corners(constraint, d, gradient):
         return -constraint.radius * gradient[None] / np.linalg.norm(gradient)
     if isinstance(constraint, fw.Box):
         return np.array(list(product([constraint.lower, constraint.upper], repeat=d)))
+    if isinstance(constraint, fw.MonotoneBox):
+        return np.where(np.tri(d + 1, d, -1) > 0.0, constraint.lower, constraint.upper)
     hot = constraint.radius * np.eye(d)
     if isinstance(constraint, fw.L1Ball):
         return np.vstack([hot, -hot])

@@ -53,8 +53,8 @@ def installed(package):
         return "absent"
 
 
-def compose(results, about, target):
-    """Write the report."""
+def compose(results, about, target, tables=()):
+    """Write the report; ``tables`` are those of other benchmarks, which come last."""
     names = dict.fromkeys(result["dataset"] for result in results)
     sections = [section(name, [result for result in results if result["dataset"] == name], target) for name in names]
     return Report(
@@ -62,7 +62,7 @@ def compose(results, about, target):
         "Linear models without intercept, the l1 norm of the weights bounded: this library, projected and "
         "projection-free peers, and penalised peers that are handed the equivalent penalty or search for it.",
         about,
-        [how(), *sections],
+        [how(), *sections, *(Section(table["title"], [], [], [DataTable(**table)]) for table in tables)],
     )
 
 

@@ -219,7 +219,8 @@ def write(results, args):
         writer = csv.DictWriter(stream, SUMMARY, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(results)
-    (out / "index.html").write_text(render(compose(results, about, args.target)), encoding="utf-8")
+    tables = [json.loads(path.read_text(encoding="utf-8")) for path in args.tables]
+    (out / "index.html").write_text(render(compose(results, about, args.target, tables)), encoding="utf-8")
     print(f"\nwritten: {out / 'results.json'}, {out / 'results.csv'}, {out / 'index.html'}")
 
 
@@ -233,6 +234,7 @@ def parse(arguments=None):
     parser.add_argument("--target", type=float, default=1e-6, help="wanted F - F*, relative to F(0) (1e-6)")
     parser.add_argument("--max-seconds", type=float, default=60.0, help="most time for a single run (60)")
     parser.add_argument("--out", default="out/l1_ball", help="folder for results and page (out/l1_ball)")
+    parser.add_argument("--tables", type=Path, nargs="+", default=[], help="tables of other benchmarks, for the page")
     parser.add_argument("--verbose", action="store_true", help="show what solvers write to standard error")
     return parser.parse_args(arguments)
 

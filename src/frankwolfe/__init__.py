@@ -21,6 +21,8 @@ _HOMES = {
     "frankwolfe.run": ("minimize",),
     "frankwolfe.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
+    "frankwolfe.fitted_model": ("FittedModel",),
+    "frankwolfe.files.models": ("load_model",),
     "frankwolfe.losses": (
         "Cauchy",
         "Huber",
@@ -74,6 +76,18 @@ _HOMES = {
     "frankwolfe.methods": ("METHODS", "Method"),
     "frankwolfe.theory": ("Diameters", "RateBounds"),
     "frankwolfe.compiled": ("python_mode",),
+    "frankwolfe.path": ("RadiusPath", "radius_path"),
+    "frankwolfe.estimators": (
+        "FrankWolfeClassifier",
+        "FrankWolfeClassifierCV",
+        "FrankWolfeRegressor",
+        "FrankWolfeRegressorCV",
+        "LowRankClassifier",
+        "LowRankRegressor",
+        "MatrixCompletion",
+        "NonNegativeRegressor",
+        "SimplexRegressor",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -88,6 +102,17 @@ if TYPE_CHECKING:
     from frankwolfe.directions import Toward as Toward
     from frankwolfe.driver import State as State
     from frankwolfe.entries import Factors as Factors
+    from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
+    from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
+    from frankwolfe.estimators import FrankWolfeRegressor as FrankWolfeRegressor
+    from frankwolfe.estimators import FrankWolfeRegressorCV as FrankWolfeRegressorCV
+    from frankwolfe.estimators import LowRankClassifier as LowRankClassifier
+    from frankwolfe.estimators import LowRankRegressor as LowRankRegressor
+    from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
+    from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
+    from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
+    from frankwolfe.files.models import load_model as load_model
+    from frankwolfe.fitted_model import FittedModel as FittedModel
     from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
     from frankwolfe.gradients import FullGradient as FullGradient
     from frankwolfe.gradients import Momentum as Momentum
@@ -103,6 +128,8 @@ if TYPE_CHECKING:
     from frankwolfe.losses import Tukey as Tukey
     from frankwolfe.methods import METHODS as METHODS
     from frankwolfe.methods import Method as Method
+    from frankwolfe.path import RadiusPath as RadiusPath
+    from frankwolfe.path import radius_path as radius_path
     from frankwolfe.problem import Evaluation as Evaluation
     from frankwolfe.problem import Problem as Problem
     from frankwolfe.result import Result as Result

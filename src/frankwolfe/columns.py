@@ -119,7 +119,8 @@ class SparseRows:
     def by_columns(self) -> SparseColumns:
         """Return a copy, column by column."""
         copied = self._matrix.tocsc()
-        return SparseColumns(copied.data, copied.indices.view(np.uint32), copied.indptr.astype(np.int64))
+        samples = copied.indices.astype(np.int32, copy=False).view(np.uint32)
+        return SparseColumns(copied.data, samples, copied.indptr.astype(np.int64))
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return ``A u``."""
@@ -142,18 +143,20 @@ class SparseRows:
         return H
 
 
-def active_matrix(rows: Any, active: np.ndarray, counts: np.ndarray) -> SparseRows | DenseColumns:
-    """Return a copy of the columns ``active`` (in order) as a matrix; ``counts`` says how long each of all is."""
+def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseColumns:
+    """Return a copy of the columns ``active`` (in order), of ``d`` columns in all, as a matrix."""
     if isinstance(rows, Several):
         return _active_outputs(rows, active)
     rows = unsigned(rows)
     if not isinstance(rows, CSR):
         return DenseColumns(np.ascontiguousarray(rows.values.T[active], dtype=np.float64))
-    place = np.full(len(counts), -1, np.int32)
+    place = np.full(d, -1, np.int32)
     place[active] = np.arange(len(active))
-    starts, stored = np.zeros(len(rows.indptr), np.int32), int(counts[active].sum())
-    data, columns = np.empty(stored + 1), np.empty(stored + 1, np.int32)
+    most = len(rows.data)  # room for all entries: what is not written to is not memory yet
+    starts = np.zeros(len(rows.indptr), np.int32 if most < 2**31 else np.int64)
+    data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
     press(rows, place, data, columns, starts)
+    stored = int(starts[-1])
     return SparseRows(data[:stored], columns[:stored], starts, len(active))
 
 
@@ -172,15 +175,6 @@ def unsigned(rows: Any) -> Any:
     """Return the same rows with unsigned column numbers: compiled code then need not test for counting from the end."""
     narrow = isinstance(rows, CSR) and rows.indices.dtype == np.int32
     return rows._replace(indices=rows.indices.view(np.uint32)) if narrow else rows
-
-
-def column_counts(rows: Any, d: int) -> np.ndarray:
-    """Count the stored entries of every column."""
-    if isinstance(rows, Several):
-        return np.repeat(column_counts(rows.rows, d // rows.outputs), rows.outputs)
-    if isinstance(rows, CSR):
-        return np.bincount(rows.indices, minlength=d)
-    return np.full(d, len(rows.values))
 
 
 @kernel

@@ -4,12 +4,11 @@ Where the set's vertices are single coordinates an atom is a column of the data,
 it is a vertex that the oracle named.
 """
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.columns import DenseColumns, SparseRows, active_matrix, column_counts
+from frankwolfe.columns import DenseColumns, SparseRows, active_matrix
 from frankwolfe.compiled import kernel
 from frankwolfe.iterate import Iterate
 from frankwolfe.models import Hessian
@@ -85,11 +84,6 @@ class Coordinates:
             self._columns = self.matrix.by_columns()
         return self._columns
 
-    @cached_property
-    def _counts(self) -> np.ndarray:
-        """How many entries each column of the data has."""
-        return column_counts(self.source, self.d)
-
     def extend(self, found: Evaluation) -> bool:
         """Add the coordinates that promise most, drop those without weight; say if any was added."""
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
@@ -108,7 +102,7 @@ class Coordinates:
         self.active = np.sort(np.concatenate([self.active, new]))
         self.u, self.taken = w[self.active], len(self.active)
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
-        self.matrix = active_matrix(self.source, self.active, self._counts)
+        self.matrix = active_matrix(self.source, self.active, self.d)
         self.hessian = Hessian(self.matrix)
         return True
 

@@ -63,9 +63,8 @@ class Offsets:
         spread = float(np.abs(values - mean).max())
         for _ in range(SWEEPS):
             before = by_row, by_column
-            by_row = (
-                np.bincount(entries.rows, weights * (values - mean - by_column[entries.columns]), rows) / row_counts
-            )
+            rest = weights * (values - mean - by_column[entries.columns])
+            by_row = np.bincount(entries.rows, rest, rows) / row_counts
             rest = weights * (values - mean - by_row[entries.rows])
             by_column = np.bincount(entries.columns, rest, columns) / column_counts
             moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())

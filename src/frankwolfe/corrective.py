@@ -12,10 +12,10 @@ import numpy as np
 from frankwolfe.combinations import MOST, Most, atoms_of
 from frankwolfe.compiled import compiling
 from frankwolfe.engine import Memory
-from frankwolfe.gradients import FullGradient
 from frankwolfe.models import ColumnModel, GramModel, minimise
-from frankwolfe.objective import Point, curvatures, gradient_of
+from frankwolfe.objective import curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rounds import RoundEngine
 
 NEWTON_STEPS = 20
 """Most Newton steps in a round."""
@@ -26,10 +26,14 @@ ROUND_SHARES = (0.3, 0.1)
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
+DOUBT = {True: 0.0, False: 0.5}
+"""Part of the gap that may be left in a model, times what the last step left of it: where curvatures change on the
+way, an exact answer is worth little."""
+
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
-LATE = 1e-3
+LATE = 1e-4
 """Relative gap from which on many digits are wanted, and the Hessian of more atoms is worth forming."""
 
 NOISE = 1e-14
@@ -39,7 +43,7 @@ PATIENCE = 50
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
 
 
-class CorrectiveEngine:
+class CorrectiveEngine(RoundEngine):
     """One run of the fully corrective method, with the face of `frankwolfe.engine.Engine`; a step is a round.
 
     Parameters
@@ -56,9 +60,6 @@ class CorrectiveEngine:
         Up to how many atoms a Hessian is formed.
     """
 
-    steady = False  # a round makes as many inner passes as it needs
-    certifies = True  # the exact gradient that ends a round also begins the next
-
     def __init__(
         self,
         problem: Problem,
@@ -69,20 +70,10 @@ class CorrectiveEngine:
         memory: Memory | None = None,
         most: Most = MOST,
     ):
-        self.problem = problem
-        self.clock = np.array([0 if memory is None else memory.steps])
-        self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
+        super().__init__(problem, memory)
         self.atoms: Any = atoms_of(problem, w, most)
-        self.at: Any = None
-        self.scale = np.nan
-        self.caution, self.stuck, self.budget = 1.0, False, np.inf
-        self.lowest, self.vain = (np.inf, np.inf), 0
-        self._found: Evaluation | None = None
-
-    @property
-    def steps(self) -> int:
-        """Rounds made, those of the run that is continued included."""
-        return int(self.clock[0])
+        self.left = 0.0  # of the gap, by the last Newton step
+        self.caution, self.lowest, self.vain = 1.0, (np.inf, np.inf), 0
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
@@ -94,69 +85,24 @@ class CorrectiveEngine:
             CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
-    def advance(self, steps: int) -> int:
-        """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
-            for made in range(steps):
-                found = self.evaluate()
-                if not np.isfinite(found.value) or not np.isfinite(found.gap):
-                    return made
-                self._round(found)
-                self.clock[0] += 1
-        return steps
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that may end a round."""
+        return self.evaluated + (1 + self.atoms.indirect) * self.problem.n > self.budget
 
     def w(self) -> np.ndarray:
         """Return the iterate as a new array."""
         return self.atoms.w()
 
-    def evaluate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
-        if self._found is None:
-            w, samples = self.w(), self.problem.samples
-            rows = samples.rows
-            if self.at is None or self.atoms.indirect:
-                self.at = self._judge(np.asarray(rows.dot_all(w), np.float64) if w.any() else samples.table())
-                self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
-            alpha = self.at.alpha.reshape(samples.shape)
-            gradient = gradient_of(rows, alpha, self.problem.size)
-            gap = self.problem.gap_for(gradient, w)
-            self._found = Evaluation(
-                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
-            )
-        return self._found
-
-    def gap_estimate(self) -> float:
-        """Return the exact gap, which the next round needs anyway."""
-        return self.evaluate().gap
-
-    def meter(self) -> None:
-        """Return None: there is no table whose error could be metered."""
-
-    def table_error(self, since: Any) -> float:
-        """Return NaN: there is no table."""
-        return float("nan")
-
-    def memory(self) -> Memory:
-        """Return what a later run can continue from."""
-        found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient)
-
-    def first_bad_row(self) -> int | None:
-        """Row whose derivative is not finite, if there is one."""
-        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
-        return int(bad[0, 0]) if bad.size else None
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        w, samples = self.w(), self.problem.samples
+        if self.at is None or self.atoms.indirect:
+            self.at = self._judge(np.asarray(samples.rows.dot_all(w), np.float64) if w.any() else samples.table())
+        gradient = gradient_of(samples.rows, self.at.alpha.reshape(samples.shape), self.problem.size)
+        return gradient, self.problem.gap_for(gradient, w)
 
     # --- a round ----------------------------------------------------------------------------------------------
-
-    def _judge(self, z: np.ndarray) -> Point:
-        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
-        self.evaluated += self.problem.n
-        return Point.at(self.problem.samples, z)
-
-    @property
-    def spent(self) -> bool:
-        """Whether the budget allows no further pass."""
-        return self.evaluated + self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
@@ -168,12 +114,14 @@ class CorrectiveEngine:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
         goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
+        gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(NEWTON_STEPS):
-            gap = self.atoms.hull.gap(slope, self.atoms.u)
             if gap <= goal or self.spent or not self._newton(slope, gap):
                 break
-            moved, slope = True, self.atoms.matrix.project(self.at.alpha)
-        self.stuck = not (added or moved)  # a round that changed nothing would change nothing again
+            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            gap = self.atoms.hull.gap(slope, self.atoms.u)
+            self.left = min(1.0, gap / before)
+        self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
 
     def _look_back(self, found: Evaluation) -> None:
@@ -191,7 +139,7 @@ class CorrectiveEngine:
         few = atoms.few(gap <= LATE * self.scale)
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = GramModel(atoms, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
-        u = minimise(model, MODEL_SHARES[few][atoms.settled] * gap)
+        u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))

@@ -63,9 +63,8 @@ class Engine:
 
     steady = True  # every step costs the same
     certifies = False  # an exact gap costs a pass of its own
-    stuck = False
-    spent = False  # whether what is left of the budget is too little for another step
-    budget = float("inf")  # most gradient evaluations: of use where steps are not steady
+    stuck = spent = False  # its last step is known beforehand
+    budget = float("inf")  # most gradient evaluations, for engines whose steps are not steady
 
     def __init__(
         self,

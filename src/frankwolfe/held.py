@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 class Held(np.ndarray):
@@ -24,6 +25,13 @@ class Held(np.ndarray):
         held = np.array(numbers, dtype=np.int64).view(cls)
         held.value = value
         return held
+
+    def comparable(self) -> Any:
+        """Return what tells this object from others: itself, or the numbers of a sparse matrix."""
+        if sparse.issparse(self.value):
+            matrix = self.value.tocsr()
+            return matrix.shape, *(array.tobytes() for array in (matrix.data, matrix.indices, matrix.indptr))
+        return self.value
 
     def __reduce__(self):
         return Held.of, (self.value, self.tolist())

@@ -18,6 +18,9 @@ from frankwolfe.verbs import bend, curvature, derivative, smoothness, value
 STEPS = 100
 """Most Newton steps, bisections included."""
 
+ROUNDING = 1e-15
+"""Differences of the objective below this part of it are rounding."""
+
 
 @part
 class Shifted(NamedTuple):
@@ -153,23 +156,26 @@ def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
     """Newton's method for a shift of several outputs.
 
     Where a Newton step does not lower the objective as it promised, as far out on a loss that flattens, the step is
-    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most.
+    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most. Near the
+    optimum the objective no longer tells which of two shifts is better, and the length of the slope does.
     """
     slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
     level, eye = slope_and_bow(samples, z, slope, bow), np.eye(len(shift))
     for _ in range(STEPS):
         before, at_slope, at_bow = shift.copy(), slope.copy(), bow.copy()
-        tiny = 1e-12 * max(np.trace(bow), 1e-300)  # no loss minds what is added to all outputs of a multinomial
-        for ridge in (tiny, *(np.linalg.norm(slope) * 4.0**k for k in range(12))):
+        steep = float(np.linalg.norm(at_slope))
+        if steep == 0.0:
+            return
+        tiny = 1e-12 * max(np.trace(bow), 1e-200)  # no loss minds what is added to all outputs of a multinomial
+        for ridge in (tiny, *(max(tiny, steep * 4.0**k) for k in range(12))):
             move = np.linalg.solve(at_bow + ridge * eye, -at_slope)
             fall = -float(at_slope @ move)
             shift[:] = before + move
             reached = slope_and_bow(samples, z, slope, bow)
-            if reached <= level - 0.1 * fall:
+            falls = fall > ROUNDING * abs(level) and reached <= level - 0.1 * fall
+            if falls or (reached <= level + ROUNDING * abs(level) and np.linalg.norm(slope) <= 0.5 * steep):
                 break
         else:
             shift[:] = before
-            return
-        if not level - reached > 1e-15 * abs(level):
             return
         level = reached

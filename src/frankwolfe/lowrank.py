@@ -15,9 +15,9 @@ import numpy as np
 
 from frankwolfe.compiled import kernel
 from frankwolfe.engine import Memory
-from frankwolfe.gradients import FullGradient
 from frankwolfe.objective import Point, curvatures
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rounds import RoundEngine
 from frankwolfe.singular import ROUNDING, Triplets, widened
 from frankwolfe.trace_model import TraceModel, gap_within
 from frankwolfe.verbs import bend, value
@@ -71,32 +71,19 @@ def bend_all(samples, z, change, bent):
         bent[i] = weights[i] * bend(loss, z[i], targets[i], change[i])
 
 
-class LowRankEngine:
+class LowRankEngine(RoundEngine):
     """One run of the corrective method on a trace-norm ball, with the face of `frankwolfe.engine.Engine`."""
-
-    steady = False  # a round makes as many inner steps as it needs
-    certifies = True  # the exact gradient that ends a round also begins the next
 
     def __init__(
         self, problem: Problem, method: Any, batch_size: int, generator: Any, w: Any, memory: Memory | None = None
     ):
-        self.problem, self.radius = problem, problem.constraint.radius
-        self.rows = problem.samples.rows
-        self.clock = np.array([0 if memory is None else memory.steps])
-        self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
+        super().__init__(problem, memory)
+        self.radius, self.rows = problem.constraint.radius, problem.samples.rows
         self.left, self.sizes, self.right = problem.factors(w)
-        self.at: Any = None
-        self.scale = np.nan
-        self.bound, self.stuck, self.budget = 0.0, False, np.inf
+        self.bound = 0.0
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
         self.last = self.left[:, :0], self.right[:, :0]
         self.last_gap = np.inf
-        self._found: Evaluation | None = None
-
-    @property
-    def steps(self) -> int:
-        """Rounds made, those of the run that is continued included."""
-        return int(self.clock[0])
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
@@ -108,57 +95,18 @@ class LowRankEngine:
         view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
-    def advance(self, steps: int) -> int:
-        """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            for made in range(steps):
-                found = self.evaluate()
-                if not np.isfinite(found.value) or not np.isfinite(found.gap):
-                    return made
-                if not (self.stuck or self.spent):
-                    self._round(found)
-                self.clock[0] += 1
-        return steps
-
     def w(self) -> Any:
         """Return the iterate, as the problem keeps its weights."""
         return self.problem.assemble(self.left * self.sizes, self.right)
 
-    def evaluate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
-        if self._found is None:
-            self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
-            self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
-            alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gradient = self.rows.add_all(alpha, self.problem.size)
-            self.found = self._triplets(-gradient)
-            gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
-            self.last_gap = max(gap, 0.0)
-            self._found = Evaluation(
-                self.at.value, gradient, 0.0 if gap < 0.0 else gap, alpha, self.problem.shift_of(self.at)
-            )
-        return self._found
-
-    def gap_estimate(self) -> float:
-        """Return the exact gap, which the next round needs anyway."""
-        return self.evaluate().gap
-
-    def meter(self) -> None:
-        """Return None: there is no table whose error could be metered."""
-
-    def table_error(self, since: Any) -> float:
-        """Return NaN: there is no table."""
-        return float("nan")
-
-    def memory(self) -> Memory:
-        """Return what a later run can continue from."""
-        found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient)
-
-    def first_bad_row(self) -> int | None:
-        """Row whose derivative is not finite, if there is one."""
-        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
-        return int(bad[0, 0]) if bad.size else None
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
+        gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
+        self.found = self._triplets(-gradient)
+        gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
+        self.last_gap = max(gap, 0.0)
+        return gradient, gap
 
     def _triplets(self, r: np.ndarray) -> Triplets:
         """Return leading singular triplets; where they cannot be exact, as close as the last gap makes worth while."""
@@ -169,11 +117,6 @@ class LowRankEngine:
 
     # --- a round ----------------------------------------------------------------------------------------------
 
-    def _judge(self, z: np.ndarray) -> Point:
-        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
-        self.evaluated += self.problem.n
-        return Point.at(self.problem.samples, z)
-
     @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass, beside the one that ends a round."""
@@ -181,6 +124,8 @@ class LowRankEngine:
 
     def _round(self, found: Evaluation) -> None:
         """Widen the subspaces, minimise within them, drop what has no weight."""
+        if self.stuck or self.spent:
+            return
         slope = self.problem.constraint.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
         sure = self.found.values > ROUNDING * self.found.bound

@@ -13,9 +13,8 @@ from frankwolfe.sets.hull import SPENT, Hull
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
 
-
 ACCURACY, CG_STEPS = 0.1, 12
-"""How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles these."""
+"""How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles the steps."""
 
 STALE = 0.1
 """By what part a curvature may be wrong before the Hessian is brought up to date."""

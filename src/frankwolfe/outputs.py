@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import fetch_row, row_add, row_dot, row_entry, row_item, row_size
+from frankwolfe.sets.argmax import watch, watch_group
+from frankwolfe.verbs import fetch_row, row_dot, row_entry, row_item, row_size
 
 
 class Several(NamedTuple):
@@ -65,9 +65,21 @@ class Several(NamedTuple):
                 watch(bounds, starts, flip, here, entry)
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``x_i c'`` to ``r``; all groups may have changed, and are looked at when a leader is asked for."""
-        row_add(self, i, c, r)
-        groups.stale[0] = 1
+        """Add ``x_i c'`` to ``r``, watched by a scout over groups."""
+        rows, outputs, homes, ends, keys = self.rows, self.outputs, groups.homes, groups.home_ends, groups.keys
+        shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
+        for at in range(row_size(rows, i)):
+            j, x = row_item(rows, i, at)
+            for k in range(outputs):
+                here = j * outputs + k
+                before = abs(r[here])
+                r[here] += x * c[k]
+                after = abs(r[here])
+                if len(ends) == 0:
+                    watch_group(keys, shares, flat, bounds, starts, homes[here], before, after)
+                else:
+                    for home in range(ends[here], ends[here + 1]):
+                        watch_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
     def row_sandwich(self, i, left, right):
         """Return ``(x_i' left) right``."""

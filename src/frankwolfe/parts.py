@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from frankwolfe.held import Held
+
 Part = TypeVar("Part")
 
 
@@ -63,12 +65,19 @@ def part(cls: type[Part]) -> type[Part]:
 
 def _comparable(part: Any) -> tuple:
     """Return the fields of a part, arrays (for which ``==`` is no yes or no) as their bytes or what they hold."""
-    return tuple(
-        getattr(field, "value", (field.dtype.str, field.shape, field.tobytes()))
-        if isinstance(field, np.ndarray)
-        else field
-        for field in part
-    )
+    return tuple(map(_comparable_field, part))
+
+
+def _comparable_field(field: Any) -> Any:
+    if isinstance(field, Held):
+        return field.comparable()
+    return (field.dtype.str, field.shape, field.tobytes()) if isinstance(field, np.ndarray) else field
+
+
+def short(part: Any) -> str:
+    """Return a part's name, with its fields where they are numbers."""
+    fields = ", ".join(f"{name}={value:g}" for name, value in part._asdict().items() if isinstance(value, float))
+    return f"{type(part).__name__}({fields})"
 
 
 class Setting(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 from frankwolfe.sets.grouping import as_labels
 
 if TYPE_CHECKING:
+    from frankwolfe.path import RadiusPath
     from frankwolfe.result import Result
 
 COLOURS = {"gap": "#c2410c", "gap_estimate": "#94a3b8", "fun": "#1d4ed8"}
@@ -42,7 +43,34 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
         ax.axhline(result.tolerance, color="black", lw=0.8, ls=":", label="tolerance")
     ax.set(xscale="log", yscale="log", xlabel="passes over the data", title=f"{result.method}: {result.status}")
     ax.legend(frameon=False, fontsize="small")
-    return _tidied(ax)
+    return _tidy(ax)
+
+
+def plot_path(path: "RadiusPath", ax: Any = None, most: int = 20) -> Any:
+    """Draw the weights along a path, those that are largest at its end."""
+    ax = _axes(ax)
+    last = np.abs(path.coefs[[-1], :].toarray()[0])
+    shown = np.sort(np.argsort(-last, kind="stable")[:most])
+    weights = path.coefs[:, shown].toarray()
+    ax.plot(path.radii, weights[:, last[shown] > 0.0], lw=1.5)
+    ax.axhline(0.0, color="black", lw=0.8)
+    used = int(np.count_nonzero(last))
+    ax.set(
+        xscale="log", xlabel="radius", ylabel="weight", title=f"{used} of {last.size} weights are not zero at the end"
+    )
+    return _tidy(ax)
+
+
+def plot_scores(radii: np.ndarray, scores: np.ndarray, chosen: int, name: str, ax: Any = None) -> Any:
+    """Draw a validation curve: mean and standard error of the folds' scores, and the radius that was chosen."""
+    ax = _axes(ax)
+    mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=min(1, len(scores) - 1)) / np.sqrt(len(scores))
+    ax.fill_between(radii, mean - error, mean + error, color=COLOURS["fun"], alpha=0.2, lw=0, label="standard error")
+    ax.plot(radii, mean, color=COLOURS["fun"], lw=2, label=f"mean of {len(scores)} folds")
+    ax.axvline(radii[chosen], color=COLOURS["gap"], lw=1.5, ls=":", label=f"chosen: {radii[chosen]:.4g}")
+    ax.set(xscale="log", xlabel="radius", ylabel=name)
+    ax.legend(frameon=False, fontsize="small")
+    return _tidy(ax)
 
 
 def plot_complexity(result: "Result", ax: Any = None) -> Any:
@@ -54,7 +82,7 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
     ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=f"{result.method}: {result.status}")
     ax.set_ylim(bottom=0.0)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    return _tidied(ax)
+    return _tidy(ax)
 
 
 def plot_spectrum(result: "Result", ax: Any = None) -> Any:
@@ -67,7 +95,7 @@ def plot_spectrum(result: "Result", ax: Any = None) -> Any:
     ax.set(xlabel="number", ylabel="singular value", title=f"rank {rank}, trace norm {values.sum():.4g}")
     ax.set_xlim(0.4, max(len(values), 1) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    return _tidied(ax)
+    return _tidy(ax)
 
 
 def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None) -> Any:
@@ -86,11 +114,11 @@ def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None
         ax.xaxis.get_major_locator().set_params(integer=True)
     else:
         ax.set_xticks(np.arange(number), names, rotation=45, ha="right")
-    return _tidied(ax)
+    return _tidy(ax)
 
 
-def _tidied(ax: Any) -> Any:
-    """Take away what is not data."""
+def _tidy(ax: Any) -> Any:
+    """Draw a light grid and no box."""
     ax.grid(alpha=0.25, which="major")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

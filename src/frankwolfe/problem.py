@@ -295,6 +295,22 @@ class Problem:
         part._samples = self._samples.head(rows)
         return part
 
+    def over(self, constraint: Any) -> "Problem":
+        """Return the problem of the same data and loss over another set; the data is shared, and not checked again.
+
+        Parameters
+        ----------
+        constraint : set
+            For instance ``fw.L1Ball(10.0)``.
+
+        Returns
+        -------
+        Problem
+        """
+        other = copy(self)
+        other._constraint = fitted(a_set("constraint", constraint), self.d, self.outputs)
+        return other
+
     def default_start(self) -> Any:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""
         zero = self.zero()

@@ -211,7 +211,7 @@ class Result:
             raise ValueError("x is a vector: it has no singular values")
         return self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
 
-    def _size(self) -> str:
+    def size_in_words(self) -> str:
         """Say how large ``x`` is."""
         if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
             return f"{self.x.size} entries, {self.nonzeros} not zero"
@@ -225,13 +225,18 @@ class Result:
             ("fun", f"{self.fun:.12g}"),
             ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
-            ("x", self._size()),
+            ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        from frankwolfe.display import html_of
+
+        return html_of(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw objective and gaps against passes (needs matplotlib).

@@ -16,7 +16,7 @@ from frankwolfe.held import Held
 from frankwolfe.kept import keep
 from frankwolfe.parts import part
 from frankwolfe.sets.atoms import Full, vertex_of
-from frankwolfe.sets.images import diameters_of
+from frankwolfe.sets.images import image_diameters, widths
 from frankwolfe.verbs import ASKED, ask, routine, row_add
 
 
@@ -120,17 +120,15 @@ class Outside(NamedTuple):
         """Whether ``w`` is in the set."""
         return bool(self.thing.value.contains(w, tolerance))
 
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions, or an upper bound."""
+        own = getattr(self.thing.value, "diameter", None)
+        return float(np.linalg.norm(widths(self, d)) if own is None else own(d))
+
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        return diameters_of(self.thing.value if hasattr(self.thing.value, "support") else self._plain(), X)
-
-    def _plain(self) -> Any:
-        """Return the set as the bounds see it: a support function, and nothing else."""
-
-        class Plain:
-            support = self.support
-
-        return Plain
+        own = getattr(self.thing.value, "image_diameters", None)
+        return image_diameters(self, X) if own is None else own(X)
 
 
 def outside(thing: Any) -> Outside:

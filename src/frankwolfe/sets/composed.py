@@ -8,7 +8,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.atoms import Full, Shifted, Stretched, fitted, vertex_of, wired
 from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each, whole
-from frankwolfe.sets.images import diameters_of, image_diameters
+from frankwolfe.sets.images import diameter_of, diameters_of, image_diameters
 from frankwolfe.verbs import deposit, fill, oracle, rebuild, row_add
 
 
@@ -63,7 +63,7 @@ class Translated(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return self.set.diameter(d)
+        return diameter_of(self.set, d)
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: those of the set that is moved."""
@@ -121,7 +121,7 @@ class Scaled(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return self.factor * self.set.diameter(d)
+        return self.factor * diameter_of(self.set, d)
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the scaled set's, times the factor."""
@@ -247,7 +247,7 @@ class Product(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self._blocks()]))
+        return float(np.linalg.norm([diameter_of(inner, block.stop - block.start) for inner, block in self._blocks()]))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""

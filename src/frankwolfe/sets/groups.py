@@ -153,7 +153,8 @@ class GroupBall(NamedTuple):
     ----------
     groups : list of lists of int, or array of shape (d,)
         The coordinates of each group, every coordinate in exactly one; or a label for each coordinate, groups then
-        being in the order of their sorted labels.
+        being in the order of their sorted labels. With a loss of several outputs they may be groups of the columns of
+        ``X``: each then holds the rows of the weight matrix that belong to its columns.
     radius : float
         Positive.
     norm : 2 or inf
@@ -184,6 +185,10 @@ class GroupBall(NamedTuple):
         norm = one_of("GroupBall", "norm", self.norm, (2.0, np.inf))
         radius = positive("GroupBall", "radius", self.radius)
         return self._replace(groups=labels, radius=radius, norm=norm, weights=weights)
+
+    def shaped(self, rows, columns):
+        """Return the set for a weight matrix: groups of its rows become groups of its entries."""
+        return self._replace(groups=np.repeat(self.groups, columns)) if len(self.groups) == rows else self
 
     def fitted(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
@@ -288,8 +293,9 @@ class LatentGroupBall(NamedTuple):
         largest = float(np.abs(direction).max())
         if not largest > 0.0:
             return self.radius * largest
-        scaled = direction / largest
-        return self.radius * largest * max(float(np.linalg.norm(scaled[list(group)])) for group in self.groups.value)
+        scout = self.scout(len(direction))
+        squares = np.add.reduceat((direction / largest)[scout.members] ** 2, scout.starts[:-1])
+        return self.radius * largest * float(np.sqrt(squares.max()))
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""

@@ -23,9 +23,7 @@ def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True)
     The largest reach is ``D_inf``. For p = 1 and 2 the rows may pull different ways, and the answers are upper bounds,
     unless there is one row only.
     """
-    two = float(np.linalg.norm(reach))
-    if np.isfinite(diameter):
-        two = min(two, spectral_norm(X) * diameter)
+    two = min(float(np.linalg.norm(reach)), spectral_norm(X) * diameter)
     one = min(float(reach.sum()), float(np.sqrt(len(reach))) * two)
     largest, single = float(reach.max()), exact and len(reach) == 1
     if single:
@@ -33,10 +31,20 @@ def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True)
     return {1: (max(one, largest), single), 2: (max(two, largest), single), np.inf: (largest, exact)}
 
 
+def widths(constraint: Any, d: int) -> np.ndarray:
+    """Range of every coordinate over a set."""
+    return reaches(constraint, np.eye(d))
+
+
+def diameter_of(constraint: Any, d: int) -> float:
+    """Euclidean diameter as a set, perhaps a user's, knows it; else an upper bound, that of the box around the set."""
+    own = getattr(constraint, "diameter", None)
+    return float(np.linalg.norm(widths(constraint, d)) if own is None else own(d))
+
+
 def image_diameters(constraint: Any, X: Any) -> Diameters:
     """``D_p`` for p = 1, 2, inf of a set that has nothing better to go by than its support function."""
-    diameter = getattr(constraint, "diameter", None)
-    return from_reaches(X, reaches(constraint, X), np.inf if diameter is None else float(diameter(X.shape[1])))
+    return from_reaches(X, reaches(constraint, X), diameter_of(constraint, X.shape[1]))
 
 
 def diameters_of(constraint: Any, X: Any) -> Diameters:

@@ -11,7 +11,7 @@ from frankwolfe.parts import part
 from frankwolfe.sets.atoms import checked_direction
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
-from frankwolfe.sets.images import Diameters, from_reaches, reaches
+from frankwolfe.sets.images import Diameters, from_reaches, reaches, widths
 
 MOST_PROGRAMS = 2000
 """Most rows for whose exact reach programs are solved, two for each."""
@@ -85,7 +85,7 @@ class Birkhoff(NamedTuple):
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return _image_diameters(self, X, np.ones(X.shape[1]) * (self.size > 1))
+        return _image_diameters(self, X)
 
 
 @part
@@ -204,25 +204,20 @@ class Polytope(NamedTuple):
         over += [_within(_plain(self.E), self.e, w, tolerance, both_ways=True)] if self.E is not None else []
         return all(over)
 
-    def _widths(self) -> np.ndarray:
-        """Range of every coordinate over the set."""
-        unit = np.eye(self._d)
-        return np.array([self.support(row) + self.support(-row) for row in unit])
-
     def diameter(self, d):
         """Upper bound on the Euclidean diameter, from the ranges of the coordinates: ``2 d`` linear programs."""
-        return float(np.linalg.norm(self._widths()))
+        return float(np.linalg.norm(widths(self, d)))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: ``D_inf`` is, unless there are very many rows."""
-        return _image_diameters(self, X, self._widths())
+        return _image_diameters(self, X)
 
 
-def _image_diameters(constraint: Any, X: Any, widths: np.ndarray) -> Diameters:
+def _image_diameters(constraint: Any, X: Any) -> Diameters:
     """Return bounds from the rows' reaches: exact ones, or, where that takes too many programs, the bounding box's."""
     diameter = float(constraint.diameter(X.shape[1]))
     if X.shape[0] > MOST_PROGRAMS:
-        return from_reaches(X, weighted_row_sums(X, widths), diameter, exact=False)
+        return from_reaches(X, weighted_row_sums(X, widths(constraint, X.shape[1])), diameter, exact=False)
     return from_reaches(X, reaches(constraint, X), diameter)
 
 

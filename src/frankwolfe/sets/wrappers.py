@@ -10,7 +10,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.parts import part
 from frankwolfe.sets.atoms import Full, fitted, vertex_of, wired
 from frankwolfe.sets.checks import a_set, whole
-from frankwolfe.sets.images import diameters_of
+from frankwolfe.sets.images import diameter_of, diameters_of
 from frankwolfe.verbs import add_row, deposit, oracle, rebuild, routine
 
 
@@ -82,7 +82,7 @@ class Counted(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return self.set.diameter(d)
+        return diameter_of(self.set, d)
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
@@ -261,7 +261,7 @@ class Cached(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return self.set.diameter(d)
+        return diameter_of(self.set, d)
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact."""

@@ -1,0 +1,64 @@
+"""Estimators that solve problems and keep what was certified of the answers."""
+
+import warnings
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from frankwolfe.estimators.parameters import PartParameters
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result
+from frankwolfe.run import minimize
+
+
+class CertifiedEstimator(PartParameters):
+    """An estimator that solves one problem, or several at a time."""
+
+    method: Any
+    tol: float
+    max_passes: float | None
+    random_state: Any
+    verbose: int
+    n_jobs: int | None = None
+
+    def _options(self) -> dict[str, Any]:
+        """Return what `minimize` is told. What scikit-learn calls a random state may be older than generators."""
+        seed = self.random_state
+        if seed is None or isinstance(seed, np.random.RandomState):
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        return {"method": self.method, "tol": self.tol, "max_passes": self.max_passes, "random_state": seed}
+
+    def _minimized(self, problems: list[Problem], starts: list[Any]) -> list[Result]:
+        """Solve the problems, keep what is known of the answers, and return these."""
+        options = self._options()
+        # compiled code lets go of the interpreter: threads serve, and nothing is copied
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_minimize)(problem, start, bool(self.verbose), options)
+            for problem, start in zip(problems, starts, strict=True)
+        )
+        self._record(results)
+        return results
+
+    def _record(self, results: list[Result]) -> None:
+        """Keep the results and their numbers; warn of runs that ended without a certificate, in the worst's words."""
+        light = [replace(found, trace=copy(found.trace)) for found in results]  # copied, a trace lets go of the data
+        self.result_ = light[0] if len(light) == 1 else light
+        self.gap_ = max(found.gap for found in results)
+        self.n_iter_ = max(found.nit for found in results)
+        self.passes_ = max(found.passes for found in results)
+        missed = [found for found in results if not found.success and self.tol > 0]
+        if missed:
+            worst = max(missed, key=lambda found: found.gap)
+            advice = "Raise max_passes or tol, or scale the data."
+            text = f"{type(self).__name__} is not certified to its tolerance. {worst.message} {advice}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+
+def _minimize(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any]) -> Result:
+    # a trace is worth its passes over the data only to somebody who looks on
+    return minimize(problem, x0=x0, progress=verbose, trace=10 if verbose else 0, **options)

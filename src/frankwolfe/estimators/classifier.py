@@ -1,0 +1,262 @@
+"""`FrankWolfeClassifier`: linear classification under a constraint."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+
+from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.losses import Logistic, ModifiedHuber, as_loss
+from frankwolfe.names import lookup
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result
+from frankwolfe.vector_losses import Multinomial
+
+MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the loss says how likely a class is; raises the error that tells which do."""
+    if isinstance(as_loss(estimator._loss()), Logistic | Multinomial | ModifiedHuber):
+        return True
+    raise AttributeError(
+        f"probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber', not {estimator._loss()!r}"
+    )
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """What linear classifiers share. Two classes are -1 and +1 to the loss; more are one problem, or one each."""
+
+    class_weight: Any
+
+    def _loss(self) -> Any:
+        """Return the loss, or its name, as the user gave it."""
+        return self.loss
+
+    def _together(self, loss: Any) -> bool:
+        """Whether there is one problem with an output for each class."""
+        choice = lookup("multi_class", self.multi_class, MULTI_CLASS)
+        if isinstance(loss, Multinomial) and choice == "ovr":
+            raise ValueError("multi_class='ovr' needs a loss of one output, such as 'logistic', not 'multinomial'")
+        if isinstance(loss, Multinomial) or (isinstance(loss, Logistic) and choice != "ovr"):
+            return isinstance(loss, Multinomial) or len(self.classes_) > 2
+        if choice == "multinomial":
+            raise ValueError(
+                f"multi_class='multinomial' goes with the loss 'logistic', not {self._loss()!r}; use multi_class='ovr'"
+            )
+        return False
+
+    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weights = self._weights(X, codes, sample_weight)
+        loss = as_loss(self._loss())
+        if getattr(loss, "targets", "real") == "rows":
+            raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
+        count = len(self.classes_)
+        if self._together(loss):
+            return [self._pose(X, codes, Multinomial(count), weights)]
+        positives = [1] if count == 2 else range(count)
+        return [self._pose(X, np.where(codes == c, 1.0, -1.0), loss, weights) for c in positives]
+
+    def _weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        """Return the weight of each sample: its own times that of its class."""
+        given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        shares = np.bincount(codes, given, minlength=len(self.classes_))
+        if np.count_nonzero(shares) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least two classes with weight, got one class: "
+                f"{self.classes_[shares > 0].tolist()}"
+            )
+        if self.class_weight is None:
+            return given
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":  # by weight, not by number
+            by_class = shares.sum() / (len(shares) * np.where(shares > 0.0, shares, np.inf))
+        else:
+            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        return by_class[codes] if given is None else given * by_class[codes]
+
+    def _adopt(self, results: list[Result]) -> None:
+        together = results[0].x.ndim == 2
+        coef = results[0].x.T.copy() if together else np.array([found.x for found in results])
+        intercept = np.concatenate([np.ravel(found.intercept) for found in results]) * np.ones(len(coef))
+        if together:  # only differences of intercepts matter: of all equal answers, take the one that sums to zero
+            intercept -= intercept.mean()
+        if together and len(coef) == 2:  # only the difference of two outputs matters
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, else (n, n_classes)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of each sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes; for ``"logistic"``, ``"multinomial"`` and ``"modified-huber"``.
+
+        One-vs-rest probabilities are scaled to sum to one.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        scores = self.decision_function(X)
+        loss = as_loss(self._loss())
+        if scores.ndim == 2 and self._together(loss):
+            return softmax(scores, axis=1)
+        likely = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0 if isinstance(loss, ModifiedHuber) else expit(scores)
+        if scores.ndim == 1:
+            return np.column_stack([1.0 - likely, likely])
+        total = likely.sum(axis=1, keepdims=True)
+        return np.where(total > 0.0, likely, 1.0) / np.where(total > 0.0, total, likely.shape[1])
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class FrankWolfeClassifier(LinearClassifier):
+    """Linear classifier whose weights lie in a constraint set; the answer comes with its certified gap.
+
+    Parameters
+    ----------
+    loss : str or loss
+        ``"logistic"``, ``"squared-hinge"``, ``"modified-huber"``, ``"sigmoid"``, or an object. With more than two
+        classes ``"logistic"`` means the multinomial loss, unless ``multi_class="ovr"``.
+    constraint : str or set
+        ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
+        feature over all classes are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
+        parameters: ``constraint__radius``. It holds for all weights together, or for each class in turn with ``"ovr"``.
+    radius : float, optional
+        Of the set. None means the object's own, or 10 for a set by name (1 for the simplex).
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept; the constraint does not hold for it.
+    class_weight : dict, "balanced" or None
+        Weights of the classes.
+    multi_class : {"auto", "multinomial", "ovr"}
+        With more than two classes: one problem with an output for each (``"auto"``, where the loss is logistic), or one
+        problem for each.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+    n_jobs : int, optional
+        Threads for ``"ovr"``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d), or (n_classes, d)
+        Weights.
+    intercept_ : array of shape (1,), or (n_classes,)
+        Intercepts.
+    classes_ : array
+        The classes.
+    gap_ : float
+        Exact gap: the objective is at most this far above its minimum. With ``"ovr"`` the largest.
+    n_iter_ : int
+        Steps made.
+    passes_ : float
+        Passes over the data.
+    result_ : Result, or list of them
+        All about the run, or about each of them.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = fw.FrankWolfeClassifier(radius=5.0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.gap_ < 1e-3
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        constraint: Any = "l1",
+        radius: float | None = None,
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        multi_class: str = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ):
+        self.loss = loss
+        self.constraint = constraint
+        self.radius = radius
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs

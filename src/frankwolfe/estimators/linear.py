@@ -1,0 +1,128 @@
+"""What the linear estimators share: from parameters to problems, from results to coefficients."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from frankwolfe.estimators.certified import CertifiedEstimator
+from frankwolfe.inputs import FLOATS
+from frankwolfe.problem import Problem
+from frankwolfe.radii import as_constraint, carried
+from frankwolfe.result import Result
+
+
+class LinearModel(CertifiedEstimator):
+    """A linear model over a constraint set. Who inherits it says how targets, loss and set follow from parameters."""
+
+    fit_intercept: bool
+    warm_start: bool
+    constraint: Any
+    radius: Any
+    coef_: Any
+    intercept_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # --- data -------------------------------------------------------------------------------------------------
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return what `fit` is given, checked."""
+        checks = self._target_checks()
+        return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", **checks)
+
+    def _target_checks(self) -> dict[str, bool]:
+        """Say what to check of the targets."""
+        return {}
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return ``X coef_' + intercept_``, a column for each row of ``coef_``."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+
+    # --- from parameters to coefficients ----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearModel":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Training data.
+        y : array of shape (n,), or (n, outputs)
+            Targets: classes, of any type that sorts, or numbers.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._training_data(X, y)
+        self._solve(self._problems(X, y, sample_weight))
+        return self
+
+    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
+        """Return the problems to solve: one, or one for each class."""
+        raise NotImplementedError
+
+    def _set(self, d: int, outputs: int) -> Any:
+        """Return the constraint set for weights of that shape."""
+        return as_constraint(self.constraint, self.radius, d, outputs)
+
+    def _pose(self, X: Any, targets: np.ndarray, loss: Any, sample_weight: Any) -> Problem:
+        """Return the problem of these targets."""
+        constraint = self._set(X.shape[1], getattr(loss, "outputs", 0))
+        return Problem(X, targets, loss, constraint, sample_weight, intercept=bool(self.fit_intercept))
+
+    def _solve(self, problems: list[Problem]) -> None:
+        """Solve the problems, from where the last fit ended if asked to, and keep what was found."""
+        results = self._minimized(
+            problems, _starts(problems, getattr(self, "_ends", None) if self.warm_start else None)
+        )
+        self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
+        self._adopt(results)
+
+    def _adopt(self, results: list[Result]) -> None:
+        """Set ``coef_`` and ``intercept_``."""
+        raise NotImplementedError
+
+    def sparsify(self) -> "LinearModel":
+        """Store ``coef_`` as a sparse matrix of two dimensions.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> "LinearModel":
+        """Store ``coef_`` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+
+def _starts(problems: list[Problem], ends: list[tuple[Any, np.ndarray]] | None) -> list[np.ndarray | None]:
+    """Return where each problem starts: at the answer to the last one, if that fits."""
+    if ends is None or len(ends) != len(problems):
+        return [None] * len(problems)
+    return [
+        carried(x, constraint, problem.constraint) if np.shape(x) == problem.shape else None
+        for problem, (constraint, x) in zip(problems, ends, strict=True)
+    ]

@@ -1,0 +1,175 @@
+"""`LowRankClassifier` and `LowRankRegressor`: weight matrices whose singular values have a budget."""
+
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.estimators.classifier import LinearClassifier
+from frankwolfe.estimators.regressor import LinearRegressor
+from frankwolfe.result import Result
+from frankwolfe.sets import TraceBall
+from frankwolfe.vector_losses import MultitaskSquared
+
+
+class LowRankClassifier(LinearClassifier):
+    """Multinomial logistic regression whose weight matrix has singular values that sum to at most ``radius``.
+
+    The classes share a few directions of the feature space. Two classes have one direction anyway.
+
+    Parameters
+    ----------
+    radius : float
+        Of the trace norm.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept for each class; the constraint does not hold for it.
+    class_weight : dict, "balanced" or None
+        Weights of the classes.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d), or (n_classes, d)
+        Weights.
+    intercept_ : array of shape (1,), or (n_classes,)
+        Intercepts.
+    rank_ : int
+        Rank of the weight matrix.
+    classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+        As for `FrankWolfeClassifier`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = fw.LowRankClassifier(radius=8.0).fit(X, y)
+    >>> model.rank_, model.score(X, y) > 0.95
+    (1, True)
+    """
+
+    multi_class = "multinomial"
+
+    def __init__(
+        self,
+        radius: float = 10.0,
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.radius = radius
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> Any:
+        return "multinomial"
+
+    def _set(self, d: int, outputs: int) -> Any:
+        return TraceBall(self.radius)
+
+    def _adopt(self, results: list[Result]) -> None:
+        super()._adopt(results)
+        self.rank_ = results[0].rank
+
+
+class LowRankRegressor(LinearRegressor):
+    """Least squares for several outputs, whose weight matrix has singular values that sum to at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float
+        Of the trace norm.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept for each output; the constraint does not hold for it.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (outputs, d)
+        Weights.
+    intercept_ : float, or array of shape (outputs,)
+        Intercept.
+    rank_ : int
+        Rank of the weight matrix.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+        As for `FrankWolfeRegressor`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> from sklearn.datasets import load_linnerud
+    >>> from sklearn.preprocessing import scale
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> fw.LowRankRegressor(radius=0.5).fit(scale(X), scale(Y)).rank_
+    1
+    """
+
+    def __init__(
+        self,
+        radius: float = 10.0,
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.radius = radius
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> Any:
+        return "multitask-squared"
+
+    def _loss_for(self, y: np.ndarray) -> Any:
+        return MultitaskSquared(y.shape[1])
+
+    def _set(self, d: int, outputs: int) -> Any:
+        return TraceBall(self.radius)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return y.reshape(len(y), -1)  # a matrix of weights even where it has one column
+
+    def _adopt(self, results: list[Result]) -> None:
+        super()._adopt(results)
+        self.rank_ = results[0].rank

@@ -1,0 +1,345 @@
+"""`FrankWolfeRegressor`, and the regressors that fix its constraint."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.estimators.signs import SignedColumns, checked_signs, signed_set
+from frankwolfe.losses import Squared, as_loss
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result
+from frankwolfe.sets import NonNegativeL1Ball, Simplex
+from frankwolfe.vector_losses import MultitaskSquared
+
+
+class LinearRegressor(RegressorMixin, LinearModel):
+    """What linear regressors share."""
+
+    _several_outputs = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_outputs
+        return tags
+
+    def _loss(self) -> Any:
+        """Return the loss, or its name, as the user gave it."""
+        return self.loss
+
+    def _columns(self, d: int) -> SignedColumns | None:
+        """Return the signed columns that stand for the features, if weights must have signs."""
+        return None
+
+    def _target_checks(self) -> dict[str, bool]:
+        return {"multi_output": self._several_outputs, "y_numeric": True}
+
+    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
+        given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        if not self._several_outputs:
+            y = column_or_1d(y, warn=True)
+        self._target_shape = y.shape[1:]
+        y = self._targets(y)
+        loss = self._loss_for(y)
+        self._signed = self._columns(X.shape[1])
+        return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, given)]
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets as the loss takes them: one output is a vector."""
+        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+
+    def _loss_for(self, y: np.ndarray) -> Any:
+        """Return the loss for targets of one output or of several."""
+        loss = as_loss(self._loss())
+        if getattr(loss, "targets", "real") in ("labels", "classes"):
+            raise ValueError(f"{type(loss).__name__} is a loss for classes: use FrankWolfeClassifier, or 'squared'")
+        if y.ndim == 1:
+            return Squared() if isinstance(loss, MultitaskSquared) else loss
+        if isinstance(loss, Squared | MultitaskSquared):
+            return MultitaskSquared(y.shape[1])
+        raise ValueError(
+            f"several outputs go with the loss 'squared', not {self._loss()!r}: for one model each, use "
+            "sklearn.multioutput.MultiOutputRegressor"
+        )
+
+    def _adopt(self, results: list[Result]) -> None:
+        (found,) = results
+        weights = found.x if self._signed is None else self._signed.gather(found.x)
+        shape = self._target_shape
+        self.coef_ = weights.T.reshape(*shape, -1).copy()
+        intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
+        self.intercept_ = intercept.copy() if shape else float(intercept[0])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+
+        Returns
+        -------
+        array of shape (n,), or (n, outputs)
+        """
+        scores = self._scores(X)
+        return scores if self._target_shape else scores[:, 0]
+
+    def densify(self) -> "LinearRegressor":
+        """Store ``coef_`` as an array again, of one dimension for one output.
+
+        Returns
+        -------
+        self
+        """
+        super().densify()
+        self.coef_ = self.coef_.reshape(*self._target_shape, -1)
+        return self
+
+
+class SignedRegressor(LinearRegressor):
+    """A linear regressor whose weights may have to have signs."""
+
+    signs: Any
+
+    def _columns(self, d: int) -> SignedColumns | None:
+        if self.signs is None:
+            return None
+        return SignedColumns.of(checked_signs(self.signs, d, getattr(self, "feature_names_in_", None)))
+
+    def _set(self, d: int, outputs: int) -> Any:
+        constraint = super()._set(d, outputs)
+        return constraint if self.signs is None else signed_set(constraint)
+
+
+class FrankWolfeRegressor(SignedRegressor):
+    """Linear regressor whose weights lie in a constraint set; the answer comes with its certified gap.
+
+    Parameters
+    ----------
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    constraint : str or set
+        ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
+        feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
+        parameters: ``constraint__radius``. With several outputs it holds for all weights together.
+    radius : float, optional
+        Of the set. None means the object's own, or 10 for a set by name (1 for the simplex).
+    signs : int, array of shape (d,) or dict, optional
+        Of the weights: 1 for not negative, -1 for not positive, 0 for either; for all features, for each, or by name or
+        number (those left out are free). Needs an l1 constraint.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept; the constraint does not hold for it.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (outputs, d)
+        Weights.
+    intercept_ : float, or array of shape (outputs,)
+        Intercept.
+    gap_ : float
+        Exact gap: the objective is at most this far above its minimum.
+    n_iter_ : int
+        Steps made.
+    passes_ : float
+        Passes over the data.
+    result_ : Result
+        All about the run.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [2.0, 0.0, 2.0, 4.0]
+    >>> fw.FrankWolfeRegressor(radius=2.0, fit_intercept=False, tol=1e-9).fit(X, y).coef_.round(6)
+    array([2., 0.])
+    """
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        constraint: Any = "l1",
+        radius: float | None = None,
+        *,
+        signs: Any = None,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.loss = loss
+        self.constraint = constraint
+        self.radius = radius
+        self.signs = signs
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class SimplexRegressor(LinearRegressor):
+    """Linear regressor whose weights are not negative and sum to one: a weighted mean of the features.
+
+    For stacking models, tracking an index by a portfolio, and synthetic controls.
+
+    Parameters
+    ----------
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept; by default a prediction is a mean of the features and nothing else.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,)
+        Weights.
+    intercept_ : float
+        Intercept.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+        As for `FrankWolfeRegressor`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]], [1.5, 2.0, 4.0]
+    >>> fw.SimplexRegressor(tol=1e-9).fit(X, y).coef_.round(6)
+    array([0.75, 0.25])
+    """
+
+    _several_outputs = False
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        method: Any = "auto",
+        tol: float = 1e-6,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.loss = loss
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # where targets are no mean of the features, no mean explains them
+        return tags
+
+    def _set(self, d: int, outputs: int) -> Any:
+        return Simplex(1.0)
+
+
+class NonNegativeRegressor(LinearRegressor):
+    """Linear regressor whose weights are not negative and sum to at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float
+        Largest sum of the weights.
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero model.
+    max_passes : float or None
+        Budget, in passes over the data.
+    fit_intercept : bool
+        Whether to fit an intercept, of either sign.
+    warm_start : bool
+        Whether `fit` starts from the weights of the last one.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (outputs, d)
+        Weights.
+    intercept_ : float, or array of shape (outputs,)
+        Intercept.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+        As for `FrankWolfeRegressor`.
+
+    See Also
+    --------
+    FrankWolfeRegressor : With ``signs``, where only some weights have a sign.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 2.0]
+    >>> fw.NonNegativeRegressor(fit_intercept=False, tol=1e-9).fit(X, y).coef_.round(6)
+    array([2., 0.])
+    """
+
+    def __init__(
+        self,
+        radius: float = 10.0,
+        loss: Any = "squared",
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.radius = radius
+        self.loss = loss
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _set(self, d: int, outputs: int) -> Any:
+        return NonNegativeL1Ball(self.radius)

@@ -1,0 +1,238 @@
+"""`radius_path`: the answers along a grid of radii, each run started where the last one ended."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.problem import Problem
+from frankwolfe.radii import as_constraint, carried, resized
+from frankwolfe.result import Result
+from frankwolfe.run import minimize
+
+SHORTEST = 1e-3
+"""The first radius of a grid, as a part of the last."""
+
+SLACK = 1e-2
+"""A radius ends a grid once doubling it gains less than this part of all that has been gained."""
+
+DOUBLINGS = 40
+"""How often the first guess of a grid's last radius may be doubled."""
+
+ROUGH = 1e-3
+"""Tolerance of the runs that look for the end of a grid."""
+
+
+@dataclass(eq=False)
+class RadiusPath:
+    """What `radius_path` returns: one answer for each radius.
+
+    Attributes
+    ----------
+    radii : array of shape (n_radii,)
+        Ascending.
+    coefs : sparse array of shape (n_radii, d), or (n_radii, d * outputs)
+        Weights, one row for each radius; with several outputs laid out flat.
+    intercepts : array of shape (n_radii,), or (n_radii, outputs)
+        Zeros unless there is an intercept.
+    funs, gaps : array of shape (n_radii,)
+        Exact objective and exact gap.
+    success : array of bool of shape (n_radii,)
+        Whether the gap met the tolerance.
+    passes : array of shape (n_radii,)
+        Gradient evaluations divided by n.
+    seconds : float
+        Time that all runs took together, compilation left out.
+    shape : tuple
+        Shape of the weights of one radius.
+    """
+
+    radii: np.ndarray
+    coefs: sparse.csr_array
+    intercepts: np.ndarray
+    funs: np.ndarray
+    gaps: np.ndarray
+    success: np.ndarray
+    passes: np.ndarray
+    seconds: float
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def __repr__(self) -> str:
+        certified = f"{int(self.success.sum())} of {len(self)} certified"
+        return f"<RadiusPath: {len(self)} radii from {self.radii[0]:.4g} to {self.radii[-1]:.4g}, {certified}>"
+
+    def coef(self, k: int) -> np.ndarray:
+        """Weights at radius number ``k``, as a dense array of the shape that a `Result` has."""
+        return self.coefs[[k], :].toarray().reshape(self.shape)
+
+    def plot(self, ax: Any = None, most: int = 20) -> Any:
+        """Draw the weights against the radius (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        most : int
+            How many weights to draw at most: those largest at the last radius.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_path
+
+        return plot_path(self, ax=ax, most=most)
+
+
+def radius_path(
+    X: Any,
+    y: Any,
+    *,
+    loss: Any = "logistic",
+    constraint: Any = "l1",
+    radii: Any = None,
+    n_radii: int = 30,
+    intercept: bool = False,
+    sample_weight: Any = None,
+    method: Any = "auto",
+    tol: float = 1e-4,
+    max_passes: float | None = 1000.0,
+    random_state: Any = None,
+) -> RadiusPath:
+    """Minimise the same objective over a set at many radii, each run started from the answer before.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        As for `Problem`.
+    y : array of shape (n,), or (n, outputs)
+        Targets, as the loss needs them.
+    loss : str or loss
+        For instance ``"logistic"``.
+    constraint : str or set
+        A name (``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"``) or a set
+        with a radius, which the path replaces.
+    radii : array, optional
+        Positive; visited in ascending order. By default a grid from the data, see `radius_grid`.
+    n_radii : int
+        Length of that grid.
+    intercept : bool
+        Whether to fit a free intercept.
+    sample_weight : array of shape (n,), optional
+        Non-negative weights.
+    method, tol, max_passes, random_state
+        Of every run, as for `minimize`.
+
+    Returns
+    -------
+    RadiusPath
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+    >>> path = fw.radius_path(X, y, loss="squared", radii=[0.5, 1.0, 3.0], tol=1e-9)
+    >>> path.coefs.toarray().round(6)
+    array([[0. , 0.5],
+           [0. , 1. ],
+           [1. , 2. ]])
+    """
+    problem = posed(X, y, loss, constraint, sample_weight, intercept)
+    options = {"method": method, "tol": tol, "max_passes": max_passes, "random_state": random_state}
+    grid = radius_grid(problem, n_radii) if radii is None else as_radii(radii)
+    return collected(problem, grid, list(follow(problem, grid, **options)))
+
+
+def posed(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
+    """Return the problem with a set by name or as an object; a set that depends on the data's shape is made for it."""
+    if not isinstance(constraint, str):
+        return Problem(X, y, loss, constraint, sample_weight, intercept=intercept)
+    stand_in = as_constraint("l1", None, 0, 0)  # replaced as soon as the numbers of columns and outputs are known
+    problem = Problem(X, y, loss, stand_in, sample_weight, intercept=intercept)
+    return problem.over(as_constraint(constraint, None, problem.d, problem.outputs))
+
+
+def as_radii(radii: Any) -> np.ndarray:
+    """Return the radii of a path, checked and ascending."""
+    grid = np.unique(np.asarray(radii, dtype=np.float64))
+    if grid.size == 0 or grid.ndim != 1 or not np.isfinite(grid).all() or grid[0] <= 0.0:
+        raise ValueError(f"radii must be positive, finite numbers, at least one; got {radii!r}")
+    return grid
+
+
+def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:
+    """Yield the answers at ascending radii; each run takes over the point and what is remembered of the gradient.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose set has a radius; the one it has does not matter.
+    radii : array
+        Ascending.
+    **options : dict
+        For `minimize`.
+    """
+    before: Result | None = None
+    last = problem.constraint
+    for radius in radii:
+        here = problem.over(resized(last, float(radius)))
+        start = None if before is None else carried(before.x, last, here.constraint)
+        x0 = None if before is None or start is None else replace(before, x=start)
+        before, last = minimize(here, x0=x0, trace=0, **options), here.constraint
+        yield before
+
+
+def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
+    """Return radii in even ratios, up to where the constraint hardly matters any more.
+
+    At radius ``F(0) / support(-gradient)``, for the set of radius one, a straight line down from zero would meet zero.
+    From there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room:
+    there the grid ends. It begins at a thousandth of that.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose set has a radius.
+    n_radii : int
+        How many.
+
+    Returns
+    -------
+    array of shape (n_radii,)
+    """
+    if isinstance(n_radii, bool) or not isinstance(n_radii, int | np.integer) or n_radii < 1:
+        raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
+    begin = problem.evaluate(problem.zero())
+    slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
+    doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
+    k, last = 0, np.inf
+    for k, found in enumerate(follow(problem, doubled, tol=ROUGH, max_passes=100.0)):  # noqa: B007 - used below
+        if not last - found.fun > SLACK * (begin.value - found.fun):
+            break
+        last = found.fun
+    end = doubled[k]
+    for _ in range(DOUBLINGS):
+        if not resized(problem.constraint, end / 2.0).contains(found.x.ravel()):
+            break
+        end /= 2.0
+    return np.geomspace(SHORTEST * end, end, n_radii)
+
+
+def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:
+    """Return the results along a path as one object."""
+    return RadiusPath(
+        radii,
+        sparse.csr_array(np.array([found.x.ravel() for found in results])),
+        np.array([found.intercept for found in results]),
+        np.array([found.fun for found in results]),
+        np.array([found.gap for found in results]),
+        np.array([found.success for found in results]),
+        np.array([found.passes for found in results]),
+        sum(found.seconds for found in results),
+        problem.shape,
+    )

@@ -1,0 +1,26 @@
+"""scikit-learn's own checks, on every estimator, with no expected failures."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import frankwolfe as fw
+
+# One check compares predictions to seven digits, of fits whose rows are weighted and repeated: hence the tolerances.
+ESTIMATORS = [
+    fw.FrankWolfeClassifier(tol=1e-12),
+    fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
+    fw.FrankWolfeRegressor(tol=1e-12),
+    fw.FrankWolfeRegressorCV(radii=4, cv=3, tol=1e-12),
+    fw.SimplexRegressor(tol=1e-12),
+    fw.NonNegativeRegressor(tol=1e-12),
+    fw.LowRankClassifier(radius=1.0, tol=1e-12),
+    fw.LowRankRegressor(radius=1.0, tol=1e-12),
+    fw.MatrixCompletion(tol=1e-6),
+]
+
+
+# as in scikit-learn's own run of the checks: some hand in data on which nothing converges
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
