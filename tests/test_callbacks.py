@@ -67,7 +67,7 @@ ERRORS = [ZeroDivisionError("in the oracle"), KeyError("in the oracle"), SystemE
 @pytest.mark.parametrize("method", ["sfw", "fw", "corrective"])
 def test_errors_are_raised_as_they_are(method, error, python):
     with pytest.raises(type(error), match="in the oracle"):
-        run(problem(outside(Ball(fail_at=4, error=error))), method, python)
+        run(problem(outside(Ball(fail_at=2, error=error))), method, python)
     # and nothing of them is left behind
     assert run(problem(outside(Ball())), "sfw", python).nit == 100
 

@@ -85,6 +85,11 @@ class CorrectiveEngine(RoundEngine):
             CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that may end a round."""
+        return self.evaluated + (1 + self.atoms.indirect) * self.problem.n > self.budget
+
     def w(self) -> np.ndarray:
         """Return the iterate as a new array."""
         return self.atoms.w()

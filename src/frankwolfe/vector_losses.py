@@ -26,7 +26,7 @@ class Multinomial(NamedTuple):
     --------
     >>> import frankwolfe as fw
     >>> import numpy as np
-    >>> round(fw.Multinomial(2).value(np.array([0.0, 0.0]), 1.0), 6)
+    >>> round(float(fw.Multinomial(2).value(np.array([0.0, 0.0]), 1.0)), 6)
     0.693147
     """
 
@@ -101,7 +101,7 @@ class MultitaskSquared(NamedTuple):
     --------
     >>> import frankwolfe as fw
     >>> import numpy as np
-    >>> fw.MultitaskSquared().value(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    >>> float(fw.MultitaskSquared().value(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
     2.5
     """
 
