@@ -12,8 +12,8 @@ ESTIMATORS = [
     fw.FrankWolfeRegressor(tol=1e-12),
     fw.FrankWolfeRegressorCV(radii=4, cv=3, tol=1e-12),
     fw.SimplexRegressor(tol=1e-12),
-    fw.NonNegativeRegressor(tol=1e-12),
-    fw.LowRankClassifier(radius=1.0, tol=1e-12),
+    fw.NonNegativeRegressor(radius=1.0, tol=1e-12),
+    fw.LowRankClassifier(radius=0.1, tol=1e-15),
     fw.LowRankRegressor(radius=1.0, tol=1e-12),
     fw.MatrixCompletion(tol=1e-6),
 ]

@@ -160,20 +160,22 @@ def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
     optimum the objective no longer tells which of two shifts is better, and the length of the slope does.
     """
     slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
-    level, eye = slope_and_bow(samples, z, slope, bow), np.eye(len(shift))
+    level = slope_and_bow(samples, z, slope, bow)
     for _ in range(STEPS):
-        before, at_slope, at_bow = shift.copy(), slope.copy(), bow.copy()
-        steep = float(np.linalg.norm(at_slope))
-        if steep == 0.0:
+        before, bends, axes = shift.copy(), *np.linalg.eigh(bow)
+        kept = bends > 1e-14 * max(bends[-1], 1e-200)  # no loss minds what is added to all outputs of a multinomial
+        bends, axes = bends[kept], axes[:, kept]
+        pulls = slope @ axes
+        steep = float(np.linalg.norm(pulls))
+        if not steep > 0.0:
             return
-        tiny = 1e-12 * max(np.trace(bow), 1e-200)  # no loss minds what is added to all outputs of a multinomial
-        for ridge in (tiny, *(max(tiny, steep * 4.0**k) for k in range(12))):
-            move = np.linalg.solve(at_bow + ridge * eye, -at_slope)
-            fall = -float(at_slope @ move)
+        for ridge in (0.0, *(steep * 4.0**k for k in range(12))):
+            move = -axes @ (pulls / (bends + ridge))
+            fall = float(pulls @ (pulls / (bends + ridge)))
             shift[:] = before + move
             reached = slope_and_bow(samples, z, slope, bow)
             falls = fall > ROUNDING * abs(level) and reached <= level - 0.1 * fall
-            if falls or (reached <= level + ROUNDING * abs(level) and np.linalg.norm(slope) <= 0.5 * steep):
+            if falls or (reached <= level + ROUNDING * abs(level) and np.linalg.norm(slope @ axes) <= 0.5 * steep):
                 break
         else:
             shift[:] = before

@@ -151,7 +151,8 @@ class LowRankEngine(RoundEngine):
             if left <= goal or self.spent:
                 break
             model = TraceModel(view, self._bender(at), S, slope, self.radius)
-            self.bound = 0.7 * self.bound or model.first_bound()
+            # where nothing bends along the slope, a step as long as the radius is as good a guess as any
+            self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
             there, z, self.bound = model.minimum(self.bound, MODEL_STEPS, 0.5 * goal)
             if not np.isfinite(self.bound):
                 self.bound = 0.0
