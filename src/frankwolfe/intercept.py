@@ -156,8 +156,8 @@ def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
     """Newton's method for a shift of several outputs.
 
     Where a Newton step does not lower the objective as it promised, as far out on a loss that flattens, the step is
-    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most. Near the optimum
-    the objective no longer tells which of two shifts is better, and the length of the slope does.
+    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most. Near the
+    optimum the objective no longer tells which of two shifts is better, and the length of the slope does.
     """
     slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
     level, eye = slope_and_bow(samples, z, slope, bow), np.eye(len(shift))

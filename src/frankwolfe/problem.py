@@ -248,6 +248,9 @@ class Problem:
         """Inner product of a gradient with flat weights."""
         return float(gradient @ w)
 
+    def accept(self, method: Any) -> None:
+        """Raise ValueError if a method cannot run on this problem."""
+
     # --- how weights are kept: flat vectors here, factors of a matrix elsewhere -----------------------------------
 
     def zero(self) -> Any:
