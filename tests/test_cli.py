@@ -17,7 +17,7 @@ from frankwolfe.files import atomic
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods import METHODS
 from frankwolfe.path import radius_path
-from frankwolfe.radii import SETS
+from frankwolfe.radii import DEFAULT_RADIUS, SETS, as_constraint
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()
@@ -267,7 +267,11 @@ def test_folders_that_are_not_there_are_told(folder, tmp_path):
 
 def test_help_names_all_there_is():
     said = " ".join(call("fit", "--help").stdout.replace("-\n", "-").split()).replace("- ", "-")
-    for name in [*LOSSES, *SETS]:
+    for name in [
+        *LOSSES,
+        *SETS,
+        f"[default: {DEFAULT_RADIUS:g}; simplex: {as_constraint('simplex', None, 1, 0).radius:g}]",
+    ]:
         assert name in said
     for command in ("fit", "predict", "path", "info", "reproduce"):
         assert command in call("--help").stdout

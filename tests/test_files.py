@@ -130,6 +130,15 @@ def test_rows_of_a_parquet_file_are_numbered(tmp_path):
         read_data(path, ["y"])
 
 
+def test_targets_that_are_neither_numbers_nor_words_are_refused(tmp_path):
+    path = write(tmp_path / "a.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [1.0, float("nan")]}))
+    with pytest.raises(ValueError, match="row 2: column 'y' holds nan, which is not a finite number"):
+        read_data(path, ["y"])
+    path = write(tmp_path / "b.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [[1], [2]]}))
+    with pytest.raises(ValueError, match="column 'y' holds no numbers"):
+        read_data(path, ["y"])
+
+
 def test_files_that_are_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"a\.csv does not exist"):
         read_data(tmp_path / "a.csv")

@@ -35,7 +35,7 @@ def _measured(problem: "Problem") -> list[tuple[str, str]]:
     from frankwolfe.path import radius_grid
 
     stored = np.count_nonzero(problem.X) if isinstance(problem.X, np.ndarray) else problem.X.nnz
-    radii = ", ".join(f"{radius:.2g}" for radius in radius_grid(problem, SUGGESTIONS))
+    radii = ", ".join(f"{float(f'{radius:.2g}'):g}" for radius in radius_grid(problem, SUGGESTIONS))  # two digits
     return [
         ("density", f"{stored / (problem.n * problem.d):.3g}"),
         (

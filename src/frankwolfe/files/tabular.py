@@ -112,9 +112,13 @@ class Columns:
         if column.dtype == self._polars.Boolean:
             return column.to_numpy()[self._rows]
         numbers = self._numbers(column)
-        if numbers is not None and not np.isnan(numbers[self._rows]).any():
-            return numbers[self._rows]
-        if column.dtype.is_numeric() or column.dtype.is_nested():
+        if numbers is not None:
+            bad = np.isnan(numbers[self._rows])
+            if not bad.any():
+                return numbers[self._rows]
+            if column.dtype.is_numeric():
+                self._refuse_cell(name, int(np.argmax(bad)))
+        if column.dtype.is_nested():
             self._refuse_words([name])
         return column.cast(self._polars.String).to_numpy()[self._rows].astype(str)
 
