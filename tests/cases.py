@@ -147,18 +147,21 @@ def problem(loss=None, constraint=None, layout="dense64", sample_weight=None, **
     return fw.Problem(LAYOUTS[layout](X), y, loss, constraint, sample_weight=sample_weight)
 
 
-def data(name):
-    """Load a table from the folder named by FRANKWOLFE_DATA as (X, y), or skip the test where there is none."""
+def stored(name):
+    """Load the arrays of a file in the folder named by FRANKWOLFE_DATA, or skip the test where there is none."""
     folder = os.environ.get("FRANKWOLFE_DATA")
     path = Path(folder or ".") / f"{name}.npz"
     if folder is None or not path.exists():
         pytest.skip(f"needs {name}.npz in the folder named by FRANKWOLFE_DATA")
-    stored = np.load(path)
-    if "indptr" in stored:
-        return sparse.csr_array((stored["data"], stored["indices"], stored["indptr"]), shape=stored["shape"]), stored[
-            "y"
-        ]
-    return stored["X"], stored["y"]
+    return np.load(path)
+
+
+def data(name):
+    """Load a table from that folder as (X, y)."""
+    kept = stored(name)
+    if "indptr" in kept:
+        return sparse.csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=kept["shape"]), kept["y"]
+    return kept["X"], kept["y"]
 
 
 REFERENCE_OPTIMA = [

@@ -248,7 +248,7 @@ class SimplexRegressor(LinearRegressor):
         loss: Any = "squared",
         *,
         method: Any = "auto",
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_passes: float | None = 1000.0,
         fit_intercept: bool = False,
         warm_start: bool = False,

@@ -1,0 +1,114 @@
+"""A path of 30 radii on the RCV1 subset: against one run at its last radius, and against penalised paths of others.
+
+    FRANKWOLFE_DATA=folder python benchmarks/path.py
+
+The others are handed the penalties that belong to the radii, which somebody with radii would have to search for, and the
+loosest of their tolerances at which every answer is within 1e-4 F(0) of its optimum. What does not get there in time is
+left out. Times are the best of three, one thread, compilation and checks of ours left in, but for the first run.
+"""
+
+import os
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from scipy import sparse
+
+import frankwolfe as fw
+
+LEVEL = 1e-4
+RADII = np.geomspace(1.0, 1000.0, 30)
+
+
+def table():
+    stored = np.load(Path(os.environ["FRANKWOLFE_DATA"]) / "rcv1_subset.npz")
+    return sparse.csr_matrix((stored["data"], stored["indices"], stored["indptr"]), shape=stored["shape"]), stored["y"]
+
+
+def timed(run, repeats=3):
+    best, found = np.inf, None
+    for _ in range(repeats):
+        begun = perf_counter()
+        found = run()
+        best = min(best, perf_counter() - begun)
+    return best, found
+
+
+class Judge:
+    """Penalised suboptimality of a path, relative to F(0), at the penalties that belong to the radii."""
+
+    def __init__(self, X, y):
+        self.problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.0))
+        exact = fw.radius_path(X, y, radii=RADII, tol=1e-9)
+        self.penalties = np.array([np.abs(self.problem.gradient(exact.coef(k))).max() for k in range(len(RADII))])
+        self.optima = exact.funs - exact.gaps + self.penalties * RADII
+
+    def worst(self, coefs):
+        """Largest suboptimality of answers in the order of the radii."""
+        found = [
+            self.problem.value(w) + penalty * np.abs(w).sum() - best
+            for w, penalty, best in zip(coefs, self.penalties, self.optima, strict=True)
+        ]
+        return max(found) / self.problem.zero_value
+
+
+def liblinear(X, y, penalties, tol):
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(penalty):
+        model = LogisticRegression(
+            l1_ratio=1.0, solver="liblinear", C=1.0 / (len(y) * penalty), fit_intercept=False, tol=tol, max_iter=1000
+        )
+        return model.fit(X, y).coef_[0]
+
+    return [fit(penalty) for penalty in penalties]
+
+
+def saga(X, y, penalties, tol):
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(
+        l1_ratio=1.0, solver="saga", fit_intercept=False, tol=tol, max_iter=200, warm_start=True, random_state=0
+    )
+    return [model.set_params(C=1.0 / (len(y) * penalty)).fit(X, y).coef_[0].copy() for penalty in penalties]
+
+
+def celer(X, y, penalties, tol):
+    from celer.homotopy import celer_path
+
+    _, coefs, _ = celer_path(X.tocsc(), y, pb="logreg", alphas=penalties * len(y), tol=tol)
+    return list(coefs.T)
+
+
+RIVALS = {
+    "scikit-learn, liblinear": (liblinear, (1e-2, 1e-3, 1e-4, 1e-5)),
+    "scikit-learn, saga, warm-started": (saga, (1e-2, 1e-3)),
+    "celer": (celer, (1e-2, 1e-3, 1e-4)),
+}
+
+
+def main():
+    warnings.simplefilter("ignore")
+    X, y = table()
+    judge = Judge(X, y)
+    single, _ = timed(lambda: fw.minimize(fw.Problem(X, y, "logistic", fw.L1Ball(RADII[-1])), tol=LEVEL))
+    ours, path = timed(lambda: fw.radius_path(X, y, radii=RADII, tol=LEVEL))
+    print(f"frankwolfe, the last radius alone   {single:8.2f} s")
+    print(f"frankwolfe, the path                {ours:8.2f} s   {ours / single:.2f} times that")
+    print(f"  worst suboptimality {judge.worst([path.coef(k) for k in range(len(path))]):.1e} F(0)")
+    for name, (run, tolerances) in RIVALS.items():
+        for tol in tolerances:
+            try:
+                seconds, coefs = timed(lambda run=run, tol=tol: run(X, y, judge.penalties, tol), repeats=1)
+            except ImportError as missing:
+                print(f"{name}: {missing}")
+                break
+            worst = judge.worst(coefs)
+            print(f"{name:36}{seconds:8.2f} s   tol {tol:g}: {worst:.1e} F(0)", flush=True)
+            if worst <= LEVEL or seconds > 60.0:
+                break
+
+
+if __name__ == "__main__":
+    main()
