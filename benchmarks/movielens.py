@@ -41,7 +41,7 @@ def fitted(places, ratings, shape, radius, **options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sfw-passes", type=float, default=100.0)
+    parser.add_argument("--sfw-passes", type=float, default=10.0)
     args = parser.parse_args()
     places, ratings = read()
     shape = tuple(places.max(axis=1) + 1)
