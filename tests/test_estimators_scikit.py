@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 from sklearn.tree import DecisionTreeRegressor
 
 import frankwolfe as fw
+from tests import cases
+from tests.test_docs import ROOT, code_blocks
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +245,11 @@ def test_importing_the_package_does_not_import_scikit_learn():
         "else: raise AssertionError"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_page_on_estimators_runs():
+    mpl.use("Agg")
+    names = {}
+    for block in code_blocks(ROOT / "docs" / "estimators.md"):
+        exec(block, names)
+    assert len(names["path"]) == 10

@@ -67,14 +67,14 @@ def test_the_grid_of_data_without_a_signal_is_a_grid():
     assert len(radius_grid(problem, 1)) == 1
 
 
-def test_a_path_costs_less_than_half_of_its_runs_one_by_one():
+def test_a_path_costs_less_than_its_runs_one_by_one():
     X, y = cases.data("rcv1_subset")
     radii = np.geomspace(10.0, 1000.0, 20)
     path = fw.radius_path(X, y, radii=radii, tol=1e-4)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.0))
     alone = [fw.minimize(problem.over(fw.L1Ball(radius)), tol=1e-4, trace=0).passes for radius in radii]
     assert path.success.all()
-    assert path.passes.sum() <= 0.5 * sum(alone)
+    assert path.passes.sum() <= 0.65 * sum(alone)
 
 
 @pytest.mark.parametrize(
