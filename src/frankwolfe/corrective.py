@@ -85,6 +85,27 @@ class CorrectiveEngine(RoundEngine):
             CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
+    def move_to(self, problem: Problem) -> bool:
+        """Go on with the same data over a set of another radius, if that can be done; say whether.
+
+        Atoms, columns and Hessian are those of before; where the point need not move, so are its gradient and value.
+        """
+        hull, samples = getattr(problem.constraint, "hull", None), self.problem.samples
+        if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
+            return False
+        found, before = self.evaluate(), self.atoms.u
+        self.problem, self.evaluated, self.stuck = problem, 0, False
+        self.atoms.hull = hull()
+        self.atoms.u = self.atoms.hull.fit(before)
+        self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
+        if np.array_equal(self.atoms.u, before):
+            gap = problem.gap_for(found.gradient, self.w())
+            self._found = found._replace(gap=0.0 if gap < 0.0 else gap)
+        else:
+            stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
+            self.at, self._found = self._judge(stretch * self.at.z), None
+        return True
+
     @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass, beside the one that may end a round."""

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.corrective import CorrectiveEngine
+from frankwolfe.driver import Limits
+from frankwolfe.inputs import as_budget
+from frankwolfe.methods import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried, resized
 from frankwolfe.result import Result
-from frankwolfe.run import minimize
+from frankwolfe.run import drive, minimize
 
 SHORTEST = 1e-3
 """The first radius of a grid, as a part of the last."""
@@ -177,14 +181,45 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
     **options : dict
         For `minimize`.
     """
+    live = _LiveRun.of(problem, **options)
     before: Result | None = None
     last = problem.constraint
     for radius in radii:
         here = problem.over(resized(last, float(radius)))
-        start = None if before is None else carried(before.x, last, here.constraint)
-        x0 = None if before is None or start is None else replace(before, x=start)
-        before, last = minimize(here, x0=x0, trace=0, **options), here.constraint
+        if live is not None:
+            before = live.at(here)
+        else:
+            start = None if before is None else carried(before.x, last, here.constraint)
+            x0 = None if before is None or start is None else replace(before, x=start)
+            before = minimize(here, x0=x0, trace=0, **options)
+        last = here.constraint
         yield before
+
+
+class _LiveRun:
+    """The corrective method's engine, taken from radius to radius with all that it has: atoms, columns, Hessian."""
+
+    def __init__(self, limits: Limits, name: str):
+        self.limits, self.name = limits, name
+        self.engine: CorrectiveEngine | None = None
+
+    @classmethod
+    def of(
+        cls, problem: Problem, method: Any = "auto", tol: float = 1e-4, max_passes: float | None = 100.0, **others: Any
+    ) -> "_LiveRun | None":
+        """Return one where the method and the set allow it."""
+        limits = Limits(as_budget("tol", tol), as_budget("max_passes", max_passes, optional=True), np.inf)
+        chosen = as_method(method)
+        chosen = pick(problem.constraint, limits.passes) if chosen.engine == "auto" else chosen
+        fits = chosen.engine == "corrective" and hasattr(problem.constraint, "hull") and np.isfinite(limits.passes)
+        return cls(limits, chosen.name) if fits else None
+
+    def at(self, problem: Problem) -> Result:
+        """Return the answer over another set."""
+        problem = problem.own()
+        if self.engine is None or not self.engine.move_to(problem):
+            self.engine = CorrectiveEngine(problem, None, 0, None, problem.default_start())
+        return drive(self.engine, self.limits, self.name)
 
 
 def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:

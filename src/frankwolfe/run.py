@@ -96,12 +96,19 @@ def minimize(
     generator = as_generator(random_state)
     problem = problem.own()
     w, memory = _start(problem, x0)
-    bar = Progress(bool(progress), method.name, limits.passes)
+    engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
+    return drive(engine, limits, method.name, callback, bool(progress), int(trace))
+
+
+def drive(
+    engine: Any, limits: Limits, name: str, callback: Callback | None = None, progress: bool = False, trace: int = 0
+) -> Result:
+    """Run an engine, new or used, until something ends the run; ``name`` is what results call the method."""
+    bar = Progress(progress, name, limits.passes)
     try:
-        engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
-        run = Driver(engine, limits, callback, bar, int(trace))
+        run = Driver(engine, limits, callback, bar, trace)
         status = run.drive()
-        return run.result(status, method.name, engine.batch_size or problem.n)
+        return run.result(status, name, engine.batch_size or engine.problem.n)
     finally:
         bar.close()
 
