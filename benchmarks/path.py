@@ -3,8 +3,8 @@
     FRANKWOLFE_DATA=folder python benchmarks/path.py
 
 The others are handed the penalties that belong to the radii, which somebody with radii would have to search for, and
-the loosest of their tolerances at which every answer is within 1e-4 F(0) of its optimum. Our times are the best of 3
-runs after a first one, which compiles; theirs are of one run. Set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1.
+the loosest of their tolerances at which every answer is within 1e-4 F(0) of its optimum. Our times are the best of
+three runs after a first one, which compiles; theirs are of one run. Set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1.
 """
 
 import os

@@ -1,6 +1,9 @@
-"""The command line, as a user meets it."""
+"""The command line on data of one's own: each command on each format, its errors and its exit codes."""
 
 import csv
+import errno
+import io
+import os
 import subprocess
 import sys
 
@@ -8,104 +11,306 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import frankwolfe as fw
 from frankwolfe.cli import main
-from frankwolfe.experiments import reproduce
+from frankwolfe.files import atomic
+from frankwolfe.losses import LOSSES
+from frankwolfe.methods import METHODS
+from frankwolfe.path import radius_path
+from frankwolfe.radii import DEFAULT_RADIUS, SETS, as_constraint
+from tests.tables import frame, labels, numbers, svmlight, write
+
+X, SIGNAL = numbers()
+FORMATS = ("csv", "csv.gz", "csv.bz2", "parquet", "svm", "svm.bz2")
+
+
+def call(*arguments, code=0):
+    """Run a command and hold it to its exit code."""
+    outcome = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert outcome.exit_code == code, outcome.output
+    return outcome
+
+
+def complaint(*arguments, code=2):
+    """Run a command that fails, and return the one line it says."""
+    outcome = call(*arguments, code=code)
+    assert outcome.stdout == ""
+    assert outcome.stderr.startswith("Error: ")
+    assert outcome.stderr.count("\n") == 1
+    return outcome.stderr
 
 
 @pytest.fixture(scope="module")
-def small_run(tmp_path_factory):
-    """One small reproduction on stand-ins, and what it printed."""
-    folder = tmp_path_factory.mktemp("out") / "reproduction"
-    arguments = ["--source", "stand-in", "--quick", "--seeds", "1", "--passes", "3", "--out", str(folder)]
-    return CliRunner().invoke(main, ["reproduce", *arguments]), folder
+def folder(tmp_path_factory):
+    """Return two classes, three classes and numbers in every format."""
+    folder = tmp_path_factory.mktemp("data")
+    for kind in FORMATS:
+        for name, y in {"two": labels(SIGNAL), "three": labels(SIGNAL, 3), "real": SIGNAL}.items():
+            codes = np.unique(y, return_inverse=True)[1] if y.dtype.kind == "U" else y
+            content = svmlight(X, codes) if "svm" in kind else frame(X, y=y)
+            write(folder / f"{name}.{kind}", content)
+    return folder
 
 
-def test_reproduce_prints_tables_and_writes_its_files(small_run):
-    outcome, folder = small_run
-    assert outcome.exit_code == 0, outcome.output
-    assert sorted(path.name for path in folder.iterdir()) == sorted(reproduce.FILES)
-    for words in ("stand-in", "lu-freund", "F - F*", "ends lowest", "report.html"):
-        assert words in outcome.output
-    # a stand-in is never called by the original's name
-    assert "RCV1" not in outcome.output
-    assert "California" not in outcome.output
+def named(path):
+    """Return the arguments that name the target of a file, or say that its numbers are classes."""
+    if ".svm" in path.name:
+        return ["--loss", "multinomial"] if path.name.startswith("three") else []
+    return ["--target", "y"]
 
 
-def test_traces_hold_every_run(small_run):
-    _, folder = small_run
-    with (folder / "traces.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert {row["method"] for row in rows} == {"sfw", "mokhtari", "lu-freund", "momentum", "fw"}
-    assert {row["source"] for row in rows} == {"stand-in"}
-    assert all(float(row["gap"]) >= float(row["suboptimality"]) - 1e-6 for row in rows)
+def predicted(*arguments):
+    return list(csv.DictReader(io.StringIO(call("predict", *arguments).stdout)))
 
 
-def test_report_is_whole_and_says_where_data_comes_from(small_run):
-    _, folder = small_run
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    for words in (
-        "Figure 1",
-        "Table 1",
-        "Table 2",
-        "stopping rule",
-        "measured against bound",
-        "Non-convex",
-        "stand-in",
-    ):
-        assert words in page
-    assert (folder / "figure1.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (folder / "figure1.svg").read_text(encoding="utf-8")
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("name", ["two", "three", "real"])
+def test_fit_and_predict_say_what_python_says(name, kind, folder, tmp_path, interpreted):
+    data, saved = folder / f"{name}.{kind}", tmp_path / "model.npz"
+    outcome = call("fit", data, *named(data), "--radius", 2, "--out", saved)
+    assert "Certified: nothing in the set has an objective lower by more than" in outcome.stdout
+    model = fw.load_model(saved)
+
+    words = {"two": labels(SIGNAL), "three": labels(SIGNAL, 3), "real": SIGNAL}[name]
+    classes, codes = np.unique(words, return_inverse=True)
+    loss, y = {"two": ("logistic", 2 * codes - 1), "three": ("multinomial", codes), "real": ("squared", SIGNAL)}[name]
+    problem = fw.Problem(X, y, loss, fw.L1Ball(2.0), intercept=True)
+    result = fw.minimize(problem, random_state=0)
+    assert model.run.success
+    assert abs(model.run.fun - result.fun) <= model.run.gap + result.gap
+    assert type(model.loss) is type(problem.loss)
+
+    rows = predicted(saved, data, "--decision")
+    scores = X @ model.weights + model.intercept
+    told = [row["prediction"] for row in rows]
+    if name == "real":
+        np.testing.assert_allclose([float(text) for text in told], scores, rtol=1e-12)
+        return
+    chosen = scores.argmax(axis=1) if name == "three" else (scores > 0.0).astype(int)
+    assert told == (classes[chosen].tolist() if ".svm" not in data.name else chosen.astype(str).tolist())
+    assert len(rows[0]) == (2 if name == "two" else 4)
 
 
-def test_report_draws_in_a_browser_without_errors(small_run, browser):
-    browser.set_window_size(1280, 900)
-    browser.get_log("browser")  # what earlier pages left
-    browser.get(f"file://{small_run[1] / 'report.html'}")
-    lines = "#chart-race-rcv1 .line"
-    assert len(browser.find_elements("css selector", lines)) == 5
-    button = browser.find_element("css selector", "#chart-race-rcv1 .legend button")
-    browser.execute_script("arguments[0].click()", button)  # wherever the page has scrolled to
-    assert len(browser.find_elements("css selector", lines)) == 4
-    assert browser.get_log("browser") == []
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_from_file_to_predictions(loss, folder, tmp_path, interpreted):
+    source = {"multinomial": "three", "multitask-squared": "real"}.get(loss)
+    source = source or ("two" if LOSSES[loss]().targets == "labels" else "real")
+    data, target = folder / f"{source}.csv", ["-t", "y"]
+    if loss == "multitask-squared":
+        data = write(tmp_path / "tasks.csv", frame(X, y=SIGNAL, z=-SIGNAL))
+        target += ["-t", "z"]
+    saved = tmp_path / "model.npz"
+    call("fit", data, *target, "--loss", loss, "--radius", 2, "--out", saved, "--method", "fw", "--max-passes", 3,
+         "--tol", 1.0)  # fmt: skip
+    model = fw.load_model(saved)
+    assert type(model.loss) is LOSSES[loss]
+    rows = predicted(saved, data)
+    assert [list(row.values()) for row in rows] == model.predict(X).reshape(60, -1).astype(str).tolist()
 
 
-@pytest.mark.parametrize("breaks_with", [KeyboardInterrupt, ValueError("spoilt")])
-def test_a_run_that_breaks_off_leaves_what_was_there(breaks_with, monkeypatch, tmp_path):
-    (tmp_path / "report.html").write_text("an earlier report")
-
-    def investigate(*arguments):
-        raise breaks_with
-
-    monkeypatch.setattr(reproduce, "investigate", investigate)
-    outcome = CliRunner().invoke(main, ["reproduce", "--quick", "--out", str(tmp_path)])
-    assert outcome.exit_code != 0
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    assert (tmp_path / "report.html").read_text() == "an earlier report"
+@pytest.mark.parametrize("name", SETS)
+def test_every_set_from_the_command_line(name, folder, tmp_path, interpreted):
+    source = "three" if name in ("trace", "group") else "two"
+    saved = tmp_path / "model.npz"
+    call("fit", folder / f"{source}.csv", "-t", "y", "--set", name, "--radius", 3, "--out", saved)
+    model = fw.load_model(saved)
+    assert model.run.success
+    assert model.constraint.contains(model.weights.ravel())
 
 
-def test_a_damaged_file_gives_one_line_and_no_report(monkeypatch, tmp_path):
-    monkeypatch.setenv("FRANKWOLFE_DATA", str(tmp_path))
-    np.savez(tmp_path / "breast_cancer.npz", X=np.ones((3, 2)), y=np.ones(3))
-    outcome = CliRunner().invoke(main, ["reproduce", "--quick", "--out", str(tmp_path / "out")])
-    assert outcome.exit_code == 1
-    assert "breast_cancer.npz holds X of shape (3, 2)" in outcome.output
-    assert "Traceback" not in outcome.output
-    assert list((tmp_path / "out").iterdir()) == []
+def test_options_reach_the_problem(folder, tmp_path, interpreted):
+    data = write(tmp_path / "a.csv", frame(X, y=SIGNAL, w=np.r_[np.ones(30), np.zeros(30)], id=np.array(["r"] * 60)))
+    saved = tmp_path / "model.npz"
+    options = ["--weights", "w", "--ignore", "id", "--no-intercept", "--tol", 1e-8, "--seed", 7, "--radius", 9]
+    call("fit", data, "-t", "y", "--method", "away", *options, "--out", saved)
+    model = fw.load_model(saved)
+    half = fw.minimize(fw.Problem(X[:30], SIGNAL[:30], "squared", fw.L1Ball(9.0)), tol=1e-10)
+    np.testing.assert_allclose(model.weights, half.x, atol=1e-3)
+    assert model.intercept == 0.0
+    assert (model.run.method, model.run.seed, model.run.rows) == ("away", 7, 60)
+    assert model.features.names == ["x0", "x1", "x2", "x3"]
+    assert (model.target, model.versions["frankwolfe"]) == (["y"], fw.__version__)
 
 
-def test_mistakes_are_answered(tmp_path):
-    runner = CliRunner()
-    assert runner.invoke(main, ["reproduce", "--source", "web"]).exit_code == 2
-    assert "stand-in" in runner.invoke(main, ["reproduce", "--source", "web"]).output
-    assert runner.invoke(main, ["reproduce", "--seeds", "0"]).exit_code == 2
-    assert (
-        "Did you mean" in runner.invoke(main, ["reproduc"]).output or runner.invoke(main, ["reproduc"]).exit_code == 2
-    )
+def test_a_run_without_a_certificate_is_written_and_says_so(folder, tmp_path, interpreted):
+    saved = tmp_path / "model.npz"
+    arguments = ["--method", "sfw", "--tol", 1e-12, "--max-passes", 2, "--out", saved]
+    outcome = call("fit", folder / "two.csv", "-t", "y", *arguments, code=3)
+    assert "Not certified to the tolerance. The budget of 2 passes ended" in outcome.stdout
+    assert not fw.load_model(saved).run.success
+
+
+def test_a_loss_that_is_not_convex_promises_no_bound(folder, tmp_path, interpreted):
+    outcome = call("fit", folder / "real.csv", "-t", "y", "--loss", "cauchy", "--out", tmp_path / "model.npz")
+    assert "Stationary" in outcome.stdout
+    assert "no bound" in outcome.stdout
+
+
+def test_numbers_that_overflow_are_not_written(tmp_path):
+    data = write(tmp_path / "a.csv", "a,b,y\n1e300,2,1e300\n-1e300,1,3\n1,2,4\n")
+    said = complaint("fit", data, "-t", "y", "--no-intercept", "--method", "fw", "--out", tmp_path / "model.npz")
+    assert "not finite" in said
+    assert not (tmp_path / "model.npz").exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
+def test_path_prints_writes_and_draws(kind, folder, tmp_path, interpreted):
+    data, table, picture = folder / f"two.{kind}", tmp_path / "path.csv", tmp_path / "path.png"
+    outcome = call("path", data, *named(data), "--radii", "0.5,2,1", "--csv", table, "--picture", picture)
+    assert "certified gap" in outcome.stdout
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
+    assert [float(row["radius"]) for row in rows] == [0.5, 1.0, 2.0]
+    codes = np.unique(labels(SIGNAL), return_inverse=True)[1]
+    found = radius_path(X, 2 * codes - 1, radii=[0.5, 1.0, 2.0], intercept=True)
+    np.testing.assert_allclose([float(row["objective"]) for row in rows], found.funs, atol=1e-4)
+    assert all(row["certified"] == "True" for row in rows)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_path_makes_its_own_grid_and_says_what_was_not_certified(folder, interpreted):
+    outcome = call("path", folder / "real.csv", "-t", "y", "--n-radii", 4, "--tol", 1e-14, "--max-passes", 1,
+                   "--method", "fw", code=3)  # fmt: skip
+    assert outcome.stdout.count("not certified") >= 3
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])
+def test_info_says_what_there_is(kind, folder, interpreted):
+    data = folder / f"two.{kind}"
+    said = call("info", data, *named(data)).stdout
+    for words in ("60 rows, 4 columns", "2 classes:", "(30 rows)", "logistic", "density  1", "kappa / n", "radii"):
+        assert words in said
+    radii = [float(text) for text in said.split("radii to try")[1].split("(")[0].split(",")]
+    assert radii == sorted(radii)
+    assert 0.0 < radii[0] < radii[-1]
+
+
+def test_predictions_are_scored_and_written(folder, tmp_path):
+    saved, out = tmp_path / "model.npz", tmp_path / "predictions.csv"
+    call("fit", folder / "two.csv", "-t", "y", "--out", saved)
+    outcome = call("predict", saved, folder / "two.parquet", "--out", out)
+    told = [row["prediction"] for row in csv.DictReader(io.StringIO(out.read_text()))]
+    share = np.mean(np.array(told) == labels(SIGNAL))
+    assert f"60 rows, accuracy {share:.4g}" in outcome.stderr
+    assert outcome.stdout == ""
+    unlabelled = write(tmp_path / "new.csv", frame(X[:5]))
+    assert call("predict", saved, unlabelled).stderr == ""
+
+
+ERRORS = {
+    "no such file": (["fit", "gone.csv", "-t", "y"], "gone.csv does not exist"),
+    "no such column": (["fit", "two.csv", "-t", "x9"], "has no target column 'x9'; did you mean 'x3'?"),
+    "no target": (["fit", "two.csv"], "--target is missing: which column"),
+    "no such loss": (
+        ["fit", "two.csv", "-t", "y", "--loss", "logistc"],
+        "'logistc'; did you mean 'logistic'?",
+    ),
+    "no such set": (["fit", "two.csv", "-t", "y", "--set", "simplx"], "'simplx'; did you mean 'simplex'?"),
+    "no such method": (["fit", "two.csv", "-t", "y", "--method", "sfv"], "'sfv'; did you mean 'sfw'?"),
+    "three classes": (
+        ["fit", "three.csv", "-t", "y", "--loss", "logistic"],
+        "3 classes (benign, malignant, unknown)",
+    ),
+    "words for numbers": (["fit", "two.csv", "-t", "y", "--loss", "squared"], "target in line 2 is"),
+    "words for columns": (["fit", "two.csv", "-t", "x0"], "column 'y' holds no numbers"),
+    "radius": (["fit", "two.csv", "-t", "y", "--radius", "-1"], "radius must be positive"),
+    "radii": (["path", "two.csv", "-t", "y", "--radii", "1,x"], "--radii takes numbers separated by commas"),
+    "negative radii": (["path", "two.csv", "-t", "y", "--radii", "-1"], "radii must be positive"),
+    "tolerance": (["fit", "two.csv", "-t", "y", "--tol", "-1"], "tol must be at least 0"),
+    "two targets": (["fit", "two.csv", "-t", "y", "-t", "x0", "--loss", "squared"], "takes one target column, not 2"),
+    "svmlight by name": (["info", "two.svm", "-t", "y"], "is an svmlight file"),
+    "no such model": (["predict", "gone.npz", "two.csv"], "gone.npz does not exist"),
+    "no model": (["predict", "two.csv", "two.csv"], "cannot be read as a model"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_one_line(name, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    arguments, words = ERRORS[name]
+    assert words in complaint(*arguments)
+    assert not (folder / "model.npz").exists()
+
+
+def test_columns_a_model_misses_are_named(folder, tmp_path):
+    saved = tmp_path / "model.npz"
+    call("fit", folder / "two.csv", "-t", "y", "--out", saved)
+    other = write(tmp_path / "other.csv", frame(X[:, :2]))
+    assert "has no column 'x2'; did you mean 'x1'?" in complaint("predict", saved, other)
+    assert "without column names" in complaint("predict", saved, folder / "two.svm")
+    call("fit", folder / "two.svm", "--out", saved)
+    assert "named columns" in complaint("predict", saved, folder / "two.csv")
+
+
+def test_a_full_disk_is_told_in_one_line(folder, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    saved, out = tmp_path / "model.npz", tmp_path / "new" / "out.csv"
+    call("fit", folder / "two.csv", "-t", "y", "--out", saved)
+    out.parent.mkdir()
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    words = "could not be written: No space left on device"
+    assert words in complaint("fit", folder / "two.csv", "-t", "y", "--out", out, code=4)
+    assert words in complaint("predict", saved, folder / "two.csv", "--out", out, code=4)
+    assert list(out.parent.iterdir()) == []
+    outcome = call("path", folder / "two.csv", "-t", "y", "--radii", 1, "--csv", out, code=4)
+    assert words in outcome.stderr
+    outcome = call("path", folder / "two.csv", "-t", "y", "--radii", 1, "--picture", out.with_suffix(".svg"), code=4)
+    assert words in outcome.stderr
+    assert list(out.parent.iterdir()) == []
+
+
+def test_folders_that_are_not_there_are_told(folder, tmp_path):
+    said = complaint("fit", folder / "two.csv", "-t", "y", "--out", tmp_path / "no" / "model.npz", code=4)
+    assert "could not be written: No such file or directory" in said
+
+
+def test_help_names_all_there_is():
+    said = " ".join(call("fit", "--help").stdout.replace("-\n", "-").split()).replace("- ", "-")
+    for name in [
+        *LOSSES,
+        *SETS,
+        f"[default: {DEFAULT_RADIUS:g}; simplex: {as_constraint('simplex', None, 1, 0).radius:g}]",
+    ]:
+        assert name in said
+    for command in ("fit", "predict", "path", "info", "reproduce"):
+        assert command in call("--help").stdout
+    assert f"frankwolfe, version {fw.__version__}" in call("--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "choices"),
+    [("fit a.csv --loss mult", ["multinomial", "multitask-squared"]), ("fit a.csv --set l", ["l1", "l2", "linf"])],
+)
+def test_the_shell_completes_names(words, choices):
+    from click.shell_completion import ShellComplete
+
+    *before, incomplete = words.split()
+    found = ShellComplete(main, {}, "frankwolfe", "_FRANKWOLFE_COMPLETE").get_completions(before, incomplete)
+    assert [item.value for item in found] == choices
+    assert "sfw" in METHODS
 
 
 def test_help_imports_nothing_heavy():
     code = "import sys, frankwolfe.cli as c; c.main(['--help'], standalone_mode=False); "
-    code += "print([name for name in ('numba', 'numpy', 'scipy', 'matplotlib', 'rich') if name in sys.modules])"
+    code += "print([name for name in ('numba', 'numpy', 'matplotlib', 'rich', 'polars') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
     assert "reproduce" in done.stdout
+
+
+def test_as_a_program(folder, tmp_path):
+    """The real thing once: exit codes, streams and a pipe."""
+
+    def program(*arguments):
+        command = [sys.executable, "-m", "frankwolfe.cli", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    fitted = program("fit", folder / "two.csv", "--target", "y")
+    assert (fitted.returncode, fitted.stderr) == (0, "")
+    told = program("predict", "model.npz", folder / "two.csv")
+    assert told.returncode == 0
+    assert told.stdout.splitlines()[0] == "prediction"
+    assert len(told.stdout.splitlines()) == 61
+    failed = program("fit", "gone.csv", "--target", "y")
+    assert (failed.returncode, failed.stdout, failed.stderr) == (2, "", "Error: gone.csv does not exist\n")

@@ -42,6 +42,16 @@ def test_the_readmes_first_example_runs():
     assert 0 < result.nonzeros < 30
 
 
+def test_the_examples_of_structured_sets_run():
+    mpl.use("Agg")
+    names = {}
+    for block in code_blocks(ROOT / "docs" / "structure.md"):
+        exec(block, names)
+    names["plt"] = __import__("matplotlib.pyplot").pyplot
+    assert len(names["plt"].get_fignums()) >= 3
+    names["plt"].close("all")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):

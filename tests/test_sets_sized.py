@@ -17,6 +17,8 @@ from tests.test_sets import DIRECTIONS, direction
 EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
 UPPER_BOUND = {"Polytope"}
 """Sets that know an upper bound of their diameter only."""
+UPPER_REACH = {"TraceBall", "Spectrahedron"}
+"""Sets that know an upper bound of how far a row's predictions reach: the row's norm times their diameter."""
 LOOSE = {"Polytope": 1e-8, "ConvexHull": 1e-8}
 """How far a vertex that comes out of a solver may be outside; the others are on the spot."""
 
@@ -157,7 +159,7 @@ def test_image_diameters_are_what_they_are_called(name):
                 assert bound == pytest.approx(seen, rel=1e-6)
             else:
                 assert seen * (1.0 - 1e-9) <= bound <= 3.0 * seen
-        assert found.exact[2]
+        assert found.exact[2] or name in UPPER_REACH
 
 
 # --- compiled ----------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ _HOMES = {
     "frankwolfe.run": ("minimize",),
     "frankwolfe.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
+    "frankwolfe.fitted_model": ("FittedModel",),
+    "frankwolfe.files.models": ("load_model",),
     "frankwolfe.losses": (
         "Cauchy",
         "Huber",
@@ -109,6 +111,8 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
     from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
+    from frankwolfe.files.models import load_model as load_model
+    from frankwolfe.fitted_model import FittedModel as FittedModel
     from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
     from frankwolfe.gradients import FullGradient as FullGradient
     from frankwolfe.gradients import Momentum as Momentum

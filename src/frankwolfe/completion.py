@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.directions import Toward
 from frankwolfe.entries import Entries, Factored, Factors
-from frankwolfe.inputs import as_targets, as_weights
+from frankwolfe.inputs import as_budget, as_targets, as_weights
 from frankwolfe.losses import as_loss
+from frankwolfe.methods import Method
 from frankwolfe.problem import Problem
 from frankwolfe.rows import Samples
 from frankwolfe.sets.sampled import SampledTraceBall
@@ -16,6 +18,9 @@ from frankwolfe.sets.spectral import TraceBall, checked_shape
 
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""
+
+SETTLED = 1e-9
+"""Offsets that move by less than this part of the largest deviation from the mean are settled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,24 +47,28 @@ class Offsets:
         return cls(0.0, np.zeros(shape[0]), np.zeros(shape[1]))
 
     @classmethod
-    def fitted(cls, entries: Entries, values: np.ndarray, columns: int, damping: float) -> "Offsets":
+    def fitted(
+        cls, entries: Entries, values: np.ndarray, weights: np.ndarray, columns: int, damping: float
+    ) -> "Offsets":
         """Least squares with ``damping`` times the sum of squared offsets: those with few entries stay small.
 
-        A row or column without entries has the offset zero.
+        The mean of the weights that are not zero is taken for one entry. A row or column without entries has the offset
+        zero.
         """
-        rows = len(entries.starts) - 1
-        mean, by_row, by_column = float(values.mean()), np.zeros(rows), np.zeros(columns)
-        row_counts = np.bincount(entries.rows, minlength=rows) + damping
-        column_counts = np.bincount(entries.columns, minlength=columns) + damping
+        rows, n = len(entries.starts) - 1, np.count_nonzero(weights)
+        mean, by_row, by_column = float(values @ weights), np.zeros(rows), np.zeros(columns)
+        row_counts = np.bincount(entries.rows, weights, rows) + damping / n
+        column_counts = np.bincount(entries.columns, weights, columns) + damping / n
         row_counts[row_counts == 0.0], column_counts[column_counts == 0.0] = 1.0, 1.0
+        spread = float(np.abs(values - mean).max())
         for _ in range(SWEEPS):
             before = by_row, by_column
-            rest = values - mean - by_column[entries.columns]
+            rest = weights * (values - mean - by_column[entries.columns])
             by_row = np.bincount(entries.rows, rest, rows) / row_counts
-            rest = values - mean - by_row[entries.rows]
+            rest = weights * (values - mean - by_row[entries.rows])
             by_column = np.bincount(entries.columns, rest, columns) / column_counts
             moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())
-            if moved <= 1e-10 * max(1e-300, np.abs(rest).max()):
+            if moved <= SETTLED * spread:
                 break
         return cls(mean, by_row, by_column)
 
@@ -123,7 +132,17 @@ class CompletionProblem(Problem):
             _as_places(name, index, side)
             for name, index, side in zip(("rows", "columns"), (rows, columns), self._shape, strict=True)
         ]
+        if len(places[0]) != len(places[1]):
+            raise ValueError(f"{len(places[0])} rows and {len(places[1])} columns: there must be as many")
         return self.offsets.at(*places) + w.at(*places)
+
+    def accept(self, method: Method) -> None:
+        """Refuse the methods that store atoms: each would be a matrix of full size."""
+        if method.engine == "loop" and not isinstance(method.direction, Toward):
+            raise ValueError(
+                f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: "
+                "use 'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'"
+            )
 
     def zero(self) -> Factors:
         """Return the zero matrix."""
@@ -135,6 +154,8 @@ class CompletionProblem(Problem):
             matrix = np.asarray(w, dtype=np.float64)
             if matrix.shape != self._shape:
                 raise ValueError(f"{name} must be Factors or a matrix of shape {self._shape}, got shape {matrix.shape}")
+            if not np.isfinite(matrix).all():
+                raise ValueError(f"{name} holds NaN or infinity")
             left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
             kept = sizes > 1e-14 * sizes[0]
             w = Factors((left * sizes)[:, kept], right.T[:, kept])
@@ -224,25 +245,35 @@ def completion_problem(
     rows, columns, values, sides = _as_triplets(rows, columns, values, checked_shape("completion_problem", shape))
     if constraint.shape not in (None, sides):
         raise ValueError(f"constraint is for matrices of shape {constraint.shape}, but the shape is {sides}")
-    order = np.lexsort((columns, rows))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=sides[0]))])
-    kind = np.int32 if max(sides) < 2**31 else np.int64
-    entries = Entries(rows[order].astype(kind), columns[order].astype(kind), starts)
-    _refuse_repeats(entries)
+    entries, order = _sorted(rows, columns, sides)
     targets = as_targets(values, len(rows), loss)[order]
     weights = as_weights(sample_weight, len(rows))[order]
+    del rows, columns, values, order  # large
+    offsets = _as_offsets(offsets, loss, sides)
+    if not isinstance(offsets, Offsets):
+        offsets = Offsets.fitted(entries, targets, weights, sides[1], as_budget("damping", damping))
+    targets -= offsets.at(entries.rows, entries.columns)
+    return CompletionProblem(Samples(entries, targets, weights, loss), sides, constraint.radius, offsets)
+
+
+def _as_offsets(offsets: Any, loss: Any, shape: tuple[int, int]) -> Any:
+    """Return offsets that are known, or True if they are to be fitted."""
+    labels = getattr(loss, "targets", "real") == "labels"
     if offsets is None:
-        offsets = getattr(loss, "targets", "real") != "labels"
-    elif offsets is not False and getattr(loss, "targets", "real") == "labels":
+        offsets = not labels
+    if not isinstance(offsets, bool | Offsets):
+        raise TypeError(f"offsets must be True, False or Offsets, got {type(offsets).__name__}")
+    if offsets is False:
+        return Offsets.none(shape)
+    if labels:
         raise ValueError(
             f"offsets cannot be subtracted from the labels that {type(loss).__name__} takes: offsets=False"
         )
-    if not isinstance(offsets, Offsets):
-        if not float(damping) >= 0.0:
-            raise ValueError(f"damping must not be negative, got {damping}")
-        offsets = Offsets.fitted(entries, targets, sides[1], float(damping)) if offsets else Offsets.none(sides)
-    targets = targets - offsets.at(entries.rows, entries.columns)
-    return CompletionProblem(Samples(entries, targets, weights, loss), sides, constraint.radius, offsets)
+    if isinstance(offsets, Offsets) and (len(offsets.rows), len(offsets.columns)) != shape:
+        raise ValueError(
+            f"offsets are for a matrix of shape {(len(offsets.rows), len(offsets.columns))}, but the shape is {shape}"
+        )
+    return offsets
 
 
 def _as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
@@ -277,6 +308,17 @@ def _as_places(name: str, index: Any, side: int | None) -> np.ndarray:
         limit = "" if side is None else f", but the matrix has {side}"
         raise ValueError(f"{name} must be numbers from 0{limit}; entry {at} is {array[at]}")
     return array
+
+
+def _sorted(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[Entries, np.ndarray]:
+    """Return the entries in order of row and column, in numbers as narrow as will do, and that order."""
+    kind = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
+    rows, columns = rows.astype(kind, copy=False), columns.astype(kind, copy=False)
+    order = np.lexsort((columns, rows)).astype(kind)
+    counts = np.bincount(rows, minlength=shape[0])
+    entries = Entries(rows[order], columns[order], np.concatenate([[0], np.cumsum(counts)]).astype(kind))
+    _refuse_repeats(entries)
+    return entries, order
 
 
 def _refuse_repeats(entries: Entries) -> None:

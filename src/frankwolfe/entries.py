@@ -242,15 +242,15 @@ class Factored(NamedTuple):
         left, right, m = self.left, self.right, self.number[0]
         one, triangle = np.linalg.qr(left[:, :m].copy())
         other, second = np.linalg.qr(right[:, :m].copy())
-        turn, sizes, turned = np.linalg.svd(np.ascontiguousarray(np.dot(triangle, second.T)))
+        turn, sizes, turned = np.linalg.svd(np.dot(np.ascontiguousarray(triangle), np.ascontiguousarray(second.T)))
         kept = 0
         while kept < min(len(sizes), left.shape[1] // 2) and sizes[kept] > 1e-14 * sizes[0]:
             kept += 1
-        basis = np.dot(one, np.ascontiguousarray(turn[:, :kept]))
+        basis = np.dot(np.ascontiguousarray(one), np.ascontiguousarray(turn[:, :kept]))
         for k in range(kept):
             root = sqrt(sizes[k])
             left[:, k] = root * basis[:, k]
-        basis = np.dot(other, np.ascontiguousarray(turned[:kept].T))
+        basis = np.dot(np.ascontiguousarray(other), np.ascontiguousarray(turned[:kept].T))
         for k in range(kept):
             root = sqrt(sizes[k])
             right[:, k] = root * basis[:, k]

@@ -74,6 +74,12 @@ def _comparable_field(field: Any) -> Any:
     return (field.dtype.str, field.shape, field.tobytes()) if isinstance(field, np.ndarray) else field
 
 
+def short(part: Any) -> str:
+    """Return a part's name, with its fields where they are numbers."""
+    fields = ", ".join(f"{name}={value:g}" for name, value in part._asdict().items() if isinstance(value, float))
+    return f"{type(part).__name__}({fields})"
+
+
 class Setting(NamedTuple):
     """What a part may want to know when a run begins.
 

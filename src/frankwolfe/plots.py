@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.sets.grouping import as_labels
+
 if TYPE_CHECKING:
     from frankwolfe.path import RadiusPath
     from frankwolfe.result import Result
@@ -71,8 +73,53 @@ def plot_scores(radii: np.ndarray, scores: np.ndarray, chosen: int, name: str, a
     return _tidy(ax)
 
 
+def plot_complexity(result: "Result", ax: Any = None) -> Any:
+    """Draw the rank of the iterate, or its number of non-zeros, against passes."""
+    ax, trace = _axes(ax), result.trace
+    what = "non-zeros" if np.ndim(result.x) == 1 else "rank"
+    ax.step(trace.passes, trace.complexity, where="post", color=COLOURS["fun"], lw=2)
+    ax.plot(trace.passes, trace.complexity, "o", color=COLOURS["fun"], ms=4)
+    ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=f"{result.method}: {result.status}")
+    ax.set_ylim(bottom=0.0)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    return _tidy(ax)
+
+
+def plot_spectrum(result: "Result", ax: Any = None) -> Any:
+    """Draw the singular values of the matrix that was found, those that count in colour."""
+    values = result.singular_values
+    ax, rank = _axes(ax), result.rank
+    number = np.arange(1, len(values) + 1)
+    colours = [COLOURS["fun"] if k < rank else COLOURS["gap_estimate"] for k in range(len(values))]
+    ax.bar(number, values, color=colours, width=0.8)
+    ax.set(xlabel="number", ylabel="singular value", title=f"rank {rank}, trace norm {values.sum():.4g}")
+    ax.set_xlim(0.4, max(len(values), 1) + 0.6)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return _tidy(ax)
+
+
+def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None) -> Any:
+    """Draw the Euclidean norm of each group of weights; those that are not selected are left out of the bars."""
+    labels, number = as_labels("plot_groups", groups)
+    squares = np.square(np.asarray(result.x, dtype=np.float64)).ravel()
+    if len(labels) != len(squares):
+        raise ValueError(f"plot_groups: groups has {len(labels)} coordinates, but x has {len(squares)}")
+    if names is not None and len(names) != number:
+        raise ValueError(f"plot_groups: {len(names)} names, but there are {number} groups")
+    norms = np.sqrt(np.bincount(labels, squares, number))
+    ax, selected = _axes(ax), int(np.count_nonzero(norms))
+    ax.bar(np.arange(number), norms, color=COLOURS["fun"], width=0.8)
+    ax.set(xlabel="group", ylabel="norm of its weights", title=f"{selected} of {number} groups selected")
+    if names is None:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    else:
+        ax.set_xticks(np.arange(number), names, rotation=45, ha="right")
+    return _tidy(ax)
+
+
 def _tidy(ax: Any) -> Any:
     """Draw a light grid and no box."""
     ax.grid(alpha=0.25, which="major")
+    ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -15,6 +15,7 @@ from frankwolfe.objective import Point, gradient_of
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.checks import a_set
+from frankwolfe.singular import rank_of
 from frankwolfe.theory import Diameters, diameters
 
 
@@ -248,6 +249,9 @@ class Problem:
         """Inner product of a gradient with flat weights."""
         return float(gradient @ w)
 
+    def accept(self, method: Any) -> None:
+        """Raise ValueError if a method cannot run on this problem."""
+
     # --- how weights are kept: flat vectors here, factors of a matrix elsewhere -----------------------------------
 
     def zero(self) -> Any:
@@ -273,6 +277,12 @@ class Problem:
         left, sizes, right = np.linalg.svd(self._constraint.matrix(w), full_matrices=False)
         kept = sizes > 1e-14 * max(sizes[0], 1e-300)
         return left[:, kept], sizes[kept], right.T[:, kept]
+
+    def complexity(self, w: Any) -> int:
+        """Rank of the weights where the set is known by it (a trace-norm ball), else their number of non-zeros."""
+        if hasattr(self._constraint, "triplets"):
+            return rank_of(self.factors(w)[1])
+        return int(np.count_nonzero(w))
 
     def assemble(self, left: np.ndarray, right: np.ndarray) -> Any:
         """Weights that are the matrix ``left right'``."""

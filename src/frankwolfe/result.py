@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.singular import rank_of
+
 if TYPE_CHECKING:
     from frankwolfe.engine import Memory
     from frankwolfe.problem import Problem
@@ -24,7 +26,9 @@ class Status(StrEnum):
     STALLED = "stalled"
 
 
-COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error")
+COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error", "complexity")
+LAZY = ("fun", "gap", "complexity")
+"""Columns that are worked out when they are first read."""
 PENDING_BYTES = 2**28
 """Memory that iterates waiting to be judged may take before they are judged at once."""
 
@@ -38,7 +42,7 @@ class Trace(Mapping[str, np.ndarray]):
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
     objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the
     free online estimate of ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the
-    estimated gap).
+    estimated gap), ``complexity`` (of the iterate: its rank over a trace-norm ball, else its number of non-zeros).
 
     Examples
     --------
@@ -59,6 +63,8 @@ class Trace(Mapping[str, np.ndarray]):
         """Add a point; numbers for ``fun`` and ``gap`` that are known already save the work later."""
         self._rows.append(numbers)
         if "gap" in numbers:
+            assert self._problem is not None
+            numbers["complexity"] = self._problem.complexity(w)
             return
         packed: tuple[Any, Any] = (None, w)
         if isinstance(w, np.ndarray):
@@ -82,13 +88,13 @@ class Trace(Mapping[str, np.ndarray]):
                 w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
-            numbers.update(fun=found.value, gap=found.gap)
+            numbers.update(fun=found.value, gap=found.gap, complexity=self._problem.complexity(w))
         self._pending, self._pending_bytes = [], 0
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in COLUMNS:
             raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
-        if column in ("fun", "gap"):
+        if column in LAZY:
             self._settle()
         return np.array([row[column] for row in self._rows])
 
@@ -196,10 +202,16 @@ class Result:
         """Rank of ``x``, where it is a matrix: singular values above 1e-8 of the largest."""
         if np.ndim(self.x) == 1:
             raise ValueError("x is a vector: it has no rank")
-        sizes = self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
-        return int(np.count_nonzero(sizes > 1e-8 * sizes.max(initial=0.0)))
+        return rank_of(self.singular_values)
 
-    def _size(self) -> str:
+    @property
+    def singular_values(self) -> np.ndarray:
+        """Singular values of ``x``, where it is a matrix, in falling order."""
+        if np.ndim(self.x) == 1:
+            raise ValueError("x is a vector: it has no singular values")
+        return self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
+
+    def size_in_words(self) -> str:
         """Say how large ``x`` is."""
         if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
             return f"{self.x.size} entries, {self.nonzeros} not zero"
@@ -213,13 +225,18 @@ class Result:
             ("fun", f"{self.fun:.12g}"),
             ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
-            ("x", self._size()),
+            ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        from frankwolfe.display import html_of
+
+        return html_of(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw objective and gaps against passes (needs matplotlib).
@@ -236,3 +253,55 @@ class Result:
         from frankwolfe.plots import plot_result
 
         return plot_result(self, ax=ax)
+
+    def plot_complexity(self, ax: Any = None) -> Any:
+        """Draw how the rank of the iterate, or its number of non-zeros, went along the run (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_complexity
+
+        return plot_complexity(self, ax=ax)
+
+    def plot_spectrum(self, ax: Any = None) -> Any:
+        """Draw the singular values of ``x``, a matrix (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_spectrum
+
+        return plot_spectrum(self, ax=ax)
+
+    def plot_groups(self, groups: Any, names: Any = None, ax: Any = None) -> Any:
+        """Draw the Euclidean norms of the groups of ``x``: which are selected, and how strong (needs matplotlib).
+
+        Parameters
+        ----------
+        groups : list of lists of int, or array of shape (d,)
+            As `GroupBall` takes them: the coordinates of each group, or a label for each coordinate.
+        names : list of str, optional
+            What to call the groups; their numbers otherwise.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_groups
+
+        return plot_groups(self, groups, names=names, ax=ax)

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.directions import Toward
 from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
 from frankwolfe.inputs import as_batch_size, as_budget, as_generator
 from frankwolfe.methods import Method, as_method, pick
+from frankwolfe.parts import short
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
@@ -83,6 +85,7 @@ def minimize(
     )
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes)
+    problem.accept(method)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
@@ -117,12 +120,13 @@ def _engine_class(method: Method, problem: Problem) -> Any:
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
-    """Rows a step looks at by default: the method's own number where the oracle costs less than O(d), more elsewhere.
+    """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
 
     A single row then becomes 1%. Several rows become as many as there may be stored atoms to read, about d, up to 1%.
     """
-    cheap_oracle = getattr(problem.constraint.scout(problem.size), "lazy", False)
-    if cheap_oracle or method.batch_size < 1:
+    stores_atoms = not isinstance(method.direction, Toward) and not hasattr(problem.constraint, "hull")
+    cheap = getattr(problem.constraint.scout(problem.size), "lazy", False) and not stores_atoms
+    if cheap or method.batch_size < 1:
         return method.batch_size
     return 0.01 if method.batch_size == 1 else max(method.batch_size, min(problem.size, problem.n // 100))
 
@@ -137,13 +141,7 @@ def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
         if isinstance(w, np.ndarray):
             facts = f" (its l1 norm is {np.abs(w).sum():.6g}, its entries lie in [{w.min():.6g}, {w.max():.6g}])"
         raise ValueError(
-            f"x0 is not in the constraint set {_short(problem.constraint)}{facts}: start from a feasible point, "
+            f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
     return w, x0.memory if isinstance(x0, Result) else None
-
-
-def _short(part: Any) -> str:
-    """Return a part's name, with its fields where they are numbers."""
-    fields = ", ".join(f"{name}={value:g}" for name, value in part._asdict().items() if isinstance(value, float))
-    return f"{type(part).__name__}({fields})"

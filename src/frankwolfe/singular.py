@@ -20,7 +20,10 @@ GUARD = 2
 """Random vectors in a block beside those that are asked for."""
 
 DEPTH = 6
-"""Blocks in a Krylov space; after that it is started anew from the best vectors in it."""
+"""Most blocks in a Krylov space; after that it is started anew from the best vectors in it."""
+
+WIDEST = 256
+"""Most columns of a Krylov space, unless two blocks have more: it is as long as the sides of the matrix."""
 
 STARTS = 50
 """Most Krylov spaces."""
@@ -48,14 +51,20 @@ class Triplets(NamedTuple):
     right : array of shape (q, count)
     bound : float
         No singular value is larger. From the Gram matrix that is so up to rounding, for which there is an allowance.
-        From a Krylov space it is the largest value found plus its residual: some singular value lies that close to the
-        one found, and that it is the largest is very likely, for the space has random vectors in it, but not proven.
+        From a Krylov space it is the largest sum of a value found and its residual, over those asked for and a few that
+        come from random vectors: each has a singular value that close to it, and that none is larger is very likely but
+        not proven.
     """
 
     left: np.ndarray
     values: np.ndarray
     right: np.ndarray
     bound: float
+
+
+def rank_of(values: np.ndarray) -> int:
+    """Return how many singular values are more than 1e-8 of the largest."""
+    return int(np.count_nonzero(values > 1e-8 * values.max(initial=0.0)))
 
 
 def leading_triplets(
@@ -69,8 +78,8 @@ def leading_triplets(
     count : int
         At most the shorter side.
     tolerance : float
-        Residual of the largest value, relative to it, that is small enough; 0 asks for all digits. The Gram matrix
-        gives them anyway.
+        By how much the bound may exceed the largest value, relative to it; 0 asks for all digits. The Gram matrix gives
+        them anyway.
     start : array, optional
         Where to look first: a vector as long as the shorter side, or several as columns.
     proof : bool
@@ -93,14 +102,12 @@ def leading_triplets(
         left, values, right, bound = leading_triplets(matrix / size, count, tolerance, start, proof)
         return Triplets(left, size * values, right, size * bound)
     exact = q <= SHORT or 3 * count >= q or (proof and q <= EXACT and float(p + q) * q * q <= WORK)
-    right = _by_gram(matrix, count) if exact else _by_krylov(matrix, count, tolerance, start)
+    right, reach = (_by_gram(matrix, count), 0.0) if exact else _by_krylov(matrix, count, tolerance, start)
     # the other side, and with it the values, to the accuracy of the data rather than of its square
     left, values, turned = np.linalg.svd(np.asarray(matrix @ right), full_matrices=False)
     right = right @ turned.T
     slack = 8.0 * np.finfo(float).eps * q * values[0]
-    if not exact:
-        slack += float(np.linalg.norm(matrix.T @ left[:, 0] - values[0] * right[:, 0]))
-    return Triplets(left, values, right, float(values[0]) + slack)
+    return Triplets(left, values, right, max(float(values[0]), reach) + slack)
 
 
 def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
@@ -144,24 +151,41 @@ def _by_gram(matrix: Any, count: int) -> np.ndarray:
         matrix = matrix.toarray()  # as large as the shorter side's Gram matrix would be a few times over, and faster
     gram = matrix.T @ matrix
     gram = gram.toarray() if sparse.issparse(gram) else gram
-    return eigh(gram, subset_by_index=(q - count, q - 1))[1][:, ::-1]
+    return leading_eigen(gram, count)[1]
 
 
-def _by_krylov(matrix: Any, count: int, tolerance: float, start: np.ndarray | None) -> np.ndarray:
-    """Return right singular vectors from spaces ``span(B, A'A B, (A'A)^2 B, ...)`` with random vectors in ``B``.
+def leading_eigen(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of a symmetric matrix, in falling order, and their vectors.
 
+    Examples
+    --------
+    >>> leading_eigen(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    side = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(side - count, side - 1))
+    if len(values) < count:  # LAPACK's search for some of the values may find none where all are equal
+        values, vectors = (found[..., -count:] for found in np.linalg.eigh(matrix))
+    return values[::-1], vectors[:, ::-1]
+
+
+def _by_krylov(matrix: Any, count: int, tolerance: float, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    """Return right singular vectors, and how far singular values may reach.
+
+    They come from spaces ``span(B, A'A B, (A'A)^2 B, ...)`` with random vectors in ``B``.
     Musco and Musco (2015): the value found is within ``1 - e`` of the largest after about ``log(q) / sqrt(e)`` blocks,
     with high probability and however close to each other the leading values are.
     """
     q = matrix.shape[1]
-    block = np.random.default_rng(0).normal(size=(q, count + GUARD))
-    if start is not None:
-        block = np.hstack([np.reshape(start, (q, -1)), block])
+    begun = np.zeros((q, 0)) if start is None else np.reshape(start, (q, -1))
+    chance = np.random.default_rng(0).normal(size=(q, max(count - begun.shape[1], 0) + GUARD))
+    block = np.hstack([begun, chance])
+    depth = max(2, min(DEPTH, WIDEST // block.shape[1]))
     found = np.zeros((q, 0))
     for _ in range(STARTS):
         basis, known = widened(found, block), found.shape[1]
         images = np.asarray(matrix @ basis)
-        for _ in range(DEPTH - 1):
+        for _ in range(depth - 1):
             wider = widened(basis, np.asarray(matrix.T @ images[:, known:]))
             known = basis.shape[1]
             if wider.shape[1] == known:
@@ -173,7 +197,10 @@ def _by_krylov(matrix: Any, count: int, tolerance: float, start: np.ndarray | No
         found, ends = basis @ turns[:, :kept], images @ turns[:, :kept]
         values = np.linalg.norm(ends, axis=0)
         rests = np.asarray(matrix.T @ ends) - found * values**2  # the residuals, times the values
-        if np.linalg.norm(rests[:, 0]) <= max(tolerance, DIGITS) * values[0] ** 2:
+        # all of them, the random ones too: a start that is a singular vector, but not the first, has no residual
+        residuals = np.linalg.norm(rests, axis=0) / np.maximum(values, 1e-300)
+        reach = float(np.max(values + residuals))
+        if reach <= values[0] * (1.0 + max(tolerance, DIGITS)):
             break
         block = rests
-    return found[:, :count]
+    return found[:, :count], reach

@@ -16,7 +16,7 @@ SMALL, LARGE = 1e-100, 1e100
 CLOSE = 1e-3
 """Relative residual of the largest singular value in estimates of a gap."""
 
-CLOSER = 1e-7
+CLOSER = 1e-5
 """The same in certificates, where they have to do without a proof."""
 
 

@@ -7,12 +7,11 @@ from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from frankwolfe.parts import part, positive
 from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
-from frankwolfe.singular import SHORT, Triplets, leading_triplets
+from frankwolfe.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.verbs import recount
 
 
@@ -175,10 +174,9 @@ def _side(size: int) -> int:
 def _eigen(r: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the largest eigenvalue, and its vector, of the symmetric part of a square matrix laid out flat."""
     matrix = np.reshape(np.asarray(r, dtype=np.float64), (_side(np.size(r)),) * 2)
-    last = len(matrix) - 1
     if not np.isfinite(matrix).all():
         return np.nan, np.eye(len(matrix))[0]
-    values, vectors = eigh(0.5 * (matrix + matrix.T), subset_by_index=(last, last))
+    values, vectors = leading_eigen(0.5 * (matrix + matrix.T), 1)
     return float(values[0]), vectors[:, 0]
 
 

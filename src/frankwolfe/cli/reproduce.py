@@ -1,26 +1,17 @@
-"""The command line: ``frankwolfe reproduce``."""
+"""``frankwolfe reproduce``: the paper's experiments."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-try:
-    import click
-except ImportError:
-    raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
+import click
 
-from frankwolfe import __version__
+from frankwolfe.cli.answers import answering
 
 if TYPE_CHECKING:
     from frankwolfe.experiments.pages import Findings
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="frankwolfe")
-def main() -> None:
-    """Learning under constraints without projections."""
-
-
-@main.command()
+@click.command(short_help="The paper's experiments, as a report.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reproduction"), show_default=True, help="Folder.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and passes: done within a minute.")
 @click.option("--seeds", type=click.IntRange(1), help="Number of seeds  [5; 2 with --quick]")
@@ -49,10 +40,8 @@ def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, s
         plan = plan._replace(passes=passes)
     if paper_only:
         plan = plan._replace(methods=PAPER_METHODS)
-    try:
+    with answering():
         findings = _with_progress(lambda tell: experiments.reproduce(out, plan, tell), plan.pieces())
-    except (ValueError, OSError, ImportError) as error:
-        raise click.ClickException(str(error)) from error
     _show(findings, out)
 
 
@@ -97,7 +86,3 @@ def _show(findings: "Findings", out: Path) -> None:
         console.print(verdict(race), highlight=False)
         console.print()
     console.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()

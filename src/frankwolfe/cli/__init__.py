@@ -1,0 +1,29 @@
+"""The command line: one file for each command. Only click is imported before a command runs."""
+
+try:
+    import click
+except ImportError:
+    raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
+
+from frankwolfe import __version__
+from frankwolfe.cli.fit import fit
+from frankwolfe.cli.info import info
+from frankwolfe.cli.path import path
+from frankwolfe.cli.predict import predict
+from frankwolfe.cli.reproduce import reproduce
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="frankwolfe")
+def main() -> None:
+    """Learning under constraints without projections.
+
+    Data is CSV with a header line, Parquet or svmlight, each also as .gz or .bz2.
+
+    Exit codes: 0 success; 1 broken off; 2 a mistake in the command or the data; 3 written, but not certified to the
+    tolerance; 4 the output could not be written.
+    """
+
+
+for command in (info, fit, predict, path, reproduce):
+    main.add_command(command)

@@ -1,0 +1,70 @@
+"""Options that several commands share. Names of losses, sets and methods are only looked up when they are needed."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+
+class Name(click.ParamType):
+    """A name from a table of the library: completed by the shell, and checked by the command."""
+
+    name = "name"
+
+    def __init__(self, module: str, table: str):
+        self.module, self.table = module, table
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin like this."""
+        names = getattr(import_module(self.module), self.table)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def together(*options: Callable) -> Callable:
+    """Return a decorator that adds several options, in this order."""
+
+    def decorate(command: Callable) -> Callable:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+DATA = click.argument("data", type=click.Path(path_type=Path))
+
+PROBLEM = together(
+    click.option(
+        "--target",
+        "-t",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column to predict; several for multitask-squared. Not for svmlight.",
+    ),
+    click.option(
+        "--loss",
+        type=Name("frankwolfe.losses", "LOSSES"),
+        help="logistic, squared, huber, squared-hinge, modified-huber, sigmoid, cauchy, tukey, multinomial or "
+        "multitask-squared.  [default: logistic for two classes, multinomial for more, squared for numbers]",
+    ),
+    click.option(
+        "--set",
+        "constraint",
+        type=Name("frankwolfe.radii", "SETS"),
+        default="l1",
+        show_default=True,
+        help="l1, l2, linf, simplex, nonnegative-l1; trace or group for several outputs.",
+    ),
+    click.option("--weights", metavar="COLUMN", help="Column of sample weights."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
+    click.option("--no-intercept", is_flag=True, help="Leave the free intercept out."),
+)
+
+RUN = together(
+    click.option("--method", type=Name("frankwolfe.methods", "METHODS"), default="auto", show_default=True),
+    click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
+    click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of the stochastic methods."),
+)

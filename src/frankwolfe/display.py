@@ -1,0 +1,131 @@
+"""How a result shows itself in a notebook: the certificate in words, the numbers, and how the gap fell."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from frankwolfe.result import Result
+
+WIDTH, HEIGHT, MARGIN = 260.0, 56.0, 5.0
+"""Size of the small picture, and the room around its curve, in pixels."""
+
+STYLE = """
+#{id} {{ --ink: #1c1e21; --muted: #5d636b; --rule: #d9dce0; --sure: #1a7f4b; --open: #a15c00; --curve: #1d4f91;
+  display: inline-block; max-width: 52em; padding: 0.7em 1em; border: 1px solid var(--rule); border-radius: 6px;
+  font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: #fff; }}
+@media (prefers-color-scheme: dark) {{ #{id} {{ {dark} }} }}
+[data-jp-theme-light="false"] #{id}, .vscode-dark #{id}, [data-theme="dark"] #{id} {{ {dark} }}
+#{id} p {{ margin: 0 0 0.5em; }}
+#{id} .word {{ font-weight: 650; color: var(--open); }}
+#{id} .word.sure {{ color: var(--sure); }}
+#{id} .side {{ display: flex; flex-wrap: wrap; gap: 0.6em 2em; align-items: flex-start; }}
+#{id} dl {{ display: grid; grid-template-columns: auto auto; gap: 0 1em; margin: 0; }}
+#{id} dt {{ color: var(--muted); }}
+#{id} dd {{ margin: 0; font-variant-numeric: tabular-nums; }}
+#{id} figure {{ margin: 0; width: 260px; }}
+#{id} figcaption {{ color: var(--muted); font-size: 12px; line-height: 1.3; }}
+#{id} polyline {{ fill: none; stroke: var(--curve); stroke-width: 1.8; stroke-linejoin: round; }}
+#{id} circle {{ fill: var(--curve); }}
+#{id} line {{ stroke: var(--muted); stroke-dasharray: 3 3; }}
+"""
+DARK = (
+    "--ink: #e4e6e9; --muted: #9aa1aa; --rule: #393e45; --sure: #5fd39a; --open: #f0b35a; --curve: #8fbcf5; "
+    "background: #15171a;"
+)
+
+
+def verdict(result: "Result") -> tuple[bool, str]:
+    """Return whether the gap met the tolerance, and what is known of the answer, in a sentence.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(5.0))
+    >>> verdict(fw.minimize(problem))[0]
+    True
+    """
+    if not result.success:
+        return False, f"Not certified to the tolerance. {result.message}"
+    within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
+    if result.convex:
+        return True, f"Certified: nothing in the set has an objective lower by more than {within}."
+    return True, f"Stationary: the exact gap is {within}. The loss is not convex: this is no bound on the objective."
+
+
+def html_of(result: "Result") -> str:
+    """Return a result as HTML that stands alone: no script, no file, readable on light and dark paper.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run.
+
+    Returns
+    -------
+    str
+    """
+    identity = f"fw-{uuid4().hex[:12]}"  # of its own: a page may show many, and styles must not meet
+    sure, words = verdict(result)
+    word, _, rest = words.partition(":" if sure else ".")
+    numbers = [
+        ("objective", f"{result.fun:.10g}"),
+        ("exact gap", f"{result.gap:.3g} ({_ratio(result)})"),
+        ("x", result.size_in_words()),
+        ("method", f"{result.method}, batches of {result.batch_size:,}"),
+        ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),
+    ]
+    items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in numbers)
+    return (
+        f'<div id="{identity}"><style>{STYLE.format(id=identity, dark=DARK)}</style>'
+        f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>'
+        f'<div class="side"><dl>{items}</dl>{_picture(result)}</div></div>'
+    )
+
+
+def _ratio(result: "Result") -> str:
+    """Say how the gap compares with the tolerance."""
+    if not result.tolerance > 0.0:
+        return "no tolerance was set"
+    return f"{result.gap / result.tolerance:.2g} times the tolerance"
+
+
+def _picture(result: "Result") -> str:
+    """Return how the gap fell, on a logarithmic scale, as a small drawing; nothing if there is no curve.
+
+    The curve is the estimate, which is at hand: the exact gap would take a pass over the data for each point. The
+    dot at its end is exact.
+    """
+    estimates = result.trace.gap_estimate
+    gaps = np.append(estimates[np.isfinite(estimates) & (estimates > 0.0)], result.gap)
+    if len(gaps) < 3 or not 0.0 < result.gap < np.inf:
+        return ""
+    levels = np.log10(gaps)
+    goal = np.log10(result.tolerance) if result.tolerance > 0.0 else levels[-1]
+    low, high = min(levels.min(), goal), max(levels.max(), goal)
+    x = _spread(np.arange(len(levels)), 0.0, len(levels) - 1.0, WIDTH)
+    y = HEIGHT - _spread(levels, low, high, HEIGHT)
+    points = " ".join(f"{across:.1f},{down:.1f}" for across, down in zip(x, y, strict=True))
+    line = ""
+    if result.tolerance > 0.0:
+        at = HEIGHT - float(_spread(goal, low, high, HEIGHT))
+        line = f'<line x1="0" x2="{WIDTH:.0f}" y1="{at:.1f}" y2="{at:.1f}"/>'
+    caption = f"estimated gap, from {gaps[0]:.2g}; the dot is the exact gap" + ("; dashed: tolerance" if line else "")
+    return (
+        f'<figure><svg width="{WIDTH:.0f}" height="{HEIGHT:.0f}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
+        f'aria-label="{caption}">{line}<polyline points="{points}"/>'
+        f'<circle cx="{x[-1]:.1f}" cy="{y[-1]:.1f}" r="3"/></svg><figcaption>{caption}</figcaption></figure>'
+    )
+
+
+def _spread(values: Any, low: float, high: float, length: float) -> Any:
+    """Return values between ``low`` and ``high`` on a scale of pixels, with a margin at both ends."""
+    share = (values - low) / (high - low) if high > low else 0.5 + 0.0 * values
+    return MARGIN + share * (length - 2.0 * MARGIN)

@@ -1,0 +1,1 @@
+"""Files that a user hands in or gets: data in three formats, and writing that leaves no halves."""

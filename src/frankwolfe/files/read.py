@@ -1,0 +1,150 @@
+"""A data file as the rows, targets and weights of a problem."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.files.streams import kind_of
+from frankwolfe.files.svmlight import read_svmlight
+from frankwolfe.files.tabular import Columns
+
+
+class Features(NamedTuple):
+    """Which columns a model reads: by name, or, where columns have none, by number.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Names, in the order of the weights.
+    first : int
+        Without names: index of the first column.
+    number : int
+        How many there are.
+    """
+
+    names: list[str] | None
+    first: int
+    number: int
+
+
+class Data(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d)
+        The rows.
+    features : Features
+        What its columns are.
+    targets : array of shape (n,), or (n, k) for several targets, or None
+        As they are in the file.
+    weights : array of shape (n,) or None
+        Weights of the rows.
+    place : callable
+        Says where in the file a row is, for messages.
+    """
+
+    X: Any
+    features: Features
+    targets: np.ndarray | None
+    weights: np.ndarray | None
+    place: Callable[[int], str]
+
+
+def read_data(
+    path: Path,
+    target: Sequence[str] = (),
+    weights: str | None = None,
+    ignore: Sequence[str] = (),
+    features: Features | None = None,
+) -> Data:
+    """Read CSV, Parquet or svmlight, told apart by content; compressed with gzip or bzip2, or not.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    target : sequence of str
+        Columns to predict; none for svmlight, where the target comes first in each line. With ``features`` of a model
+        they may be missing, or have gaps.
+    weights : str, optional
+        Column of sample weights.
+    ignore : sequence of str
+        Columns to leave out.
+    features : Features, optional
+        Columns to read, those of a model. By default all that are left.
+
+    Returns
+    -------
+    Data
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file")
+    try:
+        kind = kind_of(path)
+        if kind == "svmlight":
+            named = [*target, *([weights] if weights else []), *ignore]
+            return _from_svmlight(path, named, features)
+        return _from_columns(Columns(path, kind), target, weights, ignore, features)
+    except EOFError as error:  # a compressed file that was cut off
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:
+    if features is not None and features.names is not None:
+        raise ValueError(f"{path} is an svmlight file, without column names; the model needs {_listed(features.names)}")
+    if named:
+        raise ValueError(
+            f"{path} is an svmlight file: its columns have no names, so {named[0]!r} cannot be one; the target is the "
+            "first number of each line"
+        )
+    X, y, first = read_svmlight(path, None if features is None else features.first)
+    if features is None:
+        return Data(X, Features(None, first, X.shape[1]), y, None, _row)
+    if X.shape[1] > features.number:
+        X = X[:, : features.number]  # columns that no row had when the model was fitted have no weight
+    else:
+        X.resize((X.shape[0], features.number))
+    return Data(X, features, y, None, _row)
+
+
+def _from_columns(
+    columns: Columns, target: Sequence[str], weights: str | None, ignore: Sequence[str], features: Features | None
+) -> Data:
+    columns.require([weights] if weights else [], "column of weights")
+    columns.require(ignore)
+    if features is None:
+        if not target:
+            raise ValueError(
+                f"--target is missing: which column of {columns.path} is to be predicted? {columns.listed()}"
+            )
+        columns.require(target, "target column")
+        used = {*target, *ignore, weights}
+        names = [name for name in columns.names if name not in used]
+        if not names:
+            raise ValueError(f"{columns.path} has no column left to learn from")
+        features = Features(names, 0, len(names))
+        targets = _targets(columns, target)
+    elif features.names is None:
+        raise ValueError(f"{columns.path} has named columns; the model was fitted to an svmlight file, without names")
+    else:
+        targets = _targets(columns, target if set(target) <= set(columns.whole_names()) else ())
+    X = columns.matrix(features.names or [])
+    return Data(X, features, targets, columns.matrix([weights])[:, 0] if weights else None, columns.place)
+
+
+def _targets(columns: Columns, names: Sequence[str]) -> np.ndarray | None:
+    found = [columns.values(name) for name in names]
+    return None if not found else found[0] if len(found) == 1 else np.column_stack(found)
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")

@@ -1,0 +1,192 @@
+"""Data files: the same numbers from every format, and a line number for whatever is wrong."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from frankwolfe.files.read import Features, read_data
+from frankwolfe.files.targets import encoded, kind_of_target
+from frankwolfe.losses import as_loss
+from tests.tables import frame, labels, numbers, svmlight, write
+
+X, SIGNAL = numbers()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.bz2", "a.parquet", "anything", "a.tsv"])
+def test_columns_come_as_they_are(name, tmp_path):
+    table = frame(X, y=labels(SIGNAL), w=np.arange(60) + 1, id=[f"r{i}" for i in range(60)])
+    content = table.write_csv(separator="\t") if name == "a.tsv" else table
+    found = read_data(write(tmp_path / name, content), ["y"], "w", ["id"])
+    np.testing.assert_array_equal(found.X, X)
+    assert found.features == Features(["x0", "x1", "x2", "x3"], 0, 4)
+    assert found.targets.tolist() == labels(SIGNAL).tolist()
+    assert found.weights.tolist() == list(range(1, 61))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", ["a.svm", "a9a", "a.libsvm.bz2", "a.gz"])
+def test_svmlight_comes_as_it_is(name, first, tmp_path):
+    sparse_rows = np.where(np.abs(X) > 0.8, X, 0.0)
+    text = "# made by hand\n" + svmlight(sparse_rows, SIGNAL, first)
+    found = read_data(write(tmp_path / name, text))
+    assert sparse.issparse(found.X)
+    np.testing.assert_array_equal(found.X.toarray(), sparse_rows)
+    np.testing.assert_allclose(found.targets, SIGNAL, rtol=1e-5)
+    assert found.features == Features(None, first, 4)
+
+
+def test_svmlight_columns_keep_their_numbers_where_the_first_is_missing(tmp_path):
+    """A file counted from 0 in which column 0 happens to be empty looks like one counted from 1."""
+    counted_from_zero = Features(None, 0, 4)
+    path = write(tmp_path / "later.svm", "1 1:5 3:7\n-1 2:1\n")
+    found = read_data(path, features=counted_from_zero)
+    assert found.X.toarray().tolist() == [[0.0, 5.0, 0.0, 7.0], [0.0, 0.0, 1.0, 0.0]]
+    beyond = write(tmp_path / "beyond.svm", "1 1:5 9:7\n")  # never seen when the model was fitted: no weight
+    assert read_data(beyond, features=counted_from_zero).X.toarray().tolist() == [[0.0, 5.0, 0.0, 0.0]]
+    with pytest.raises(ValueError, match="has a column 0, but columns were counted from 1"):
+        read_data(write(tmp_path / "zero.svm", "1 0:5\n"), features=Features(None, 1, 4))
+
+
+def test_columns_are_found_by_name_in_any_order(tmp_path):
+    path = write(tmp_path / "a.csv", "z,b,y,a\n9,2,no,1\n8,4,yes,3\n")
+    found = read_data(path, ["y"], features=Features(["a", "b"], 0, 2))
+    assert found.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert found.targets.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("target", ["y", "gone"])
+def test_a_model_needs_no_targets(target, tmp_path):
+    path = write(tmp_path / "a.csv", "a,y\n1,\n3,2\n")
+    assert read_data(path, [target], features=Features(["a"], 0, 1)).targets is None
+
+
+def test_blank_lines_spaces_and_quotes_are_no_matter(tmp_path):
+    path = write(tmp_path / "a.csv", '\ufeffa,b,y\n 1 ,2,"x\ny"\n\n3, 4,z\n\n')
+    found = read_data(path, ["y"])
+    assert found.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert found.targets.tolist() == ["x\ny", "z"]
+
+
+MISTAKES = {
+    "a bad cell": ("a,b,y\n1,2,0\n3,oops,1\n4,5,1\n", r"line 3: column 'b' holds 'oops', which is not a finite number"),
+    "after blank and broken lines": ('a,b,y\n1,2,"x\ny"\n\n3,oops,1\n', r"line 5: column 'b' holds 'oops'"),
+    "an empty cell": ("a,b,y\n1,2,0\n3,,1\n", r"line 3: column 'b' is empty"),
+    "a short row": ("a,b,y\n1,2,0\n3\n", r"line 3: column 'y' is empty"),
+    "a long row": ("a,b,y\n1,2,0\n1,2,0,9\n", r"line 3: 4 fields, but the header has 3"),
+    "infinity": ("a,b,y\n1,inf,0\n3,2,1\n", r"line 2: column 'b' holds inf, which is not a finite number"),
+    "words": ("a,city,y\n1,Rome,0\n3,Oslo,1\n", r"column 'city' holds no numbers \(the first cell is 'Rome'\)"),
+    "more words": ("c,city,y\nx,Rome,0\ny,Oslo,1\n", r"columns 'c', 'city' hold no numbers .* encode them .*--ignore"),
+    "no target cell": ("a,b,y\n1,2,0\n3,4,\n", r"line 3: column 'y' is empty"),
+    "no header": ("1,2,3\n4,5,6\n", "the first line is numbers; a CSV file needs a header line"),
+    "a name twice": ("a,a,y\n1,2,3\n", "the header names column 'a' twice"),
+    "no rows": ("a,b,y\n", "holds no rows"),
+    "nothing": ("", "is empty"),
+    "another column": ("a,b,target\n1,2,3\n", r"has no target column 'y'. It has 'a', 'b', 'target'"),
+    "nothing to learn from": ("y,b\n1,2\n", "no column left to learn from"),
+    "a format of one's own": ("<xml>\n", "not in a format that can be read"),
+    "no text": (b"a,b,y\n1,2,3\n\xff\xfe,2,3\n", "line 3: not UTF-8 text"),
+    "half a Parquet file": (b"PAR1 and no more", "is not a whole Parquet file"),
+    "half a gzip file": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "is damaged"),
+    "svmlight for columns": ("1 1:2\n", "is an svmlight file: its columns have no names, so 'y' cannot be one"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_placed(name, tmp_path):
+    content, words = MISTAKES[name]
+    ignore = ["b"] if name == "nothing to learn from" else []
+    with pytest.raises(ValueError, match=words):
+        read_data(write(tmp_path / "data", content), ["y"], ignore=ignore)
+
+
+SVMLIGHT_MISTAKES = {
+    "value": ("1 1:2\n-1 2:x\n", r"line 2: the value in '2:x' is not a finite number"),
+    "index": ("1 1:2\n# a remark\n-1 b:3\n", r"line 3: 'b:3' is not of the form index:value"),
+    "order": ("1 1:2\n-1 3:1 2:1\n", r"line 2: index 2 comes after 3: indices must increase"),
+    "target": ("1 1:2\nyes 1:1\n", r"line 2: the target 'yes' is not a finite number"),
+    "infinity": ("1 1:2\n-1 1:inf\n", r"line 2: the value in '1:inf' is not a finite number"),
+}
+
+
+@pytest.mark.parametrize("name", SVMLIGHT_MISTAKES)
+def test_mistakes_in_svmlight_are_placed(name, tmp_path):
+    content, words = SVMLIGHT_MISTAKES[name]
+    with pytest.raises(ValueError, match=words):
+        read_data(write(tmp_path / "data", content))
+
+
+def test_near_names_are_suggested(tmp_path):
+    path = write(tmp_path / "a.csv", "age,income,y\n1,2,3\n")
+    with pytest.raises(ValueError, match="no column of weights 'incone'; did you mean 'income'"):
+        read_data(path, ["y"], "incone")
+    with pytest.raises(ValueError, match="no column 'agee'; did you mean 'age'"):
+        read_data(path, ["y"], features=Features(["agee"], 0, 1))
+
+
+def test_rows_of_a_parquet_file_are_numbered(tmp_path):
+    path = write(tmp_path / "a.parquet", pl.DataFrame({"a": [1.0, None], "y": [1, 2]}))
+    with pytest.raises(ValueError, match="row 2: column 'a' is empty"):
+        read_data(path, ["y"])
+
+
+def test_targets_that_are_neither_numbers_nor_words_are_refused(tmp_path):
+    path = write(tmp_path / "a.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [1.0, float("nan")]}))
+    with pytest.raises(ValueError, match="row 2: column 'y' holds nan, which is not a finite number"):
+        read_data(path, ["y"])
+    path = write(tmp_path / "b.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [[1], [2]]}))
+    with pytest.raises(ValueError, match="column 'y' holds no numbers"):
+        read_data(path, ["y"])
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"a\.csv does not exist"):
+        read_data(tmp_path / "a.csv")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        read_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("targets", "kind"),
+    [
+        ([0.0, 1.0], "two classes"),
+        (["a", "b"], "two classes"),
+        ([True, False], "two classes"),
+        (["a", "b", "c"], "classes"),
+        ([1.0, 2.0, 3.0], "numbers"),
+        ([[1.0, 2.0]], "rows"),
+    ],
+)
+def test_kinds_of_targets(targets, kind):
+    assert kind_of_target(np.array(targets)) == kind
+
+
+@pytest.mark.parametrize(
+    ("targets", "classes"),
+    [
+        ([3.0, 7.0, 3.0], [3, 7]),
+        (["b", "a", "b"], ["a", "b"]),
+        ([True, False, True], [False, True]),
+        ([0.5, 1.0, 0.5], [0.5, 1.0]),
+    ],
+)
+def test_two_classes_of_any_kind(targets, classes):
+    y, found = encoded(np.array(targets), as_loss("logistic"), "logistic", str)
+    assert found.tolist() == classes
+    assert [classes[int(label > 0)] for label in y] == targets
+
+
+def test_targets_that_do_not_fit_are_told():
+    def fit(targets, loss):
+        return encoded(np.array(targets), as_loss(loss), loss, lambda row: f"line {row + 2}")
+
+    with pytest.raises(ValueError, match=r"3 classes \(a, b, c\), and the logistic loss takes two: use the multi"):
+        fit(["a", "b", "c"], "logistic")
+    with pytest.raises(ValueError, match="such as squared"):
+        fit([1.0, 2.0, 3.0], "squared-hinge")
+    with pytest.raises(ValueError, match="one class only, a"):
+        fit(["a", "a"], "logistic")
+    with pytest.raises(ValueError, match="huber loss takes numbers, but the target in line 3 is 'x'"):
+        fit(["1", "x"], "huber")
+    with pytest.raises(ValueError, match="takes one target column, not 2"):
+        fit([[1.0, 2.0]], "squared")
