@@ -5,17 +5,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import frankwolfe as fw
 
-# One check compares predictions to seven digits, of fits whose rows are weighted and repeated: hence the tolerance of
-# the searches, whose folds decide by such digits.
+# One check compares predictions to seven digits, of fits whose rows are weighted and repeated: hence the tolerances of
+# those that end short of them by default.
 ESTIMATORS = [
-    fw.FrankWolfeClassifier(),
+    fw.FrankWolfeClassifier(tol=1e-12),
     fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
     fw.FrankWolfeRegressor(),
     fw.FrankWolfeRegressorCV(radii=4, cv=3, tol=1e-12),
     fw.SimplexRegressor(),
     fw.NonNegativeRegressor(),
     fw.LowRankClassifier(),
-    fw.LowRankRegressor(),
+    fw.LowRankRegressor(radius=1.0, tol=1e-12),
     fw.MatrixCompletion(),
 ]
 

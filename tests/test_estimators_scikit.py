@@ -231,9 +231,12 @@ def test_completion_of_movielens():
     user, item, rating = stored["user"], stored["item"], stored["rating"].astype(float)
     held_out = np.random.default_rng(0).random(len(user)) < 0.1
     pairs = np.column_stack([user, item])
-    model = fw.MatrixCompletion(radius=4000.0, tol=1e-3).fit(pairs[~held_out], rating[~held_out])
+    model = fw.MatrixCompletion(radius=500.0, tol=1e-2).fit(pairs[~held_out], rating[~held_out])
     errors = model.predict(pairs[held_out]) - rating[held_out]
-    assert np.sqrt(np.mean(errors**2)) < 0.93
+    assert np.sqrt(np.mean(errors**2)) < 0.92
+    model.row_factors_ *= 0.0  # what the offsets alone would say
+    alone = model.predict(pairs[held_out]) - rating[held_out]
+    assert np.mean(errors**2) < 0.96 * np.mean(alone**2)
 
 
 def test_importing_the_package_does_not_import_scikit_learn():

@@ -163,9 +163,10 @@ def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
     level = slope_and_bow(samples, z, slope, bow)
     for _ in range(STEPS):
         before, bends, axes = shift.copy(), *np.linalg.eigh(bow)
-        kept = bends > 1e-14 * max(bends[-1], 1e-200)  # no loss minds what is added to all outputs of a multinomial
-        bends, axes = bends[kept], axes[:, kept]
         pulls = slope @ axes
+        # no loss minds what is added to all outputs of a multinomial: what neither bends nor pulls is left alone
+        kept = (bends > 1e-14 * max(bends[-1], 1e-200)) | (np.abs(pulls) > 1e-13)
+        bends, axes, pulls = np.maximum(bends[kept], 1e-100), axes[:, kept], pulls[kept]
         steep = float(np.linalg.norm(pulls))
         if not steep > 0.0:
             return
