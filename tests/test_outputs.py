@@ -94,7 +94,7 @@ def test_diameters_are_those_of_the_problem_spelled_out(constraint):
 
 
 # a pairwise step with an exact search leaves its two atoms level: rounding decides between them in the next step
-STABLE = [m for m in cases.METHODS if m.reads_all_rows and not isinstance(m.direction, fw.Pairwise)]
+STABLE = [m for m in cases.METHODS if m.name in ("fw", "fw, LineSearch", "fw, Backtracking", "blended-pairwise")]
 
 
 @pytest.mark.parametrize("method", STABLE, ids=cases.name_of)
@@ -119,7 +119,7 @@ def test_compiled_and_interpreted_walk_alike(method):
     assert compiled.nit == interpreted.nit
 
 
-@pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
+@pytest.mark.parametrize("constraint", [fw.L1Ball(1.5), fw.L2Ball(1.2), fw.Box(-0.5, 1.0)], ids=cases.name_of)
 def test_the_gap_bounds_the_error_along_the_way(constraint):
     problem = problem_of(fw.Multinomial(), constraint)
     best = fw.minimize(problem, "fw", step="line-search", tol=1e-9, max_passes=3000)

@@ -10,7 +10,7 @@ from tests import cases
 from tests.programs import optimum
 
 EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
-ZERO_OUTSIDE = {"Birkhoff", "ConvexHull", "Product-called-back", "Cached"}
+ZERO_OUTSIDE = {"Birkhoff", "ConvexHull", "Product-called-back", "Cached", "Spectrahedron"}
 
 
 def small(name, loss=None, layout="csr64", n=40, d=9):

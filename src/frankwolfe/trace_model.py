@@ -96,7 +96,8 @@ class TraceModel(NamedTuple):
         slope = self.gradient(z)
         while True:
             there = project_to_trace_ball(S - slope / bound, self.radius)
-            move, z_there = there - S, self.view.predict(there - self.centre)
-            if not self.curve(z_there - z) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
-                return there, z_there, bound
+            move = there - S
+            change = self.view.predict(move)  # its own: differences of predictions end in rounding
+            if not self.curve(change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
+                return there, z + change, bound
             bound *= 1.5
