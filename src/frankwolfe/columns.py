@@ -157,7 +157,9 @@ def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseCo
     data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
     press(rows, place, data, columns, starts)
     stored = int(starts[-1])
-    return SparseRows(data[:stored], columns[:stored], starts, len(active))
+    data.resize(stored, refcheck=False)  # in place: gives back what was not needed
+    columns.resize(stored, refcheck=False)
+    return SparseRows(data, columns, starts, len(active))
 
 
 def _active_outputs(rows: Several, active: np.ndarray) -> SparseRows:

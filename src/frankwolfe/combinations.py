@@ -77,6 +77,10 @@ class Coordinates:
         """Return the slopes of the objective along the atoms."""
         return found.gradient[self.active]
 
+    def forget_columns(self) -> None:
+        """Let go of the copy column by column: where a Hessian is formed it would only take up room."""
+        self._columns = None
+
     @property
     def columns(self) -> Any:
         """The matrix column by column, copied when it is first asked for."""
@@ -130,6 +134,9 @@ class Vertices:
     def slope(self, found: Evaluation) -> np.ndarray:
         """Return the slopes of the objective along the atoms."""
         return self.points @ found.gradient
+
+    def forget_columns(self) -> None:
+        """Do nothing: there is no other copy."""
 
     def _images(self, point: np.ndarray) -> np.ndarray:
         """Return the predictions of a point, as a row."""

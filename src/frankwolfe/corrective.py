@@ -158,6 +158,8 @@ class CorrectiveEngine(RoundEngine):
         care = min(1.0, self.caution * CARE * gap / self.scale)
         bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
         few = atoms.few(gap <= LATE * self.scale)
+        if few:
+            atoms.forget_columns()
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = GramModel(atoms, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
         u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left) * gap)
