@@ -123,6 +123,13 @@ def test_shifting_targets_shifts_the_intercept_alone(loss, constraint):
         np.testing.assert_allclose(again.intercept - result.intercept, [10.0, 0.0, -5.0], atol=1e-2)
 
 
+@pytest.mark.parametrize("method", ["fw", "sfw", "corrective"])
+@pytest.mark.parametrize("budget", [1, 3, 5.5])
+def test_settling_is_charged_to_the_budget(method, budget):
+    result = fw.minimize(problem_of(fw.Logistic()), method, tol=0, max_passes=budget, random_state=0)
+    assert 0.0 < result.passes <= budget
+
+
 def test_compiled_and_interpreted_agree():
     problem = problem_of(fw.Logistic())
     compiled = fw.minimize(problem, tol=1e-8)

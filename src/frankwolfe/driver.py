@@ -79,7 +79,6 @@ class Driver:
         self.trace = Trace(problem)
         self.points_a_decade = trace
         self.next_trace = 0 if trace else np.inf
-        self.last_step = np.floor(limits.passes * problem.n / engine.evaluations + 1e-9) if engine.steady else np.inf
         engine.budget = limits.passes * problem.n + 1e-9
         stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
         # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
@@ -103,6 +102,15 @@ class Driver:
     def passes(self) -> float:
         """Gradient evaluations so far, divided by n."""
         return self.engine.evaluated / self.engine.problem.n
+
+    @property
+    def last_step(self) -> float:
+        """Number of the last step that the budget allows, where all steps cost the same."""
+        engine = self.engine
+        if not engine.steady:
+            return np.inf
+        left = self.limits.passes * engine.problem.n - engine.evaluated
+        return self.nit + np.floor(left / engine.evaluations + 1e-9)
 
     @contextmanager
     def _charged(self) -> Iterator[None]:

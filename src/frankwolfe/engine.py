@@ -153,7 +153,8 @@ class Engine:
 
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        if self.problem.intercept and self.evaluated >= self._settled + self.problem.n:
+        n = self.problem.n
+        if self.problem.intercept and self._settled + n <= self.evaluated <= self.budget - n:
             self._settle()
         return self.problem.gap_for(self.gradient.dense(), self.w())
 
