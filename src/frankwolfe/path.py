@@ -245,12 +245,12 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     begin = problem.evaluate(problem.zero())
     slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
     doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
-    k, last = 0, np.inf
-    for k, found in enumerate(follow(problem, doubled, tol=ROUGH, max_passes=100.0)):  # noqa: B007 - used below
+    end, last = doubled[0], np.inf
+    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+        end = radius
         if not last - found.fun > SLACK * (begin.value - found.fun):
             break
         last = found.fun
-    end = doubled[k]
     for _ in range(DOUBLINGS):
         if not resized(problem.constraint, end / 2.0).contains(found.x.ravel()):
             break

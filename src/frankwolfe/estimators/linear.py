@@ -1,5 +1,6 @@
 """What the linear estimators share: from parameters to problems, from results to coefficients."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result
 
 
-class LinearModel(CertifiedEstimator):
+class LinearModel(CertifiedEstimator, ABC):
     """A linear model over a constraint set. Who inherits it says how targets, loss and set follow from parameters."""
 
     fit_intercept: bool
@@ -69,9 +70,9 @@ class LinearModel(CertifiedEstimator):
         self._solve(self._problems(X, y, sample_weight))
         return self
 
+    @abstractmethod
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
         """Return the problems to solve: one, or one for each class."""
-        raise NotImplementedError
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""
@@ -90,9 +91,9 @@ class LinearModel(CertifiedEstimator):
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
         self._adopt(results)
 
+    @abstractmethod
     def _adopt(self, results: list[Result]) -> None:
         """Set ``coef_`` and ``intercept_``."""
-        raise NotImplementedError
 
     def sparsify(self) -> "LinearModel":
         """Store ``coef_`` as a sparse matrix of two dimensions.
