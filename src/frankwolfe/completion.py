@@ -325,8 +325,8 @@ def _refuse_repeats(entries: Entries) -> None:
     """Raise ValueError if an entry is given twice."""
     same = (np.diff(entries.rows) == 0) & (np.diff(entries.columns) == 0)
     if same.any():
-        at = int(np.flatnonzero(same)[0])
+        at, many = int(np.flatnonzero(same)[0]), int(same.sum())
         raise ValueError(
-            f"{int(same.sum())} entries are given more than once, the first at row {entries.rows[at]}, column "
-            f"{entries.columns[at]}: average them first, or keep the latest"
+            f"{many} {'entry is' if many == 1 else 'entries are'} given more than once, the first at row "
+            f"{entries.rows[at]}, column {entries.columns[at]}: average them first, or keep the latest"
         )
