@@ -23,6 +23,10 @@ NEWTON_STEPS = 20
 ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
+NEARLY, REACH = 0.9, 30.0
+"""Part of the tolerance that ends a round; and how many times the tolerance one more step is expected to make up for,
+where steps are cheap: an exact gradient and another round would cost more."""
+
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
@@ -137,13 +141,18 @@ class CorrectiveEngine(RoundEngine):
         goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(NEWTON_STEPS):
-            if gap <= goal or self.spent or not self._newton(slope, gap):
+            if self._close_enough(gap, goal) or self.spent or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
         self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
         self._found = None if moved else found
+
+    def _close_enough(self, gap: float, goal: float) -> bool:
+        """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
+        within_reach = gap <= REACH * self.target and self.atoms.few(late=False)
+        return gap <= NEARLY * self.target or (gap <= goal and not within_reach)
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""

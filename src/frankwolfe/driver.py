@@ -128,7 +128,7 @@ class Driver:
         try:
             begun = perf_counter()
             self.engine.warm_up()
-            self.tolerance = self.limits.tol * self.engine.problem.zero_value
+            self.tolerance = self.engine.target = self.limits.tol * self.engine.problem.zero_value
             self.compile_seconds = perf_counter() - begun
             optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
             self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None, optimism)

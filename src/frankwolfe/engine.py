@@ -65,6 +65,7 @@ class Engine:
     certifies = False  # an exact gap costs a pass of its own
     stuck = spent = False  # its last step is known beforehand
     budget = float("inf")  # most gradient evaluations, for engines whose steps are not steady
+    target = 0.0  # gap that will end the run, for engines that can aim at it
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ class RoundEngine(ABC):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
-        self.stuck, self.budget, self.scale = False, np.inf, np.nan
+        self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.at: Any = None
         self._found: Evaluation | None = None
 
