@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import frankwolfe as fw
+from frankwolfe.driver import Driver
 
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
@@ -16,6 +17,24 @@ def interpreted():
     """Run the test's kernels as plain Python."""
     with fw.python_mode():
         yield
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch):
+    """Return what interrupts one of the runs to come, at one of its looks at the gap."""
+
+    def interrupt(run, look=1):
+        looked, real = [], Driver._checkpoint
+
+        def checkpoint(driver):
+            looked.append(driver)
+            if len({*map(id, looked)}) == run and looked.count(driver) == look:
+                raise KeyboardInterrupt
+            return real(driver)
+
+        monkeypatch.setattr(Driver, "_checkpoint", checkpoint)
+
+    return interrupt
 
 
 CHROMIUM_FLAGS = (

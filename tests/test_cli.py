@@ -140,17 +140,41 @@ def test_a_run_without_a_certificate_is_written_and_says_so(folder, tmp_path, in
     assert not fw.load_model(saved).run.success
 
 
+def test_an_interrupted_fit_writes_the_point_it_has_come_to(folder, tmp_path, interpreted, ctrl_c):
+    saved = tmp_path / "model.npz"
+    ctrl_c(run=1, look=2)
+    outcome = call("fit", folder / "two.csv", "-t", "y", "--method", "fw", "--tol", 1e-12, "--out", saved, code=3)
+    assert "Interrupted from the keyboard; the exact gap is" in outcome.stdout
+    assert fw.load_model(saved).run.status == "interrupted"
+
+
+def test_an_interrupted_path_shows_the_radii_it_has_come_to(folder, tmp_path, interpreted, ctrl_c):
+    table = tmp_path / "path.csv"
+    ctrl_c(run=2)
+    outcome = call("path", folder / "two.csv", "-t", "y", "--radii", "1,2,3,4", "--csv", table, code=1)
+    assert outcome.stderr == "Error: broken off: the first 2 of 4 radii\n"
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
+    assert [(float(row["radius"]), row["certified"]) for row in rows] == [(1.0, "True"), (2.0, "False")]
+
+
 def test_a_loss_that_is_not_convex_promises_no_bound(folder, tmp_path, interpreted):
     outcome = call("fit", folder / "real.csv", "-t", "y", "--loss", "cauchy", "--out", tmp_path / "model.npz")
     assert "Stationary" in outcome.stdout
     assert "no bound" in outcome.stdout
 
 
-def test_numbers_that_overflow_are_not_written(tmp_path):
+@pytest.mark.parametrize("options", [["--no-intercept", "--method", "fw"], []], ids=["bare", "default"])
+def test_numbers_that_overflow_are_not_written(options, tmp_path):
     data = write(tmp_path / "a.csv", "a,b,y\n1e300,2,1e300\n-1e300,1,3\n1,2,4\n")
-    said = complaint("fit", data, "-t", "y", "--no-intercept", "--method", "fw", "--out", tmp_path / "model.npz")
+    said = complaint("fit", data, "-t", "y", *options, "--out", tmp_path / "model.npz")
     assert "not finite" in said
     assert not (tmp_path / "model.npz").exists()
+
+
+@pytest.mark.parametrize("command", ["path", "info"])
+def test_numbers_that_overflow_have_no_grid(command, tmp_path):
+    data = write(tmp_path / "a.csv", "a,b,y\n1e300,2,1e300\n-1e300,1,3\n1,2,4\n")
+    assert "rescale X or y" in complaint(command, data, "-t", "y")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "svm"])

@@ -32,6 +32,12 @@ def cancer():
     return scale(X), y
 
 
+def test_an_interrupted_search_chooses_nothing(cancer, ctrl_c):
+    ctrl_c(run=3)
+    with pytest.raises(KeyboardInterrupt):
+        fw.FrankWolfeClassifierCV(radii=[1.0, 2.0, 3.0, 4.0], cv=3).fit(*cancer)
+
+
 def test_fields_of_parts_are_parameters(cancer):
     model = fw.FrankWolfeClassifier(constraint=fw.L1Ball(5.0))
     assert model.get_params()["constraint__radius"] == 5.0

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
 import frankwolfe as fw
-from frankwolfe.path import radius_grid
+from frankwolfe.path import radius_grid, until_interrupted
 from tests import cases
 
 
@@ -75,6 +75,35 @@ def test_a_path_costs_less_than_its_runs_one_by_one():
     alone = [fw.minimize(problem.over(fw.L1Ball(radius)), tol=1e-4, trace=0).passes for radius in radii]
     assert path.success.all()
     assert path.passes.sum() <= 0.65 * sum(alone)
+
+
+@pytest.mark.parametrize("method", ["auto", "fw"])
+def test_an_interrupted_path_ends_with_the_radius_it_has_come_to(method, ctrl_c):
+    X, y = _cancer()
+    whole = fw.radius_path(X, y, radii=[0.5, 1.0, 2.0, 4.0], method=method, tol=1e-3)
+    ctrl_c(run=3)
+    path = fw.radius_path(X, y, radii=[0.5, 1.0, 2.0, 4.0], method=method, tol=1e-3)
+    np.testing.assert_array_equal(path.radii, [0.5, 1.0, 2.0])
+    np.testing.assert_array_equal(path.funs[:2], whole.funs[:2])
+    assert path.success.tolist() == [True, True, False]
+    assert path.coefs.shape[0] == 3
+
+
+def test_an_interrupt_between_two_radii_keeps_what_there_is():
+    def answers(*found):
+        yield from found
+        raise KeyboardInterrupt
+
+    assert until_interrupted(answers("one", "two")) == ["one", "two"]
+    with pytest.raises(KeyboardInterrupt):
+        until_interrupted(answers())
+
+
+def test_an_interrupt_while_the_grid_is_sought_ends_the_search(ctrl_c):
+    X, y = _cancer()
+    ctrl_c(run=2)
+    with pytest.raises(KeyboardInterrupt):
+        fw.radius_path(X, y)
 
 
 @pytest.mark.parametrize(

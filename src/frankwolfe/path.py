@@ -1,6 +1,6 @@
 """`radius_path`: the answers along a grid of radii, each run started where the last one ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from frankwolfe.inputs import as_budget
 from frankwolfe.methods import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried, resized
-from frankwolfe.result import Result
+from frankwolfe.result import Result, Status
 from frankwolfe.run import drive, minimize
 
 SHORTEST = 1e-3
@@ -110,6 +110,8 @@ def radius_path(
 ) -> RadiusPath:
     """Minimise the same objective over a set at many radii, each run started from the answer before.
 
+    Interrupted from the keyboard, it returns the radii it has come to.
+
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n, d)
@@ -149,7 +151,7 @@ def radius_path(
     problem = posed(X, y, loss, constraint, sample_weight, intercept)
     options = {"method": method, "tol": tol, "max_passes": max_passes, "random_state": random_state}
     grid = radius_grid(problem, n_radii) if radii is None else as_radii(radii)
-    return collected(problem, grid, list(follow(problem, grid, **options)))
+    return collected(problem, grid, until_interrupted(follow(problem, grid, **options)))
 
 
 def posed(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
@@ -171,6 +173,8 @@ def as_radii(radii: Any) -> np.ndarray:
 
 def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:
     """Yield the answers at ascending radii; each run takes over the point and what is remembered of the gradient.
+
+    An answer that was interrupted is the last.
 
     Parameters
     ----------
@@ -194,6 +198,19 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
             before = minimize(here, x0=x0, trace=0, **options)
         last = here.constraint
         yield before
+        if before.status is Status.INTERRUPTED:
+            return
+
+
+def until_interrupted(results: Iterable[Result]) -> list[Result]:
+    """Return the answers there are when somebody interrupts, or all of them."""
+    found: list[Result] = []
+    try:
+        found.extend(results)  # one by one: those before an interrupt stay
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    return found
 
 
 class _LiveRun:
@@ -244,9 +261,13 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
         raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
     begin = problem.evaluate(problem.zero())
     slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
+    if not np.isfinite(begin.value) or not np.isfinite(slope):
+        raise ValueError("the objective or its gradient at zero is not finite, so there is no grid: rescale X or y")
     doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
     end, last = doubled[0], np.inf
     for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         end = radius
         if not last - found.fun > SLACK * (begin.value - found.fun):
             break
@@ -259,9 +280,9 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
 
 
 def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:
-    """Return the results along a path as one object."""
+    """Return the results along a path, or along the first part of it, as one object."""
     return RadiusPath(
-        radii,
+        radii[: len(results)],
         sparse.csr_array(np.array([found.x.ravel() for found in results])),
         np.array([found.intercept for found in results]),
         np.array([found.fun for found in results]),

@@ -81,11 +81,13 @@ class Dense(NamedTuple):
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
-        return self.values @ w
+        with np.errstate(over="ignore", invalid="ignore"):  # as sparse rows do: what overflows shows in the objective
+            return self.values @ w
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
-        return self.values.T @ alpha
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.values.T @ alpha
 
 
 class CSR(NamedTuple):

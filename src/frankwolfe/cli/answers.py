@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
+BROKEN_OFF = 1
 BAD_INPUT = 2
 NOT_CERTIFIED = 3
 NOT_WRITTEN = 4

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.answers import NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
+from frankwolfe.cli.answers import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
 from frankwolfe.cli.options import DATA, PROBLEM, RUN
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def path(
     if picture is not None:
         with answering(), writing(picture):
             _draw(picture, found)
+    if len(found) < len(grid):
+        raise Complaint(f"broken off: the first {len(found)} of {len(grid)} radii", BROKEN_OFF)
     if not found.success.all():
         raise SystemExit(NOT_CERTIFIED)
 
@@ -72,12 +74,12 @@ def _followed(problem: "Problem", radii: Any, options: dict[str, Any]) -> "Radiu
     """Follow the path, with a bar where somebody is looking on."""
     from rich.progress import track
 
-    from frankwolfe.path import collected, follow
+    from frankwolfe.path import collected, follow, until_interrupted
 
     where = console(stderr=True)
     results = follow(problem, radii, **options)
     bar = track(results, "radii", total=len(radii), console=where, transient=True, disable=not where.is_terminal)
-    return collected(problem, radii, list(bar))
+    return collected(problem, radii, until_interrupted(bar))
 
 
 def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:

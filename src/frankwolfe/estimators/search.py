@@ -23,6 +23,7 @@ from frankwolfe.names import lookup
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.radii import resized
+from frankwolfe.result import Status
 
 RULES = {"best": "best", "1se": "1se"}
 
@@ -87,6 +88,8 @@ class RadiusSearch(LinearModel):
         held_out, truth = _safe_indexing(X, test), y[test]
         extra, scores = _check_method_params(X, scoring, indices=test), []
         for found in zip(*(follow(problem, self.radii_, **self._options()) for problem in problems), strict=True):
+            if any(result.status is Status.INTERRUPTED for result in found):
+                raise KeyboardInterrupt  # scores of some radii only would choose among those
             model._adopt(list(found))
             scores.append(scorer(model, held_out, truth, **extra))
         return scores
