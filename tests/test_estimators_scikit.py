@@ -235,9 +235,15 @@ def test_completion_refuses_what_it_cannot_read(X, y, message):
 def test_completion_of_movielens():
     stored = cases.stored("movielens_100k")
     user, item, rating = stored["user"], stored["item"], stored["rating"].astype(float)
-    held_out = np.random.default_rng(0).random(len(user)) < 0.1
-    pairs = np.column_stack([user, item])
-    model = fw.MatrixCompletion(radius=500.0, tol=1e-2).fit(pairs[~held_out], rating[~held_out])
+    pairs, part = np.column_stack([user, item]), np.random.default_rng(0).random(len(user))
+    held_out, learn, validate = part < 0.1, part >= 0.2, (part >= 0.1) & (part < 0.2)
+    search = GridSearchCV(
+        fw.MatrixCompletion(tol=1e-2),
+        {"radius": [250.0, 500.0, 1000.0]},
+        scoring="neg_mean_squared_error",
+        cv=[(np.flatnonzero(learn[~held_out]), np.flatnonzero(validate[~held_out]))],
+    )
+    model = search.fit(pairs[~held_out], rating[~held_out]).best_estimator_
     errors = model.predict(pairs[held_out]) - rating[held_out]
     assert np.sqrt(np.mean(errors**2)) < 0.92
     model.row_factors_ *= 0.0  # what the offsets alone would say
