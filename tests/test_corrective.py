@@ -5,13 +5,12 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe import corrective
-from frankwolfe.columns import DenseColumns, active_matrix
-from frankwolfe.combinations import MOST, Coordinates, Most
 from frankwolfe.compiled import Kernel
-from frankwolfe.corrective import CorrectiveEngine
+from frankwolfe.corrective.columns import DenseColumns, active_matrix
+from frankwolfe.corrective.combinations import MOST, Coordinates, Most
+from frankwolfe.corrective.engine import CorrectiveEngine
+from frankwolfe.corrective.models import STALE, Hessian
 from frankwolfe.experiments.reference import certified_optimum
-from frankwolfe.models import STALE, Hessian
 from tests import cases, own_parts
 
 HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
@@ -261,7 +260,7 @@ def test_minimize_stays_within_its_budget(constraint, budget):
 def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     """What is called for the first time on the data has been called on a few rows of it before."""
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
-    monkeypatch.setattr(corrective, "_warm", set())
+    monkeypatch.setattr("frankwolfe.corrective.engine._warm", set())
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     for most in (MOST, NONE):

@@ -11,10 +11,10 @@ from scipy.sparse.linalg import aslinearoperator
 import frankwolfe as fw
 from frankwolfe import singular
 from frankwolfe.compiled import kernel
+from frankwolfe.corrective.trace_model import project_to_trace_ball
 from frankwolfe.rows import as_rows
 from frankwolfe.sets.rank_one import Asked, Gram, krylov_answer
 from frankwolfe.singular import leading_triplets, widened
-from frankwolfe.trace_model import project_to_trace_ball
 from frankwolfe.verbs import add_row, oracle, rebuild
 from tests import cases
 
@@ -343,7 +343,7 @@ def test_a_budget_of_passes_ends_a_run_and_is_kept(loss, budget):
 
 
 def test_every_evaluation_of_all_derivatives_is_charged(monkeypatch):
-    from frankwolfe import lowrank
+    from frankwolfe.corrective import lowrank
 
     counted = []
     at = lowrank.Point.at

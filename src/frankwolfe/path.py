@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.corrective import CorrectiveEngine
+from frankwolfe.corrective.engine import CorrectiveEngine
 from frankwolfe.driver import Limits
 from frankwolfe.inputs import as_budget
 from frankwolfe.methods import as_method, pick

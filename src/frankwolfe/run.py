@@ -116,11 +116,13 @@ def drive(
 def _engine_class(method: Method, problem: Problem) -> Any:
     """Return what runs a method."""
     if method.engine == "corrective" and hasattr(problem.constraint, "triplets"):
-        from frankwolfe.lowrank import LowRankEngine
+        from frankwolfe.corrective.lowrank import LowRankEngine
 
         return LowRankEngine
     if method.engine == "corrective":
-        from frankwolfe.corrective import CorrectiveEngine  # a good deal of code that the other methods do without
+        from frankwolfe.corrective.engine import (
+            CorrectiveEngine,  # a good deal of code that the other methods do without
+        )
 
         return CorrectiveEngine
     return Engine

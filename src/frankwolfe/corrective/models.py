@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from frankwolfe.cycle import cycle
-from frankwolfe.exchange import exchange
+from frankwolfe.corrective.cycle import cycle
+from frankwolfe.corrective.exchange import exchange
 from frankwolfe.sets.hull import SPENT, Hull
 
 RIDGES = (1e-13, 1e-10, 1e-7)

@@ -2,20 +2,20 @@
 
 A round takes the exact gradient, which certifies, adds the atoms that promise most, and minimises the objective over
 all combinations of the active ones by Newton steps: a quadratic model with the losses' curvatures (see
-`frankwolfe.models`), solved as exactly as the gap is worth, and a line search on the objective itself.
+`frankwolfe.corrective.models`), solved as exactly as the gap is worth, and a line search on the objective itself.
 """
 
 from typing import Any
 
 import numpy as np
 
-from frankwolfe.combinations import MOST, Most, atoms_of
 from frankwolfe.compiled import compiling
+from frankwolfe.corrective.combinations import MOST, Most, atoms_of
+from frankwolfe.corrective.models import ColumnModel, GramModel, minimise
+from frankwolfe.corrective.rounds import RoundEngine
 from frankwolfe.engine import Memory
-from frankwolfe.models import ColumnModel, GramModel, minimise
 from frankwolfe.objective import curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rounds import RoundEngine
 
 NEWTON_STEPS = 20
 """Most Newton steps in a round."""

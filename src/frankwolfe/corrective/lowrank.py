@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compiled import kernel
+from frankwolfe.corrective.rounds import RoundEngine
+from frankwolfe.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.engine import Memory
 from frankwolfe.objective import Point, curvatures
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rounds import RoundEngine
 from frankwolfe.singular import ROUNDING, Triplets, widened
-from frankwolfe.trace_model import TraceModel, gap_within
 from frankwolfe.verbs import bend, value
 
 NEW = 8

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.columns import DenseColumns, SparseRows, active_matrix
 from frankwolfe.compiled import kernel
+from frankwolfe.corrective.columns import DenseColumns, SparseRows, active_matrix
+from frankwolfe.corrective.models import Hessian
 from frankwolfe.iterate import Iterate
-from frankwolfe.models import Hessian
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.hull import Hull
 from frankwolfe.verbs import deposit, oracle, rebuild

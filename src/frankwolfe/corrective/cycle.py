@@ -1,10 +1,10 @@
 """A quadratic over the combinations of many atoms: one after the other is moved toward or away from.
 
-The model is that of `frankwolfe.exchange`, but ``H`` stays a product of the columns.
+The model is that of `frankwolfe.corrective.exchange`, but ``H`` stays a product of the columns.
 """
 
-from frankwolfe.columns import column_add_bent, column_dot
 from frankwolfe.compiled import kernel
+from frankwolfe.corrective.columns import column_add_bent, column_dot
 from frankwolfe.sets.hull import SPENT
 from frankwolfe.verbs import routine
 
