@@ -28,12 +28,13 @@ _HOMES = {
         "Huber",
         "Logistic",
         "ModifiedHuber",
+        "Multinomial",
+        "MultitaskSquared",
         "Sigmoid",
         "Squared",
         "SquaredHinge",
         "Tukey",
     ),
-    "frankwolfe.vector_losses": ("Multinomial", "MultitaskSquared"),
     "frankwolfe.sets": (
         "Birkhoff",
         "Box",
@@ -122,6 +123,8 @@ if TYPE_CHECKING:
     from frankwolfe.losses import Huber as Huber
     from frankwolfe.losses import Logistic as Logistic
     from frankwolfe.losses import ModifiedHuber as ModifiedHuber
+    from frankwolfe.losses import Multinomial as Multinomial
+    from frankwolfe.losses import MultitaskSquared as MultitaskSquared
     from frankwolfe.losses import Sigmoid as Sigmoid
     from frankwolfe.losses import Squared as Squared
     from frankwolfe.losses import SquaredHinge as SquaredHinge
@@ -171,8 +174,6 @@ if TYPE_CHECKING:
     from frankwolfe.steps import ShortStep as ShortStep
     from frankwolfe.theory import Diameters as Diameters
     from frankwolfe.theory import RateBounds as RateBounds
-    from frankwolfe.vector_losses import Multinomial as Multinomial
-    from frankwolfe.vector_losses import MultitaskSquared as MultitaskSquared
 
 __all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from frankwolfe.directions import Toward
 from frankwolfe.entries import Entries, Factored, Factors
@@ -15,6 +14,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.rows import Samples
 from frankwolfe.sets.sampled import SampledTraceBall
 from frankwolfe.sets.spectral import TraceBall, checked_shape
+from frankwolfe.triplets import as_places, as_triplets, in_order
 
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""
@@ -129,7 +129,7 @@ class CompletionProblem(Problem):
             Within the shape of the matrix.
         """
         places = [
-            _as_places(name, index, side)
+            as_places(name, index, side)
             for name, index, side in zip(("rows", "columns"), (rows, columns), self._shape, strict=True)
         ]
         if len(places[0]) != len(places[1]):
@@ -242,10 +242,10 @@ def completion_problem(
     loss = as_loss(loss)
     if hasattr(loss, "outputs"):
         raise ValueError(f"completion_problem takes a loss of one output, such as 'squared', not {type(loss).__name__}")
-    rows, columns, values, sides = _as_triplets(rows, columns, values, checked_shape("completion_problem", shape))
+    rows, columns, values, sides = as_triplets(rows, columns, values, checked_shape("completion_problem", shape))
     if constraint.shape not in (None, sides):
         raise ValueError(f"constraint is for matrices of shape {constraint.shape}, but the shape is {sides}")
-    entries, order = _sorted(rows, columns, sides)
+    entries, order = in_order(rows, columns, sides)
     targets = as_targets(values, len(rows), loss)[order]
     weights = as_weights(sample_weight, len(rows))[order]
     del rows, columns, values, order  # large
@@ -274,59 +274,3 @@ def _as_offsets(offsets: Any, loss: Any, shape: tuple[int, int]) -> Any:
             f"offsets are for a matrix of shape {(len(offsets.rows), len(offsets.columns))}, but the shape is {shape}"
         )
     return offsets
-
-
-def _as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
-    """Return rows, columns, values and the shape, from triplets or from a sparse matrix."""
-    if sparse.issparse(rows):
-        if columns is not None or values is not None:
-            raise TypeError("pass a sparse matrix alone, or rows, columns and values")
-        matrix = rows.tocoo()
-        if shape not in (None, matrix.shape):
-            raise ValueError(f"shape is {shape}, but the matrix has shape {matrix.shape}")
-        (rows, columns), values, shape = matrix.coords, matrix.data, matrix.shape
-    elif columns is None or values is None:
-        raise TypeError("pass rows, columns and values, or a sparse matrix")
-    if np.size(values) == 0:
-        raise ValueError("there are no entries")
-    rows = _as_places("rows", rows, shape and shape[0])
-    columns = _as_places("columns", columns, shape and shape[1])
-    if not len(rows) == len(columns) == np.size(values):
-        raise ValueError(
-            f"{len(rows)} rows, {len(columns)} columns and {np.size(values)} values: there must be as many"
-        )
-    return rows, columns, values, shape or (int(rows.max()) + 1, int(columns.max()) + 1)
-
-
-def _as_places(name: str, index: Any, side: int | None) -> np.ndarray:
-    """Return row or column numbers, checked against the side of the matrix."""
-    array = np.asarray(index)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be a vector of ints, got {array.dtype} of shape {array.shape}")
-    if array.size and (array.min() < 0 or (side is not None and array.max() >= side)):
-        at = int(np.flatnonzero((array < 0) | (array >= (np.inf if side is None else side)))[0])
-        limit = "" if side is None else f", but the matrix has {side}"
-        raise ValueError(f"{name} must be numbers from 0{limit}; entry {at} is {array[at]}")
-    return array
-
-
-def _sorted(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[Entries, np.ndarray]:
-    """Return the entries in order of row and column, in numbers as narrow as will do, and that order."""
-    kind = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
-    rows, columns = rows.astype(kind, copy=False), columns.astype(kind, copy=False)
-    order = np.lexsort((columns, rows)).astype(kind)
-    counts = np.bincount(rows, minlength=shape[0])
-    entries = Entries(rows[order], columns[order], np.concatenate([[0], np.cumsum(counts)]).astype(kind))
-    _refuse_repeats(entries)
-    return entries, order
-
-
-def _refuse_repeats(entries: Entries) -> None:
-    """Raise ValueError if an entry is given twice."""
-    same = (np.diff(entries.rows) == 0) & (np.diff(entries.columns) == 0)
-    if same.any():
-        at, many = int(np.flatnonzero(same)[0]), int(same.sum())
-        raise ValueError(
-            f"{many} {'entry is' if many == 1 else 'entries are'} given more than once, the first at row "
-            f"{entries.rows[at]}, column {entries.columns[at]}: average them first, or keep the latest"
-        )

@@ -12,7 +12,8 @@ from frankwolfe.estimators.classifier import FrankWolfeClassifier
 from frankwolfe.estimators.completion import MatrixCompletion
 from frankwolfe.estimators.cv import FrankWolfeClassifierCV, FrankWolfeRegressorCV
 from frankwolfe.estimators.lowrank import LowRankClassifier, LowRankRegressor
-from frankwolfe.estimators.regressor import FrankWolfeRegressor, NonNegativeRegressor, SimplexRegressor
+from frankwolfe.estimators.regressor import FrankWolfeRegressor
+from frankwolfe.estimators.shares import NonNegativeRegressor, SimplexRegressor
 
 __all__ = [
     "FrankWolfeClassifier",

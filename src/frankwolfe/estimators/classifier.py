@@ -11,11 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.losses import Logistic, ModifiedHuber, as_loss
+from frankwolfe.losses import Logistic, ModifiedHuber, Multinomial, as_loss
 from frankwolfe.names import lookup
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
-from frankwolfe.vector_losses import Multinomial
 
 MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
 

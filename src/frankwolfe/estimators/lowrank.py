@@ -6,9 +6,9 @@ import numpy as np
 
 from frankwolfe.estimators.classifier import LinearClassifier
 from frankwolfe.estimators.regressor import LinearRegressor
+from frankwolfe.losses import MultitaskSquared
 from frankwolfe.result import Result
 from frankwolfe.sets import TraceBall
-from frankwolfe.vector_losses import MultitaskSquared
 
 
 class LowRankClassifier(LinearClassifier):

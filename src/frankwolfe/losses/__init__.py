@@ -1,0 +1,41 @@
+"""Losses: one NamedTuple each, scalar in the prediction ``z`` and the target ``y``.
+
+A loss gives its value, first derivative and curvature (second derivative) at one sample; the Lipschitz constant
+of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
+finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
+exponentials are only taken of negative numbers, and squares only where they cannot make a NaN.
+
+Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
+
+To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tests/cases.py``.
+"""
+
+from typing import Any
+
+from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
+from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
+from frankwolfe.losses.vector import Multinomial, MultitaskSquared
+from frankwolfe.names import lookup
+from frankwolfe.parts import require
+
+LOSSES: dict[str, type] = {
+    "logistic": Logistic,
+    "squared": Squared,
+    "huber": Huber,
+    "squared-hinge": SquaredHinge,
+    "modified-huber": ModifiedHuber,
+    "sigmoid": Sigmoid,
+    "cauchy": Cauchy,
+    "tukey": Tukey,
+    "multinomial": Multinomial,
+    "multitask-squared": MultitaskSquared,
+}
+
+
+def as_loss(loss: Any) -> Any:
+    """Loss from its name or from an instance."""
+    if isinstance(loss, str):
+        return lookup("loss", loss, LOSSES)()
+    several = ("bend",) if hasattr(loss, "outputs") else ()
+    require("loss", loss, ("value", "derivative", "curvature", "smoothness", *several), "a loss")
+    return loss

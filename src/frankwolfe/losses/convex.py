@@ -1,0 +1,222 @@
+"""Convex losses of one prediction, each a NamedTuple."""
+
+from math import exp, log1p
+from typing import NamedTuple
+
+from frankwolfe.parts import part, positive
+
+
+@part
+class Logistic(NamedTuple):
+    """Logistic loss ``log(1 + exp(-y z))`` for labels -1 and +1.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> round(fw.Logistic().value(0.0, 1.0), 6)
+    0.693147
+    """
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "labels"
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        margin = y * z
+        if margin > 0.0:
+            return log1p(exp(-margin))
+        return log1p(exp(margin)) - margin
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        margin = y * z
+        if margin > 0.0:
+            e = exp(-margin)
+            return -y * e / (1.0 + e)
+        return -y / (1.0 + exp(margin))
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        e = exp(-abs(z))
+        return e / ((1.0 + e) * (1.0 + e))
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 0.25
+
+
+@part
+class Squared(NamedTuple):
+    """Half the squared error, ``(z - y)^2 / 2``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Squared().value(3.0, 1.0)
+    2.0
+    """
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "real"
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        return 0.5 * (z - y) * (z - y)
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return z - y
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        return 1.0
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 1.0
+
+
+@part
+class Huber(NamedTuple):
+    """Huber's loss: squared up to an error of ``delta``, linear beyond.
+
+    Parameters
+    ----------
+    delta : float
+        Error at which the quadratic turns into a line.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Huber(1.0).value(3.0, 0.0)
+    2.5
+    """
+
+    delta: float = 1.0
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "real"
+
+    def _checked(self):
+        return self._replace(delta=positive("Huber", "delta", self.delta))
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        error = abs(z - y)
+        if error <= self.delta:
+            return 0.5 * error * error
+        return self.delta * (error - 0.5 * self.delta)
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return max(-self.delta, min(self.delta, z - y))
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        return 1.0 if abs(z - y) <= self.delta else 0.0
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 1.0
+
+
+@part
+class SquaredHinge(NamedTuple):
+    """Squared hinge, ``max(0, 1 - y z)^2``, for labels -1 and +1.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.SquaredHinge().value(-1.0, 1.0)
+    4.0
+    """
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "labels"
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        lack = max(0.0, 1.0 - y * z)
+        return lack * lack
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return -2.0 * y * max(0.0, 1.0 - y * z)
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        return 2.0 if y * z < 1.0 else 0.0
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 2.0
+
+
+@part
+class ModifiedHuber(NamedTuple):
+    """Squared hinge down to a margin of -1, a line below: ``max(0, 1 - m)^2``, then ``-4 m``, for ``m = y z``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.ModifiedHuber().value(-3.0, 1.0)
+    12.0
+    """
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "labels"
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        margin = y * z
+        if margin < -1.0:
+            return -4.0 * margin
+        lack = max(0.0, 1.0 - margin)
+        return lack * lack
+
+    def derivative(self, z, y):
+        """First derivative in ``z``."""
+        return -2.0 * y * min(2.0, max(0.0, 1.0 - y * z))
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``."""
+        return 2.0 if -1.0 <= y * z < 1.0 else 0.0
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative."""
+        return 2.0
