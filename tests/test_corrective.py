@@ -291,9 +291,12 @@ def test_matrix_of_active_columns(layout):
     assert matrix.predict(u) == pytest.approx(A @ u, rel=1e-12)
     assert matrix.project(v) == pytest.approx(A.T @ v, rel=1e-12, abs=1e-14)
     assert matrix.squares(bends) == pytest.approx((A * A).T @ bends, rel=1e-12)
-    assert matrix.gram(bends) == pytest.approx(A.T @ (bends[:, None] * A), rel=1e-12, abs=1e-14)
-    few = np.where(np.arange(30) < 3, bends, 0.0)
-    assert matrix.gram(few) == pytest.approx(A.T @ (few[:, None] * A), rel=1e-12, abs=1e-14)
+    for curves in (bends, np.where(np.arange(30) < 3, bends, 0.0)):
+        for chosen in ([0, 1, 2, 3], [1, 3], [2]):
+            B = A[:, chosen]
+            assert matrix.gram(curves, np.array(chosen)) == pytest.approx(
+                B.T @ (curves[:, None] * B), rel=1e-12, abs=1e-14
+            )
     columns, bent = matrix.by_columns(), np.zeros(30)
     for j in range(4):
         assert columns.column_dot(j, v) == pytest.approx(A[:, j] @ v, rel=1e-12, abs=1e-14)
@@ -303,13 +306,40 @@ def test_matrix_of_active_columns(layout):
 
 def test_hessian_is_renewed_where_curvatures_have_changed():
     A, rng = DenseColumns(np.random.default_rng(0).normal(size=(5, 40))), np.random.default_rng(1)
-    hessian, bends = Hessian(A), rng.random(40)
-    first = hessian.at(bends).copy()
-    assert first == pytest.approx(A.gram(bends))
-    assert hessian.at(bends * (1.0 + 0.5 * STALE)) == pytest.approx(first, rel=0, abs=0)
+    hessian, bends, everyone = Hessian(A), rng.random(40), np.arange(5)
+    first = hessian.at(bends, everyone).copy()
+    assert first == pytest.approx(A.gram(bends, everyone))
+    assert hessian.at(bends * (1.0 + 0.5 * STALE), everyone) == pytest.approx(first, rel=0, abs=0)
     changed = np.where(np.arange(40) < 10, 3.0 * bends, bends * (1.0 + 0.5 * STALE))
     kept = np.where(np.arange(40) < 10, 3.0 * bends, bends)
-    assert hessian.at(changed) == pytest.approx(A.gram(kept), rel=1e-12)
+    assert hessian.at(changed, everyone) == pytest.approx(A.gram(kept, everyone), rel=1e-12)
+
+
+def test_hessian_follows_the_atoms_that_are_chosen():
+    A, rng = DenseColumns(np.random.default_rng(0).normal(size=(5, 40))), np.random.default_rng(1)
+    hessian, bends = Hessian(A), rng.random(40)
+    for chosen in ([0, 2, 3], [2, 3], [0, 1, 3, 4], [4], [0, 1, 2, 3, 4]):
+        assert hessian.at(bends, np.array(chosen)) == pytest.approx(A.gram(bends, np.array(chosen)), rel=1e-12)
+
+
+def test_columns_are_copied_before_they_are_needed():
+    """Sparse columns that promise half as much lie ready: most of a path's radii need no new copy."""
+    X, y = cases.data("rcv1_subset")
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(20.0))
+    engine = engine_of(problem)
+    copies, models = [None], 0
+    for radius in np.geomspace(20.0, 200.0, 10):
+        assert engine.move_to(problem.over(fw.L1Ball(radius)))
+        while engine.evaluate().gap > 1e-6:
+            engine.advance(1)
+            if copies[-1] is not engine.atoms.matrix:
+                copies.append(engine.atoms.matrix)
+            models += 1
+            chosen = engine.atoms.choose(engine.atoms.slope(engine.evaluate()))
+            assert set(np.flatnonzero(engine.atoms.u)) <= set(chosen)
+            assert len(chosen) < len(engine.atoms.u)
+    assert len(copies) <= 6
+    assert models >= 20
 
 
 def test_last_digits_where_atoms_are_many():

@@ -308,6 +308,7 @@ class Problem:
         Problem
         """
         other = copy(self)
+        other._zero_value = self.zero_value  # the same for every set: worked out once
         other._constraint = fitted(a_set("constraint", constraint), self.d, self.outputs)
         return other
 

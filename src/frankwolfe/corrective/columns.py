@@ -88,10 +88,13 @@ class DenseColumns(NamedTuple):
         """Return the diagonal of ``A' D A``."""
         return np.einsum("ji,ji,i->j", self.values, self.values, bends)
 
-    def gram(self, bends: np.ndarray) -> np.ndarray:
-        """Return ``A' D A``, from the samples that have a curvature."""
-        bent = np.flatnonzero(bends)
-        values, bends = (self.values, bends) if 2 * len(bent) > len(bends) else (self.values[:, bent], bends[bent])
+    def gram(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return ``A' D A`` for some of the columns, from the samples that have a curvature."""
+        values, bent = self.values, np.flatnonzero(bends)
+        if len(chosen) < len(values):
+            values = values[chosen]
+        if 2 * len(bent) <= len(bends):
+            values, bends = values[:, bent], bends[bent]
         return (values * bends) @ values.T
 
 
@@ -136,10 +139,12 @@ class SparseRows:
         add_squares(*self.entries, bends, sizes)
         return sizes
 
-    def gram(self, bends: np.ndarray) -> np.ndarray:
-        """Return ``A' D A``."""
-        H = np.zeros((self._matrix.shape[1], self._matrix.shape[1]))
-        add_pairs(*self.entries, bends, H)
+    def gram(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return ``A' D A`` for some of the columns, in ascending order."""
+        place = np.full(self._matrix.shape[1], -1, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        H = np.zeros((len(chosen), len(chosen)))
+        add_pairs(*self.entries, bends, place, H)
         return H
 
 
@@ -205,15 +210,22 @@ def add_squares(data, columns, starts, bends, sizes):
 
 
 @kernel
-def add_pairs(data, columns, starts, bends, H):
-    """Add the Hessian to ``H``: a row only meets the pairs of its own entries."""
+def add_pairs(data, columns, starts, bends, place, H):
+    """Add the Hessian of the columns that have a ``place``, in order; a row only meets pairs of its own entries."""
+    places, entries = np.empty(len(place) + 1, np.int64), np.empty(len(place) + 1)
     for i in range(len(bends)):
         if bends[i] == 0.0:
             continue
-        for k in range(starts[i], starts[i + 1]):
-            j, x = columns[k], bends[i] * data[k]
-            for other in range(starts[i], k + 1):
-                H[j, columns[other]] += x * data[other]
+        count = 0
+        for k in range(starts[i], starts[i + 1]):  # without a branch, as in `press`
+            j = place[columns[k]]
+            places[count] = j
+            entries[count] = data[k]
+            count += j >= 0
+        for k in range(count):
+            j, x = places[k], bends[i] * entries[k]
+            for other in range(k + 1):
+                H[j, places[other]] += x * entries[other]
     for j in range(len(H)):
         for other in range(j):
             H[other, j] = H[j, other]

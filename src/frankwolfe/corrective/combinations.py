@@ -13,6 +13,7 @@ from frankwolfe.corrective.columns import DenseColumns, SparseRows, active_matri
 from frankwolfe.corrective.models import Hessian
 from frankwolfe.iterate import Iterate
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rows import CSR
 from frankwolfe.sets.hull import Hull
 from frankwolfe.verbs import deposit, oracle, rebuild
 
@@ -21,6 +22,10 @@ LEAST_NEW = 50
 
 GROWTH, FAST_GROWTH = 1, 4
 """How many coordinates a round may add for each with weight; the second where nearly all that were added got some."""
+
+AHEAD, SPARE = 0.5, 2
+"""Columns of sparse data are copied before they are needed, from this part of what would give them weight on, and up to
+so many for each that is needed: a copy reads all of the data."""
 
 CROWD = 40
 """Active entries in a row, on average, from which on it is a crowd: the Hessian costs the square of them."""
@@ -57,7 +62,7 @@ class Coordinates:
         self.matrix: Any = None
         self.hessian: Any = None
         self._columns: Any = None
-        self.taken, self.settled = 0, False
+        self.taken, self.growth, self.settled, self.spare = 0, GROWTH, False, False
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
@@ -65,13 +70,35 @@ class Coordinates:
         w[self.active] = self.u
         return w
 
-    def few(self, late: bool) -> bool:
-        """Whether forming the Hessian is worth it."""
-        m, most = len(self.active), self.most
+    def few(self, late: bool, count: int | None = None) -> bool:
+        """Whether forming the Hessian of ``count`` atoms, or of those with weight, is worth it."""
+        m, most = np.count_nonzero(self.u) if count is None else count, self.most
         if late and self.settled:
-            return m <= most.late
-        crowded = isinstance(self.matrix, SparseRows) and self.matrix.stored > CROWD * self.n
+            return bool(m <= most.late)
+        crowded = isinstance(self.matrix, SparseRows) and self.matrix.stored * m > CROWD * self.n * len(self.active)
         return bool(m <= (most.crowded if crowded else most.few))
+
+    def choose(self, slope: np.ndarray) -> np.ndarray:
+        """Return the atoms to make a model of: those with weight, and those of the spare ones that promise most."""
+        if not self.spare:
+            return np.arange(len(slope))
+        keys, chosen = np.abs(slope) if self.hull.signed else -slope, self.u != 0.0
+        promising = np.flatnonzero(~chosen & (keys > self._level(slope)))
+        chosen[self._best(keys, promising, self._room(int(chosen.sum())))] = True
+        return np.flatnonzero(chosen)
+
+    def _level(self, slope: np.ndarray) -> float:
+        """Return what an atom must promise to be worth any weight."""
+        return float(-(slope @ self.u) / self.hull.radius)
+
+    def _room(self, weighted: int) -> int:
+        """Return how many atoms may join those with weight."""
+        return max(LEAST_NEW, self.growth * weighted)
+
+    @staticmethod
+    def _best(keys: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:
+        """Return those with the largest keys."""
+        return among[np.argpartition(keys[among], -most)[-most:]] if len(among) > most else among
 
     def slope(self, found: Evaluation) -> np.ndarray:
         """Return the slopes of the objective along the atoms."""
@@ -89,22 +116,26 @@ class Coordinates:
         return self._columns
 
     def extend(self, found: Evaluation) -> bool:
-        """Add the coordinates that promise most, drop those without weight; say if any was added."""
+        """Take in the columns that promise most, let go of those without weight; say if any was taken in."""
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
-        level = -(found.gradient[self.active] @ self.u) / self.hull.radius
-        keys[self.active] = -np.inf
-        new, kept = np.flatnonzero(keys > level), self.u != 0.0
-        self.settled = bool(len(new) <= 0.1 * np.count_nonzero(kept))
-        if len(new) == 0 and self.matrix is not None:
+        level, kept = self._level(found.gradient[self.active]), self.u != 0.0
+        known = keys[self.active]
+        keys[self.active[kept]] = -np.inf
+        promising = np.flatnonzero(keys > level)
+        self.settled = bool(len(promising) <= 0.1 * np.count_nonzero(kept))
+        if self.matrix is not None and np.count_nonzero(known[~kept] > level) == len(promising):
             return False  # what there is serves on
         self.active, self.u = self.active[kept], self.u[kept]
-        growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
-        most = max(LEAST_NEW, growth * len(self.u))
-        if len(new) > most:
-            new = new[np.argpartition(keys[new], -most)[-most:]]
+        self.growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
+        joining = min(len(promising), self._room(len(self.u)))
+        self.taken = len(self.u) + joining
+        self.spare = isinstance(self.source, CSR) and self.taken <= self.most.few
+        if self.spare:
+            promising = np.flatnonzero(keys > AHEAD * level)
+            joining += SPARE * self.taken
         w = self.w()
-        self.active = np.sort(np.concatenate([self.active, new]))
-        self.u, self.taken = w[self.active], len(self.active)
+        self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
+        self.u = w[self.active]
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
         self.matrix = active_matrix(self.source, self.active, self.d)
         self.hessian = Hessian(self.matrix)
@@ -127,9 +158,13 @@ class Vertices:
         """Return the combination as a new array."""
         return self.u @ self.points
 
-    def few(self, late: bool) -> bool:
+    def few(self, late: bool, count: int | None = None) -> bool:
         """Return True: they come one at a time."""
         return True
+
+    def choose(self, slope: np.ndarray) -> np.ndarray:
+        """Return all of them."""
+        return np.arange(len(slope))
 
     def slope(self, found: Evaluation) -> np.ndarray:
         """Return the slopes of the objective along the atoms."""

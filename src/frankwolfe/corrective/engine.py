@@ -23,7 +23,7 @@ NEWTON_STEPS = 20
 ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
-NEARLY, REACH = 0.9, 30.0
+NEARLY, REACH = 0.99, 100.0
 """Part of the tolerance that ends a round; and how many times the tolerance one more step is expected to make up for,
 where steps are cheap: an exact gradient and another round would cost more."""
 
@@ -38,7 +38,7 @@ CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
 LATE = 1e-4
-"""Relative gap from which on many digits are wanted, and the Hessian of more atoms is worth forming."""
+"""Relative gap from which on the Hessian of more atoms is worth forming, if digits are still missing then."""
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
@@ -166,11 +166,17 @@ class CorrectiveEngine(RoundEngine):
         atoms, samples = self.atoms, self.problem.samples
         care = min(1.0, self.caution * CARE * gap / self.scale)
         bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
-        few = atoms.few(gap <= LATE * self.scale)
+        chosen = atoms.choose(slope)
+        if len(chosen) == 0:
+            return False
+        late = gap <= LATE * self.scale and self.target < 0.1 * gap
+        few = atoms.few(late, len(chosen))
         if few:
             atoms.forget_columns()
         shifts = 0 if self.at.shift is None else len(self.at.shift)
-        model: Any = GramModel(atoms, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        model: Any = (
+            GramModel(atoms, chosen, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
+        )
         u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by

@@ -34,7 +34,7 @@ def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
         last = min(gap, last)
         if not model.u.any() or not model.leap(failures):  # no weight, no face
             break
-    return model.hull.fit(model.u)
+    return model.whole(model.hull.fit(model.u))
 
 
 class _Model:
@@ -42,6 +42,10 @@ class _Model:
 
     def __init__(self, hull: Hull, u: np.ndarray):
         self.hull, self.u = hull, u.copy()
+
+    def whole(self, u: np.ndarray) -> np.ndarray:
+        """Return the weights of all atoms, from those of the model's."""
+        return u
 
     def _face(self) -> tuple[np.ndarray, np.ndarray, bool]:
         """Atoms with weight, their signs, and whether the budget is spent."""
@@ -67,24 +71,27 @@ class _Model:
 
 
 class Hessian:
-    """The Hessian ``A' D A``, kept from one Newton step to the next and renewed where the curvatures have changed.
+    """The Hessian ``A' D A`` of some atoms, kept from one Newton step to the next.
 
-    With every curvature within a part ``STALE`` of the true one, so is the model, along every direction.
+    It is renewed where the curvatures have changed: with every curvature within a part ``STALE`` of the true one, so is
+    the model, along every direction.
     """
 
     def __init__(self, matrix: Any):
         self.matrix = matrix
-        self.H: Any = None
-        self.bends: Any = None
+        self.chosen, self.H, self.bends = np.empty(0, np.intp), np.empty((0, 0)), np.empty(0)
 
-    def at(self, bends: np.ndarray) -> np.ndarray:
-        """Return the Hessian for these curvatures, or for others close to them."""
-        if self.H is None:
-            self.H, self.bends = self.matrix.gram(bends), bends
+    def at(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return the Hessian of the atoms ``chosen``, ascending, for these curvatures or for others close to them."""
+        if not np.isin(chosen, self.chosen, assume_unique=True).all():
+            self.chosen, self.H, self.bends = chosen, self.matrix.gram(bends, chosen), bends
             return self.H
+        if len(chosen) < len(self.chosen):
+            place = np.searchsorted(self.chosen, chosen)
+            self.chosen, self.H = chosen, self.H[np.ix_(place, place)]
         stale = np.abs(bends - self.bends) > STALE * bends
         if stale.any():
-            self.H += self.matrix.gram(np.where(stale, bends - self.bends, 0.0))
+            self.H += self.matrix.gram(np.where(stale, bends - self.bends, 0.0), chosen)
             self.bends = np.where(stale, bends, self.bends)
         return self.H
 
@@ -97,7 +104,7 @@ def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarra
         own[:, output] = bends[:, output]
         total = own.sum()
         if total > 0.0:
-            along = hessian.matrix.project(own.ravel())
+            along = hessian.matrix.project(own.ravel())[hessian.chosen]
             H = H - np.outer(along, along) / total
     return H
 
@@ -105,12 +112,19 @@ def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarra
 class GramModel(_Model):
     """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
 
-    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, shifts: int = 0):
-        super().__init__(atoms.hull, atoms.u)
-        self.H = atoms.hessian.at(bends)
+    def __init__(self, atoms: Any, chosen: np.ndarray, slope: np.ndarray, bends: np.ndarray, shifts: int = 0):
+        super().__init__(atoms.hull, atoms.u[chosen])
+        self.chosen, self.size = chosen, len(slope)
+        self.H = atoms.hessian.at(bends, chosen)
         if shifts:
             self.H = _with_best_shifts(self.H, atoms.hessian, shifts)
-        self.linear = slope - self.H @ self.u
+        self.linear = slope[chosen] - self.H @ self.u
+
+    def whole(self, u: np.ndarray) -> np.ndarray:
+        """Return the weights of all atoms, from those of the model's."""
+        whole = np.zeros(self.size)
+        whole[self.chosen] = u
+        return whole
 
     def descend(self, tolerance: float) -> float:
         """Exchange weight between pairs; return the model's gap."""
