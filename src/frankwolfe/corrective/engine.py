@@ -23,9 +23,9 @@ NEWTON_STEPS = 20
 ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
-NEARLY, REACH = 0.99, 100.0
-"""Part of the tolerance that ends a round; and how many times the tolerance one more step is expected to make up for,
-where steps are cheap: an exact gradient and another round would cost more."""
+REACH = 100.0
+"""How many times the tolerance one more step is expected to make up for, where steps are cheap: an exact gradient and
+another round would cost more."""
 
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
@@ -38,7 +38,7 @@ CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
 LATE = 1e-4
-"""Relative gap from which on the Hessian of more atoms is worth forming, if digits are still missing then."""
+"""Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
@@ -152,7 +152,7 @@ class CorrectiveEngine(RoundEngine):
     def _close_enough(self, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
         within_reach = gap <= REACH * self.target and self.atoms.few(late=False)
-        return gap <= NEARLY * self.target or (gap <= goal and not within_reach)
+        return gap <= self.target or (gap <= goal and not within_reach)
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
@@ -169,7 +169,7 @@ class CorrectiveEngine(RoundEngine):
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
             return False
-        late = gap <= LATE * self.scale and self.target < 0.1 * gap
+        late = gap <= LATE * self.scale and self.target < 0.1 * LATE * self.scale
         few = atoms.few(late, len(chosen))
         if few:
             atoms.forget_columns()

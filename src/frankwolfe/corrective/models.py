@@ -1,5 +1,6 @@
 """Quadratic models of the objective over the combinations of active atoms, and how they are minimised."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,10 @@ ACCURACY, CG_STEPS = 0.1, 12
 STALE = 0.1
 """By what part a curvature may be wrong before the Hessian is brought up to date."""
 
+HALVINGS = 6
+"""How often a move across a face is halved, if the model does not fall, before it is only made up to the first weight
+that it would turn round."""
+
 PATIENCE = 3
 """Attempts in a row that may fail to halve a model's gap before it is taken as it is: rounding, or a hard face."""
 
@@ -37,7 +42,7 @@ def minimise(model: Any, tolerance: float, most: int = 50) -> np.ndarray:
     return model.whole(model.hull.fit(model.u))
 
 
-class _Model:
+class _Model(ABC):
     """What both models share: the hull, the weights, and the way to a face's minimiser that stays in the hull."""
 
     def __init__(self, hull: Hull, u: np.ndarray):
@@ -52,6 +57,27 @@ class _Model:
         face = np.flatnonzero(self.u)
         spent = not self.hull.filled or np.abs(self.u).sum() >= self.hull.radius * (1.0 - SPENT)
         return face, np.sign(self.u[face]), spent
+
+    def _go(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> bool:
+        """Make as much of a move as is good; say whether that was any way."""
+        for halvings in range(HALVINGS):
+            if self._jump(face, signs, 0.5**halvings * move):
+                return True
+        step, blocking = self._longest(face, signs, move, spent)
+        goal = self.u.copy()
+        goal[face] += step * move
+        if blocking >= 0:
+            goal[face[blocking]] = 0.0
+        self._put(goal)
+        return step > 0.0
+
+    @abstractmethod
+    def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
+        """Make a whole move, with the weights that would change their sign set to zero, if the model falls."""
+
+    def _put(self, u: np.ndarray) -> None:
+        """Set the weights."""
+        self.u = u
 
     def _cut(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> np.ndarray:
         """Weights after a move, those that would change their sign set to zero."""
@@ -138,13 +164,7 @@ class GramModel(_Model):
         move = _face_move(self.H, face, slope, signs, spent)
         if not (slope @ move < 0.0):
             return False
-        if self._jump(face, signs, move):
-            return True
-        step, blocking = self._longest(face, signs, move, spent)
-        self.u[face] += step * move
-        if blocking >= 0:
-            self.u[face[blocking]] = 0.0
-        return step > 0.0
+        return self._go(face, signs, move, spent)
 
     def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
@@ -214,7 +234,7 @@ class ColumnModel(_Model):
         move = conjugate_gradients(product, slope, square, signs if spent else None, ACCURACY, CG_STEPS * 2**failures)
         if not (slope @ move < 0.0):
             return False
-        return self._jump(face, signs, move) or self._walk(face, signs, move, spent)
+        return self._go(face, signs, move, spent)
 
     def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
@@ -226,14 +246,9 @@ class ColumnModel(_Model):
         self.u, self.bent = goal, bent
         return True
 
-    def _walk(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> bool:
-        """Make as much of the move as the hull allows."""
-        step, blocking = self._longest(face, signs, move, spent)
-        self.u[face] += step * move
-        if blocking >= 0:
-            self.u[face[blocking]] = 0.0
-        self.bent = self.bends * self.matrix.predict(self.u)
-        return step > 0.0
+    def _put(self, u: np.ndarray) -> None:
+        """Set the weights, and what follows from them."""
+        self.u, self.bent = u, self.bends * self.matrix.predict(u)
 
     def _value(self) -> float:
         """Return the model's value."""
