@@ -62,7 +62,8 @@ class Coordinates:
         self.matrix: Any = None
         self.hessian: Any = None
         self._columns: Any = None
-        self.taken, self.growth, self.settled, self.spare = 0, GROWTH, False, False
+        self.taken, self.growth, self.spare = 0, GROWTH, False
+        self.settled = self.covered = False
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
@@ -123,12 +124,13 @@ class Coordinates:
         keys[self.active[kept]] = -np.inf
         promising = np.flatnonzero(keys > level)
         self.settled = bool(len(promising) <= 0.1 * np.count_nonzero(kept))
-        if self.matrix is not None and np.count_nonzero(known[~kept] > level) == len(promising):
+        self.covered = self.matrix is not None and np.count_nonzero(known[~kept] > level) == len(promising)
+        if self.covered:
             return False  # what there is serves on
         self.active, self.u = self.active[kept], self.u[kept]
         self.growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
         joining = min(len(promising), self._room(len(self.u)))
-        self.taken = len(self.u) + joining
+        self.covered, self.taken = joining == len(promising), len(self.u) + joining
         self.spare = isinstance(self.source, CSR) and self.taken <= self.most.few
         if self.spare:
             promising = np.flatnonzero(keys > AHEAD * level)
@@ -146,6 +148,7 @@ class Vertices:
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
 
     settled = True
+    covered = False  # there may always be others
     indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
 
     def __init__(self, problem: Problem, w: np.ndarray):

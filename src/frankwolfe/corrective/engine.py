@@ -24,8 +24,8 @@ ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
 REACH = 100.0
-"""How many times the tolerance one more step is expected to make up for, where steps are cheap: an exact gradient and
-another round would cost more."""
+"""How many times the tolerance one more step is expected to make up for, where steps are cheap and all atoms that
+promise anything are at hand: an exact gradient and another round would cost more."""
 
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
@@ -151,7 +151,7 @@ class CorrectiveEngine(RoundEngine):
 
     def _close_enough(self, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
-        within_reach = gap <= REACH * self.target and self.atoms.few(late=False)
+        within_reach = gap <= REACH * self.target and self.atoms.covered and self.atoms.few(late=False)
         return gap <= self.target or (gap <= goal and not within_reach)
 
     def _look_back(self, found: Evaluation) -> None:
