@@ -120,9 +120,8 @@ def _engine_class(method: Method, problem: Problem) -> Any:
 
         return LowRankEngine
     if method.engine == "corrective":
-        from frankwolfe.corrective.engine import (
-            CorrectiveEngine,  # a good deal of code that the other methods do without
-        )
+        # imported here: a good deal of code that the other methods do without
+        from frankwolfe.corrective.engine import CorrectiveEngine
 
         return CorrectiveEngine
     return Engine

@@ -71,13 +71,13 @@ class Coordinates:
         w[self.active] = self.u
         return w
 
-    def few(self, late: bool, count: int | None = None) -> bool:
-        """Whether forming the Hessian of ``count`` atoms, or of those with weight, is worth it."""
-        m, most = np.count_nonzero(self.u) if count is None else count, self.most
+    def few(self, count: int, late: bool) -> bool:
+        """Whether forming the Hessian of ``count`` atoms is worth it."""
         if late and self.settled:
-            return bool(m <= most.late)
-        crowded = isinstance(self.matrix, SparseRows) and self.matrix.stored * m > CROWD * self.n * len(self.active)
-        return bool(m <= (most.crowded if crowded else most.few))
+            return count <= self.most.late
+        share = count / len(self.active)  # of the entries that are stored, were columns all alike
+        crowded = isinstance(self.matrix, SparseRows) and share * self.matrix.stored > CROWD * self.n
+        return count <= (self.most.crowded if crowded else self.most.few)
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
         """Return the atoms to make a model of: those with weight, and those of the spare ones that promise most."""
@@ -120,11 +120,11 @@ class Coordinates:
         """Take in the columns that promise most, let go of those without weight; say if any was taken in."""
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
         level, kept = self._level(found.gradient[self.active]), self.u != 0.0
-        known = keys[self.active]
         keys[self.active[kept]] = -np.inf
         promising = np.flatnonzero(keys > level)
         self.settled = bool(len(promising) <= 0.1 * np.count_nonzero(kept))
-        self.covered = self.matrix is not None and np.count_nonzero(known[~kept] > level) == len(promising)
+        at_hand = np.count_nonzero(keys[self.active] > level)
+        self.covered = self.matrix is not None and at_hand == len(promising)
         if self.covered:
             return False  # what there is serves on
         self.active, self.u = self.active[kept], self.u[kept]
@@ -161,7 +161,7 @@ class Vertices:
         """Return the combination as a new array."""
         return self.u @ self.points
 
-    def few(self, late: bool, count: int | None = None) -> bool:
+    def few(self, count: int, late: bool) -> bool:
         """Return True: they come one at a time."""
         return True
 

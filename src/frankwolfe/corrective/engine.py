@@ -151,7 +151,8 @@ class CorrectiveEngine(RoundEngine):
 
     def _close_enough(self, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
-        within_reach = gap <= REACH * self.target and self.atoms.covered and self.atoms.few(late=False)
+        weighted = int(np.count_nonzero(self.atoms.u))
+        within_reach = gap <= REACH * self.target and self.atoms.covered and self.atoms.few(weighted, late=False)
         return gap <= self.target or (gap <= goal and not within_reach)
 
     def _look_back(self, found: Evaluation) -> None:
@@ -168,9 +169,9 @@ class CorrectiveEngine(RoundEngine):
         bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
-            return False
+            return False  # no weight, and nothing promises any
         late = gap <= LATE * self.scale and self.target < 0.1 * LATE * self.scale
-        few = atoms.few(late, len(chosen))
+        few = atoms.few(len(chosen), late)
         if few:
             atoms.forget_columns()
         shifts = 0 if self.at.shift is None else len(self.at.shift)
