@@ -9,14 +9,12 @@ a process of its own grew during the run at most, after the data were read and t
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
 
-import numpy as np
-from scipy import sparse
+from tables import read
 
 import frankwolfe as fw
 
@@ -25,12 +23,8 @@ COLUMNS = ("tolerance", "non-zeros", "arrays, MB", "arrays / data", "process, MB
 
 def load():
     """Return the problem's data and its size in bytes."""
-    folder = os.environ.get("FRANKWOLFE_DATA")
-    if folder is None:
-        raise SystemExit("set FRANKWOLFE_DATA to the folder that holds rcv1_subset.npz")
-    with np.load(Path(folder) / "rcv1_subset.npz") as table:
-        X = sparse.csr_array((table["data"], table["indices"], table["indptr"]), shape=table["shape"])
-        return X, table["y"], X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    X, y = read("rcv1_subset")
+    return X, y, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 
 
 def solve(X, y, radius, tolerance):

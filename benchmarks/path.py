@@ -9,14 +9,12 @@ three runs after a first one, which compiles; theirs are of one run. Set OPENBLA
 """
 
 import argparse
-import os
 import warnings
 from multiprocessing import TimeoutError, get_context
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from scipy import sparse
+from tables import read
 
 import frankwolfe as fw
 from frankwolfe.path import posed, radius_grid
@@ -24,11 +22,6 @@ from frankwolfe.path import posed, radius_grid
 LEVEL = 1e-4
 LIMIT = 120
 """Most seconds for a path of somebody else's."""
-
-
-def table():
-    stored = np.load(Path(os.environ["FRANKWOLFE_DATA"]) / "rcv1_subset.npz")
-    return sparse.csr_matrix((stored["data"], stored["indices"], stored["indptr"]), shape=stored["shape"]), stored["y"]
 
 
 def timed(run, repeats=3):
@@ -124,7 +117,7 @@ def main():
     parser.add_argument("--end", type=float, help="last radius; by default that of the library's own grid")
     end = parser.parse_args().end
     warnings.simplefilter("ignore")
-    X, y = table()
+    X, y = read("rcv1_subset")
     radii = np.geomspace(end / 1000, end, 30) if end else radius_grid(posed(X, y, "logistic", "l1", None, False), 30)
     print(f"{len(radii)} radii from {radii[0]:.4g} to {radii[-1]:.4g}")
     judge = Judge(X, y, radii)

@@ -9,12 +9,12 @@ adds the row to the gradient: no table, no oracle, no step.
 
 import argparse
 import json
-import os
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 from scipy import sparse
+from tables import read
 
 import frankwolfe as fw
 from frankwolfe.compiled import kernel
@@ -28,14 +28,6 @@ def floor(rows, targets, loss, order, w, r):
     """Touch the rows and do nothing else."""
     for i in order:
         row_add(rows, i, derivative(loss, row_dot(rows, i, w), targets[i]), r)
-
-
-def load():
-    folder = os.environ.get("FRANKWOLFE_DATA")
-    if folder is None:
-        raise SystemExit("set FRANKWOLFE_DATA to the folder that holds rcv1_subset.npz")
-    table = np.load(Path(folder) / "rcv1_subset.npz")
-    return sparse.csr_array((table["data"], table["indices"], table["indptr"]), shape=table["shape"]), table["y"]
 
 
 def spread(X, times):
@@ -108,7 +100,7 @@ def main():
     parser.add_argument("--json", type=Path, help="also write the table to this file, for the page of the race")
     args = parser.parse_args()
 
-    X, y = load()
+    X, y = read("rcv1_subset")
     n = len(y)
     rows, percent = int(args.passes * n), n // 100
 
