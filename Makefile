@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,11 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/step_cost.py --json out/bench/step_cost.json
 	$(BIN)/python benchmarks/memory.py --json out/bench/memory.json
 	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --tables out/bench/step_cost.json out/bench/memory.json
+
+# Is this revision slower than another one? make compare BASE=main~20
+BASE ?= HEAD
+compare: $(VENV)/installed
+	$(BIN)/python benchmarks/compare.py $(BASE)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
