@@ -8,6 +8,7 @@ What is cached on disk, and what is not:
   itself would only notice changes in the kernel's own file, and stumbles over cached classes that have since moved.
 - A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
 - Where no cache directory can be written, everything compiles uncached.
+- Damaged cache files are noticed and replaced (`code_cache.py`).
 """
 
 from collections.abc import Callable, Iterator
@@ -123,7 +124,12 @@ def _named_by_digest(function: Any) -> Callable:
 def _jit(function: Callable, cache: bool) -> Any:
     import numba
 
-    return numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=FAST_MATH)(function)
+    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=FAST_MATH)(function)
+    if cache:
+        from frankwolfe.code_cache import CheckedCacheFile
+
+        dispatcher._cache._cache_file = CheckedCacheFile.instead_of(dispatcher._cache._cache_file)
+    return dispatcher
 
 
 _taught: set[Callable] = set()
