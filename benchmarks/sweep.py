@@ -1,0 +1,146 @@
+"""How often `auto` is not certified within a second: small problems over every set, with data of every scale.
+
+    python benchmarks/sweep.py [--sets L2Ball TraceBall] [--losses squared] [--data scaled] [--radii 0.1 10]
+
+23 sets x 3 losses x 3 kinds of data x 5 radii: 1,035 problems of 60 x 9 (Spectrahedron: 15 x 15 matrices), each run at
+tol 1e-8. A problem fails if its gap is not certified, or takes more than a second (compiling excluded; a run that
+is too slow gets a second try). Prints failures by set, data and radius, and a line for each of them.
+"""
+
+import argparse
+from collections import Counter
+
+import numpy as np
+
+import frankwolfe as fw
+
+ROWS, COLUMNS, CLASSES, SIDE = 60, 9, 4, 15
+
+RADII = (0.1, 1.0, 10.0, 1e3, 1e5)
+
+LOSSES = ("squared", "logistic", "multinomial")
+
+DATA = {
+    "plain": lambda X: X,
+    "scaled": lambda X: X * np.random.default_rng(1).permutation(np.geomspace(1e-3, 1e3, X.shape[1])),
+    "shifted": lambda X: X + 100.0,
+}
+
+
+def polytope(size, radius):
+    """Random inequalities around zero within a box, and one equation."""
+    rng = np.random.default_rng(size)
+    A = np.vstack([rng.normal(size=(size, size)), np.eye(size), -np.eye(size)])
+    b = radius * np.concatenate([rng.uniform(0.5, 1.0, size), np.full(2 * size, 1.5)])
+    return fw.Polytope(A, b, np.ones((1, size)), [0.0])
+
+
+def overlapping(size):
+    """Return groups of three, each sharing a coordinate with the next."""
+    return [range(first, min(first + 3, size)) for first in range(0, size - 1, 2)]
+
+
+def hull(size, radius):
+    """Random points."""
+    return fw.ConvexHull(radius * np.random.default_rng(size).normal(size=(2 * size + 1, size)))
+
+
+SETS = {
+    "L1Ball": lambda size, radius: fw.L1Ball(radius),
+    "Simplex": lambda size, radius: fw.Simplex(radius),
+    "NonNegativeL1Ball": lambda size, radius: fw.NonNegativeL1Ball(radius),
+    "L2Ball": lambda size, radius: fw.L2Ball(radius),
+    "LpBall(1.5)": lambda size, radius: fw.LpBall(1.5, radius),
+    "LpBall(3)": lambda size, radius: fw.LpBall(3.0, radius),
+    "Ellipsoid": lambda size, radius: fw.Ellipsoid(np.diag(np.linspace(0.5, 2.0, size)) + 0.3, radius),
+    "Box": lambda size, radius: fw.Box(-0.5 * radius, radius),
+    "LinfBall": lambda size, radius: fw.LinfBall(radius),
+    "MonotoneBox": lambda size, radius: fw.MonotoneBox(-radius, radius),
+    "GroupBall": lambda size, radius: fw.GroupBall(np.arange(size) // 3, radius),
+    "GroupBall(inf)": lambda size, radius: fw.GroupBall(np.arange(size) // 3, radius, np.inf),
+    "LatentGroupBall": lambda size, radius: fw.LatentGroupBall(overlapping(size), radius),
+    "KSupportBall": lambda size, radius: fw.KSupportBall(3, radius),
+    "KSupportBall(inf)": lambda size, radius: fw.KSupportBall(3, radius, np.inf),
+    "OWLBall": lambda size, radius: fw.OWLBall(np.linspace(2.0, 0.5, size), radius),
+    "TraceBall": lambda size, radius: fw.TraceBall(radius, (3, 3) if size == COLUMNS else None),
+    "Spectrahedron": lambda size, radius: fw.Spectrahedron(radius),
+    "Birkhoff": lambda size, radius: fw.Scaled(fw.Birkhoff(int(size**0.5)), radius),
+    "Polytope": polytope,
+    "ConvexHull": hull,
+    "Product": lambda size, radius: fw.Product([fw.L2Ball(radius), fw.L1Ball(radius)], [size - size // 2, size // 2]),
+    "Translated": lambda size, radius: fw.Translated(fw.LpBall(1.5, radius), np.linspace(-0.2, 0.2, size)),
+}
+"""Sets by the number of weights and a radius."""
+
+
+def table(columns, loss):
+    """Return X with entries of ordinary size, and targets: noisy, so that no weights fit them all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, columns))
+    if loss == "multinomial":
+        noise = rng.gumbel(size=(ROWS, CLASSES))
+        return X, np.argmax(X @ rng.normal(size=(columns, CLASSES)) + noise, axis=1)
+    signal = X @ rng.normal(size=columns) + rng.normal(size=ROWS)
+    return X, np.where(signal > 0.0, 1.0, -1.0) if loss == "logistic" else signal
+
+
+def pose(name, loss, data, radius):
+    """Return one problem of the sweep."""
+    outputs = CLASSES if loss == "multinomial" else 1
+    columns = COLUMNS if name != "Spectrahedron" else SIDE * SIDE if outputs == 1 else SIDE * SIDE // 3
+    if name == "Spectrahedron" and outputs > 1:
+        outputs = 3
+    X, y = table(columns, loss)
+    return fw.Problem(
+        DATA[data](X), np.minimum(y, outputs - 1) if outputs > 1 else y, loss, SETS[name](columns * outputs, radius)
+    )
+
+
+def solve(problem, tol, seconds, tries):
+    """Return the result of `auto`; a run that was too slow is repeated, for others may have been at work."""
+    for _ in range(tries):
+        result = fw.minimize(problem, tol=tol, max_passes=1e6, max_seconds=seconds, random_state=0, trace=0)
+        if result.status is not fw.Status.MAX_SECONDS:
+            break
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--losses", nargs="+", choices=LOSSES, default=list(LOSSES))
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--radii", nargs="+", type=float, default=list(RADII))
+    parser.add_argument("--tol", type=float, default=1e-8)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--tries", type=int, default=2, help="runs of a problem that is too slow")
+    parser.add_argument("--verbose", action="store_true", help="a line for each problem")
+    args = parser.parse_args()
+    failed, count = [], 0
+    for name in args.sets:
+        for loss in args.losses:
+            for data in args.data:
+                for radius in args.radii:
+                    problem = pose(name, loss, data, radius)
+                    result = solve(problem, args.tol, args.seconds, args.tries)
+                    count += 1
+                    line = (
+                        f"{name}, {loss}, {data}, radius {radius:g}: {result.status.name.lower()}, gap "
+                        f"{result.gap / problem.zero_value:.1e} F(0), {result.passes:g} passes, {result.seconds:.2f} s"
+                    )
+                    if not result.success:
+                        failed.append((name, data, f"{radius:g}", loss, line))
+                    if args.verbose:
+                        print(line, flush=True)
+    print(f"{len(failed)} of {count} problems not certified at tol {args.tol:g} within {args.seconds:g} s\n")
+    for place, title in enumerate(("set", "data", "radius", "loss")):
+        print(f"| {title} | failures |\n|---|---|")
+        for key, number in Counter(each[place] for each in failed).most_common():
+            print(f"| {key} | {number} |")
+        print()
+    for each in failed:
+        print(each[-1])
+
+
+if __name__ == "__main__":
+    main()
