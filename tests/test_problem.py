@@ -254,6 +254,19 @@ CONVERTED = {
 }
 
 
+def test_a_frames_names_are_kept_and_numbers_are_none():
+    y = np.arange(float(len(WHOLE)))
+    for data, names in [
+        (pd.DataFrame(WHOLE, columns=list("abc")), ["a", "b", "c"]),
+        (pl.DataFrame(WHOLE, schema=list("abc")), ["a", "b", "c"]),
+        (pd.DataFrame(WHOLE), None),
+        (WHOLE, None),
+    ]:
+        problem = fw.Problem(data, y, "squared", fw.L1Ball(1.0))
+        assert problem.feature_names == names
+        assert problem.over(fw.L2Ball(1.0)).feature_names == names
+
+
 @interpreted
 @pytest.mark.parametrize("form", CONVERTED)
 def test_other_forms_are_converted(form):

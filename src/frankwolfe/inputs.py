@@ -61,6 +61,12 @@ def _numeric_frame(X: Any) -> Any:
     return array
 
 
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns; None where there are none, or numbers in their place."""
+    names = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def _as_csr(X: Any) -> sparse.csr_array:
     """Return any SciPy sparse matrix as CSR with sorted columns and no repeats; the caller's is left alone."""
     if X.ndim != 2:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights
+from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.intercept import shifted
 from frankwolfe.iterate import Iterate
 from frankwolfe.loop import exact_pass
@@ -72,6 +72,8 @@ class Problem:
     (0.0, 0.0)
     """
 
+    _feature_names: list[str] | None = None
+
     def __init__(
         self,
         X: Any,
@@ -93,6 +95,7 @@ class Problem:
         loss = loss.fitted(targets) if hasattr(loss, "fitted") else loss
         self._loss = loss
         self._X = matrix
+        self._feature_names = column_names(X)
         self._outputs = getattr(loss, "outputs", 0)
         self._constraint = fitted(constraint, d, self._outputs)
         self._samples = Samples(
@@ -129,6 +132,11 @@ class Problem:
     def X(self) -> Any:
         """The data, as an array or a CSR array."""
         return self._X
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, if the data was a frame that has them."""
+        return self._feature_names
 
     @property
     def design(self) -> Any:
