@@ -6,7 +6,7 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
 from frankwolfe.engine import Engine
-from frankwolfe.experiments import bounds, convergence, nonconvex, stopping
+from frankwolfe.experiments import bounds, convergence, nonconvex, pages, stopping
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods import as_method
 from frankwolfe.theory import table_error
@@ -133,6 +133,39 @@ def test_relative_suboptimality_is_the_papers():
     np.testing.assert_allclose(race.suboptimality(curve), curve.fun - race.reference.value)
     assert (race.suboptimality(curve) > 0.0).all()
     assert curve.fun.shape == (2, len(curve.passes))
+
+
+@pytest.mark.parametrize(
+    ("ends", "claim"),
+    [
+        (
+            {"sfw": 1.0, "mokhtari": 2.0, "lu-freund": 3.0, "momentum": 4.0, "fw": 5.0},
+            "as in the paper, sfw ends lowest",
+        ),
+        (
+            {"sfw": 1.0, "mokhtari": 2.0, "lu-freund": 3.0, "momentum": 0.5, "fw": 5.0},
+            "sfw ends lowest of sfw, mokhtari and lu-freund; momentum, which the paper does not compare, ends lower",
+        ),
+        (
+            {"sfw": 1.0, "mokhtari": 2.0, "lu-freund": 3.0, "momentum": 0.5, "fw": 0.4},
+            "lu-freund; fw and momentum, which the paper does not compare, end lower",
+        ),
+        (
+            {"sfw": 2.0, "mokhtari": 1.0, "lu-freund": 3.0},
+            "unlike in the paper, mokhtari ends lowest of sfw, ",
+        ),
+    ],
+)
+def test_the_verdict_says_among_which_methods(ends, claim):
+    def curve(name, end):
+        fun = np.array([[9.0, end]])
+        return convergence.Curve(name, np.arange(2), np.arange(2.0), np.zeros(2), fun, fun, fun)
+
+    table = load("breast-cancer", "stand-in")
+    race = convergence.Race(table, None, None, 1, {name: curve(name, end) for name, end in ends.items()})
+    told = pages.verdict(race)
+    assert claim in told
+    assert ("which the paper" in told) == ("which the paper" in claim)
 
 
 def test_all_methods_see_the_same_rows():

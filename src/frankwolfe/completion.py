@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.directions import Toward
 from frankwolfe.entries import Entries, Factored, Factors
 from frankwolfe.inputs import as_budget, as_targets, as_weights
+from frankwolfe.keywords import teaching
 from frankwolfe.losses import as_loss
 from frankwolfe.methods import Method
 from frankwolfe.problem import Problem
@@ -190,6 +191,7 @@ class CompletionProblem(Problem):
         return Factors(left, right)
 
 
+@teaching
 def completion_problem(
     rows: Any,
     columns: Any = None,

@@ -10,6 +10,7 @@ from scipy import sparse
 from frankwolfe.corrective.engine import CorrectiveEngine
 from frankwolfe.driver import Limits
 from frankwolfe.inputs import as_budget
+from frankwolfe.keywords import teaching
 from frankwolfe.methods import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried, resized
@@ -93,6 +94,7 @@ class RadiusPath:
         return plot_path(self, ax=ax, most=most)
 
 
+@teaching
 def radius_path(
     X: Any,
     y: Any,

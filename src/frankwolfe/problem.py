@@ -9,6 +9,7 @@ from scipy import sparse
 from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.intercept import shifted
 from frankwolfe.iterate import Iterate
+from frankwolfe.keywords import teaching
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
 from frankwolfe.objective import Point, gradient_of
@@ -74,6 +75,7 @@ class Problem:
 
     _feature_names: list[str] | None = None
 
+    @teaching
     def __init__(
         self,
         X: Any,

@@ -8,6 +8,7 @@ from frankwolfe.directions import Toward
 from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
 from frankwolfe.inputs import as_batch_size, as_budget, as_generator
+from frankwolfe.keywords import teaching
 from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.parts import short
 from frankwolfe.problem import Problem
@@ -15,6 +16,7 @@ from frankwolfe.progress import Progress
 from frankwolfe.result import Result
 
 
+@teaching
 def minimize(
     problem: Problem,
     method: str | Method = "auto",

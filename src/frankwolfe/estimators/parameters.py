@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from frankwolfe.keywords import advice, teaching
 from frankwolfe.names import nearest
 
 
@@ -40,6 +41,11 @@ def _changed(name: str, part: Any, path: str, value: Any) -> Any:
 class PartParameters(BaseEstimator):
     """An estimator whose parameters may be parts: ``constraint__radius`` is the radius of its set."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:  # every constructor answers an unknown parameter with the name that is meant
+            cls.__init__ = teaching(cls.__init__)  # type: ignore[method-assign]
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` also the fields of parts, such as ``constraint__radius``.
 
@@ -72,6 +78,10 @@ class PartParameters(BaseEstimator):
         self
         """
         own = self.get_params(deep=False)
+        for name in params:
+            if name.partition("__")[0] not in own:
+                invalid = f"Invalid parameter {name!r} for estimator {type(self).__name__}"  # scikit-learn's words
+                raise ValueError(f"{invalid}{advice(name, own)}")
         nested = {name: params[name] for name in params if "__" in name and name.partition("__")[0] in own}
         super().set_params(**{name: value for name, value in params.items() if name not in nested})
         for path, value in nested.items():

@@ -1,0 +1,142 @@
+"""Names a user types: near ones are suggested, those of other libraries are translated, and nothing else is guessed."""
+
+import inspect
+import re
+
+import pytest
+from sklearn.base import clone
+
+import frankwolfe as fw
+from frankwolfe.keywords import advice
+from frankwolfe.losses import LOSSES
+from frankwolfe.methods import METHODS
+from frankwolfe.names import ELSEWHERE, lookup, nearest
+from frankwolfe.radii import SETS
+from frankwolfe.steps import STEPS
+
+TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}
+ESTIMATORS = [getattr(fw, name) for name in fw._HOMES["frankwolfe.estimators"]]
+
+
+@pytest.mark.parametrize(
+    ("argument", "typed", "meant"),
+    [
+        ("method", "sfv", "sfw"),
+        ("method", "pairwse", "pairwise"),
+        ("method", "Blended Pairwise", "blended-pairwise"),
+        ("method", "pairwise-frank-wolfe", "pairwise"),
+        ("loss", "squred", "squared"),
+        ("loss", "multitask", "multitask-squared"),
+        ("constraint", "non_negative_l1", "nonnegative-l1"),
+        ("constraint", "l1-ball", "l1"),
+        ("step", "shrot", "short"),
+    ],
+)
+def test_a_near_name_is_suggested(argument, typed, meant):
+    assert nearest(typed, TABLES[argument]) == f"; did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize("typed", ["saga", "newton", "xyz", "", "-", "q", "simulated-annealing", "gurobi"])
+def test_a_far_name_is_not(typed):
+    assert nearest(typed, METHODS) == ""
+
+
+@pytest.mark.parametrize("argument", ELSEWHERE)
+def test_what_is_known_elsewhere_is_answered_with_what_is_offered(argument):
+    table = TABLES[argument]
+    for name, hint in ELSEWHERE[argument].items():
+        assert name not in table
+        for quoted in re.findall(r"'([^']+)'", hint):
+            assert quoted in table, quoted
+        with pytest.raises(ValueError, match=re.escape(f"unknown {argument} {name!r}: {hint}. Known: ")):
+            lookup(argument, name, table)
+
+
+def test_saga_is_not_taken_for_away():
+    problem = fw.Problem([[1.0], [2.0]], [1, -1], constraint=fw.L1Ball(1.0))
+    with pytest.raises(ValueError, match="'saga': it is not offered; the stochastic methods here are 'sfw'") as told:
+        fw.minimize(problem, "saga")
+    assert "did you mean" not in str(told.value)
+
+
+# --- keyword arguments ------------------------------------------------------------------------------------------
+
+MEANT = {
+    "max_iter": "use max_passes",
+    "n_iter": "use max_passes",
+    "C": "use radius",
+    "alpha": "use radius",
+    "penalty": "use constraint",
+    "l1_ratio": "choose one by constraint",
+    "solver": "use method",
+    "tolerance": "use tol",
+    "seed": "use random_state",
+    "intercept": "use fit_intercept",
+    "dual": "leave it out",
+    "normalize": "StandardScaler",
+    "raduis": "did you mean 'radius'?",
+    "nonsense": "Known: ",
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_estimators_point_at_their_own_parameters(name):
+    for kind in (fw.FrankWolfeClassifier, fw.FrankWolfeRegressor):
+        words = re.escape(f"{kind.__name__}() got an unexpected keyword argument {name!r}") + ".*" + MEANT[name]
+        with pytest.raises(TypeError, match=words):
+            kind(**{name: 1})
+        with pytest.raises(
+            ValueError, match=f"Invalid parameter {name!r} for estimator {kind.__name__}.*{MEANT[name]}"
+        ):
+            kind().set_params(**{name: 1})
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_every_estimator_stays_what_scikit_learn_expects(kind):
+    with pytest.raises(TypeError, match=f"{kind.__name__}.*'max_iter': use max_passes"):
+        kind(max_iter=5)
+    parameters = inspect.signature(kind).parameters
+    assert all(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters.values())
+    assert set(kind().get_params(deep=False)) == set(parameters)
+    assert clone(kind(tol=0.5)).tol == 0.5
+    assert kind.__init__.__doc__ == kind.__init__.__wrapped__.__doc__
+
+
+def test_a_subclass_may_take_what_it_likes():
+    class Mine(fw.FrankWolfeClassifier):
+        def __init__(self, C=1.0):
+            super().__init__(radius=C)
+            self.C = C
+
+    assert Mine(C=3.0).radius == 3.0
+    with pytest.raises(TypeError, match=r"Mine.*'max_iter'"):
+        Mine(max_iter=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda problem: fw.minimize(problem, max_iter=5), r"minimize\(\) got.*'max_iter': use max_passes"),
+        (lambda problem: fw.minimize(problem, maxiter=5), "'maxiter': use max_passes"),
+        (lambda problem: fw.minimize(problem, seed=5), "'seed': use random_state"),
+        (lambda problem: fw.minimize(problem, verbose=1), "'verbose': use progress=True"),
+        (lambda problem: fw.minimize(problem, learning_rate=0.1), "'learning_rate': use step"),
+        (lambda problem: fw.minimize(problem, loss="logistic"), "'loss': it belongs to the problem"),
+        (lambda problem: fw.minimize(problem, radius=2.0), "'radius': it belongs to the problem"),
+        (lambda problem: fw.minimize(problem, bach_size=2), "did you mean 'batch_size'"),
+        (lambda problem: fw.Problem([[1.0]], [1.0], radius=3.0), r"Problem\(\) got.*'radius': .*fw.L1Ball\(radius\)"),
+        (lambda problem: fw.Problem([[1.0]], [1.0], penalty="l1"), "'penalty': use constraint"),
+        (lambda problem: fw.Problem([[1.0]], [1.0], fit_intercept=True), "'fit_intercept': use intercept"),
+        (lambda problem: fw.Problem([[1.0]], [1.0], weights=[1.0]), "'weights': use sample_weight"),
+        (lambda problem: fw.radius_path([[1.0]], [1.0], alphas=[1.0]), "'alphas': "),
+        (lambda problem: fw.completion_problem([0], [0], [1.0], (1, 1), C=3.0), "'C': the set says it"),
+    ],
+)
+def test_functions_point_at_their_own_arguments(call, words):
+    problem = fw.Problem([[1.0], [2.0]], [1, -1], constraint=fw.L1Ball(1.0))
+    with pytest.raises(TypeError, match=words):
+        call(problem)
+
+
+def test_advice_always_names_something():
+    assert advice("zzzz", ["tol", "radius"]) == ". Known: tol, radius"
