@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench compare clean
+.PHONY: demo test fuzz lint format bench compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +21,13 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10
+SEED ?= 0
+CASES ?=
+MINUTES ?=
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES))
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -75,6 +75,7 @@ DESCRIPTIONS = {
     fw.L1Ball: lambda ball, w: [cp.norm1(w) <= ball.radius],
     fw.L2Ball: lambda ball, w: [cp.norm(w) <= ball.radius],
     fw.Simplex: lambda simplex, w: [w >= 0, cp.sum(w) == simplex.radius],
+    fw.NonNegativeL1Ball: lambda ball, w: [w >= 0, cp.sum(w) <= ball.radius],
     fw.Box: lambda box, w: [w >= box.lower, w <= box.upper],
     fw.GroupBall: _group,
     fw.LatentGroupBall: lambda ball, w: _latent(ball.groups.value, 2, ball.radius, w),

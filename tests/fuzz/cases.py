@@ -1,0 +1,171 @@
+"""A case: one random problem, and how to minimise it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+import frankwolfe as fw
+from frankwolfe.steps import STEPS
+from tests.fuzz import data, sets
+from tests.reference import sets as known
+
+COMPILED_EVERY = 20
+"""One case in so many runs compiled as well as interpreted."""
+
+KINDS = 8
+"""Combinations of set, loss, layout and method that are compiled: each takes seconds."""
+
+TOLERANCES = (0.0, 1e-3, 1e-4, 1e-6, 1e-8)
+STEPWISE = tuple(name for name, method in fw.METHODS.items() if method.engine == "loop")
+METHODS = (*fw.METHODS, "composed")
+
+
+@dataclass
+class Case:
+    """What `frankwolfe.Problem` and `frankwolfe.minimize` are given, with names to count by."""
+
+    seed: int
+    number: int
+    X: Any
+    y: np.ndarray
+    loss: Any
+    constraint: Any
+    sample_weight: Any
+    intercept: bool
+    method: Any
+    options: dict[str, Any]
+    start: str
+    compiled: bool
+    names: dict[str, str]
+    extra: Any = field(repr=False)
+
+    @property
+    def size(self):
+        """Number of weights."""
+        outputs = self.y.shape[1] if self.y.ndim == 2 else getattr(self.loss, "outputs", 0)
+        return self.X.shape[1] * max(1, outputs)
+
+    def problem(self):
+        """Return the problem, made anew."""
+        return fw.Problem(self.X, self.y, self.loss, self.constraint.make(), self.sample_weight, self.intercept)
+
+    def rng(self):
+        """Return a generator for what the checks choose."""
+        return np.random.default_rng([self.seed, self.number, 1])
+
+    def __str__(self):
+        told = ", ".join(f"{key} {value}" for key, value in self.names.items())
+        n, d = self.X.shape
+        return f"{n} x {d}, {told}, {self.options}"
+
+
+def kinds(seed):
+    """Return the combinations that are compiled for a seed; half of them keep the plainest data layout."""
+    rng = np.random.default_rng([seed, 2**32 - 1])
+    names, losses, methods = (
+        rng.permutation(of)[np.arange(KINDS) % len(of)].tolist() for of in (sets.NAMES, list(data.LOSSES), METHODS[:-1])
+    )
+    layouts = np.where(rng.random(KINDS) < 0.5, "dense", rng.choice(["float32", "csr"], KINDS)).tolist()
+    return list(zip(names, losses, methods, layouts, (rng.random(KINDS) < 0.4).tolist(), strict=True))
+
+
+def make(seed, number):
+    """Return case ``number`` of a seed."""
+    rng = np.random.default_rng([seed, number])
+    compiled = number % COMPILED_EVERY == COMPILED_EVERY - 1
+    if compiled:
+        kind = number // COMPILED_EVERY % KINDS
+        name, loss, method, layout, intercept = kinds(seed)[kind]
+        form = np.random.default_rng([seed, kind, 7])  # what decides the types is the same for all cases of a kind
+    else:
+        name, loss = str(rng.choice(sets.NAMES)), str(rng.choice(list(data.LOSSES)))
+        method, layout = str(rng.choice(METHODS)), str(rng.choice(list(data.LAYOUTS)))
+        intercept, form = bool(rng.random() < 0.4), rng
+    outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
+    d = _columns(form, name, max(1, outputs))
+    constraint = _constraint(form, name, d, outputs)
+    X, damage = data.table(rng, int(rng.choice([1, 2, 3, 5, 8, 12, 20, 30])), d)
+    y = data.targets(rng, loss, X, outputs)
+    weights, weighted = data.weights(rng, len(X))
+    slow = sets.needs_programs(constraint)
+    chosen, step = (method, "its own") if compiled else _method(rng, method)
+    start = str(rng.choice(["default", "point", "result"], p=[0.7, 0.12, 0.18]))
+    return Case(
+        seed=seed,
+        number=number,
+        X=data.LAYOUTS[layout](X),
+        y=y,
+        loss=fw.Multinomial(outputs) if loss == "multinomial" else data.LOSSES[loss],
+        constraint=constraint,
+        sample_weight=weights,
+        intercept=intercept,
+        method=chosen,
+        options=_options(rng, chosen, step, len(X), slow),
+        start=start,
+        compiled=compiled,
+        names={
+            "set": name,
+            "loss": loss,
+            "method": method,
+            "step": step,
+            "layout": layout,
+            "intercept": "yes" if intercept else "no",
+            "weights": weighted,
+            "data": " + ".join(sorted(damage)) or "plain",
+            "start": start,
+        },
+        extra=damage,
+    )
+
+
+def _columns(rng, name, outputs):
+    """Return a number of columns for which there is such a set of weights."""
+    choices = [d for d in range(1, 11) if d * outputs <= 20 and sets.fits(name, d * outputs)]
+    return int(rng.choice(choices)) if choices else outputs  # of a square matrix with as many columns as outputs
+
+
+def _constraint(rng, name, d, outputs):
+    """Return a set for the weights; for a matrix of weights, a ball of matrices finds the shape itself."""
+    found = sets.make(name, rng, d * max(1, outputs))
+    return _shaped(found, (d, outputs), bool(rng.random() < 0.3)) if outputs else found
+
+
+def _shaped(found, shape, told):
+    if isinstance(found, known.TraceBall):
+        return known.TraceBall(found.radius, shape, told)
+    return replace(found, set=_shaped(found.set, shape, told)) if hasattr(found, "set") else found
+
+
+def _method(rng, name):
+    """Return a method, or its name, and the name of its step rule."""
+    if name == "composed":
+        return _composed(rng)
+    if name in STEPWISE and name not in ("stochastic-pairwise", "stochastic-away") and rng.random() < 0.5:
+        return name, str(rng.choice(list(STEPS)))
+    return name, "its own"
+
+
+def _composed(rng):
+    """Return a method made of random parts."""
+    estimates = [fw.FullGradient(), fw.SagTable(), fw.CoordinateAverage(), fw.Momentum(), fw.Substitute()]
+    directions = [fw.Toward(), fw.Away(), fw.Pairwise(), fw.BlendedPairwise()]
+    direction = directions[rng.integers(len(directions))]
+    steps = [*STEPS.values(), fw.OpenLoop(1.0, 1.0), fw.LuFreundStep()]
+    steps += [] if isinstance(direction, fw.Toward) else [fw.DampedStep()]
+    step = steps[rng.integers(len(steps))]
+    return fw.Method(estimates[rng.integers(len(estimates))], direction, step), type(step).__name__
+
+
+def _options(rng, method, step, n, slow):
+    """Return keyword arguments of `frankwolfe.minimize`."""
+    rounds = method in ("auto", "corrective")
+    passes = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0] + [50.0, 100.0, 100.0, 300.0] * rounds
+    sizes = [None, None, 1, n, int(rng.integers(1, n + 1)), 0.3]
+    found = {
+        "tol": float(rng.choice(TOLERANCES)),
+        "max_passes": float(rng.choice(passes)) if not slow or rounds else float(rng.choice([1.0, 3.0])),
+        "batch_size": sizes[rng.integers(len(sizes))] if not slow or rounds else n,
+        "random_state": int(rng.integers(2**31)),
+    }
+    return found if step == "its own" or isinstance(method, fw.Method) else {**found, "step": step}

@@ -1,0 +1,230 @@
+"""What must hold of every answer. A check yields a sentence for each way in which it does not."""
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+import frankwolfe as fw
+from tests.fuzz.exact import EPS, Exact, Recomputed
+from tests.reference.sets import violation
+
+FEASIBLE = 1e-9
+"""Excess over a condition of a set, relative to its size, that counts as rounding."""
+
+ROOM = 4.0
+"""How many times the bound on rounding two ways to compute the same may differ by."""
+
+NEVER_RISES = (fw.LineSearch, fw.Secant, fw.Monotone)
+"""Step rules that look at the objective itself: it never rises, whatever the gradient estimate."""
+
+NEVER_RISES_WITH_THE_GRADIENT = (fw.ShortStep, fw.Backtracking)
+
+
+@dataclass
+class Run:
+    """A case, what `minimize` made of it, and the same from scratch."""
+
+    case: Any
+    problem: Any
+    result: Any
+    start: Any
+    again: Any
+    recomputed: Recomputed
+    exact: Exact
+    seen: list = field(default_factory=list)
+
+    @property
+    def method(self):
+        """The composition that ran, where the name of one was given."""
+        given = self.case.method
+        return fw.METHODS[given] if isinstance(given, str) else given
+
+
+def finite(run):
+    """Every number of a result is finite, and counts count."""
+    result = run.result
+    numbers = ("fun", "gap", "gap_estimate", "tolerance", "nit", "passes", "checks", "seconds", "certificate_seconds")
+    for name in numbers:
+        if not np.isfinite(getattr(result, name)):
+            yield f"{name} is {getattr(result, name)}"
+    if not (np.isfinite(result.x).all() and np.isfinite(result.intercept).all()):
+        yield "x or the intercept is not finite"
+    if result.x.shape != run.problem.shape:
+        yield f"x has shape {result.x.shape}, the problem {run.problem.shape}"
+    if min(result.gap, result.tolerance, result.nit, result.passes, result.checks) < 0:
+        yield f"negative: gap {result.gap}, tolerance {result.tolerance}, nit {result.nit}, passes {result.passes}"
+
+
+def feasible(run):
+    """The point lies in the set, by the set's definition; so do all points that a callback sees."""
+    points = [("x", run.result.x), *((f"x at step {state.nit}", state.x) for state in run.seen)]
+    for name, point in points:
+        over = violation(run.case.constraint, np.ravel(point))
+        if not over <= FEASIBLE:
+            yield f"{name} is outside by {over:.2g} of the set's size"
+            return
+
+
+def objective(run):
+    """``fun`` is the objective."""
+    result, exact = run.result, run.exact
+    if not abs(result.fun - exact.fun) <= ROOM * exact.fun_error:
+        off = float(result.fun - exact.fun)
+        yield f"fun {result.fun!r} is off by {off:.3g}, rounding {exact.fun_error:.2g}"
+
+
+def gap(run):
+    """``gap`` is the Frank-Wolfe gap."""
+    result, exact = run.result, run.exact
+    if not abs(result.gap - exact.gap) <= ROOM * exact.gap_error:
+        off = float(result.gap - exact.gap)
+        yield f"gap {result.gap!r} is off by {off:.3g}, rounding {exact.gap_error:.2g}"
+
+
+def intercept(run):
+    """The objective has no slope in the intercept; without one it is zero."""
+    result, exact = run.result, run.exact
+    if not run.case.intercept:
+        if np.any(result.intercept):
+            yield f"the intercept is {result.intercept}, but there is none"
+        return
+    steepest = float(np.abs(exact.slope).max())
+    if not steepest <= ROOM * exact.slope_error:
+        yield f"the slope in the intercept is {steepest:.3g}, rounding {exact.slope_error:.2g}"
+
+
+def tolerance(run):
+    """The tolerance is ``tol`` times the objective of the zero model."""
+    tol, zero = run.case.options["tol"], run.problem.zero_value
+    found, b = run.result.tolerance, np.zeros(max(1, run.recomputed.outputs))
+    if found != tol * zero:
+        yield f"tolerance {found!r} is not {tol:g} times F(0) = {zero!r}"
+    plain = run.recomputed.value(np.zeros(run.case.size), b if run.recomputed.outputs else 0.0)
+    if not (zero <= plain * (1.0 + 1e-12) if run.case.intercept else abs(zero - plain) <= 1e-12 * plain):
+        yield f"F(0) is {zero!r}, but {float(plain)!r} from scratch (an intercept may lower it)"
+
+
+def success(run):
+    """Success says that the recomputed gap is within the tolerance, and there is no other reason for it."""
+    result, exact = run.result, run.exact
+    room = ROOM * exact.gap_error
+    if result.success != (result.status is fw.Status.CONVERGED) or bool(result.success) != ("within" in result.message):
+        yield f"success {result.success}, status {result.status}, message {result.message!r}"
+    if result.success and not (run.case.options["tol"] > 0.0 and exact.gap <= result.tolerance + room):
+        yield f"success with a gap of {float(exact.gap):.3g}, tolerance {result.tolerance:.3g}"
+    if not result.success and run.case.options["tol"] > 0.0 and exact.gap < result.tolerance - room:
+        yield f"no success ({result.status}) with a gap of {float(exact.gap):.3g}, tolerance {result.tolerance:.3g}"
+    if not result.success and result.gap <= result.tolerance and run.case.options["tol"] > 0.0:
+        yield f"no success ({result.status}) with a reported gap {result.gap!r} within {result.tolerance!r}"
+
+
+def stalls(run):
+    """A run that says it can get no further is at the end of what rounding allows."""
+    result, exact = run.result, run.exact
+    end = 100.0 * (exact.gap_error + exact.fun_error)
+    if result.status is fw.Status.STALLED and result.convex and not exact.gap <= end:
+        yield f"stalled with a gap of {float(exact.gap):.3g}, rounding {exact.gap_error + exact.fun_error:.2g}"
+    if result.status not in (fw.Status.STALLED, fw.Status.CONVERGED, fw.Status.MAX_PASSES):
+        yield f"ended with {result.status}: {result.message}"
+
+
+def trace(run):
+    """Traced gaps are not negative, counts go up, and no bound on the optimum is above a value that was reached."""
+    result, found = run.result, run.result.trace
+    room = ROOM * _rounding(run, max(found.fun.max(), result.fun))
+    if (found.gap < 0.0).any():
+        yield f"traced gaps go down to {found.gap.min():.3g}"
+    if (np.diff(found.nit) <= 0).any() or (np.diff(found.passes) < 0.0).any() or found.nit[-1] != result.nit:
+        yield f"traced steps {found.nit}, passes {found.passes}, the result's {result.nit}"
+    best = min(found.fun.min(), result.fun)
+    bound = max((found.fun - found.gap).max(), result.fun - result.gap)
+    if result.convex and not bound <= best + room:
+        yield f"a bound on the optimum, {bound!r}, is above an objective that was reached, {best!r}"
+    if not result.success and result.fun > found.fun[-1] + room:
+        yield f"fun {result.fun!r} is worse than that of the last iterate, {found.fun[-1]!r}"
+
+
+def monotone(run):
+    """The objective never rises where a step rule promises that."""
+    step = run.method.step if "step" not in run.case.options else fw.steps.STEPS[run.case.options["step"]]
+    full = isinstance(run.method.estimate, fw.FullGradient)
+    promised = run.method.engine != "loop" or isinstance(step, NEVER_RISES)
+    promised |= full and isinstance(step, NEVER_RISES_WITH_THE_GRADIENT)
+    if not promised or run.case.intercept or run.result.method.startswith("auto: s"):
+        return
+    fun = run.result.trace.fun
+    rise = np.diff(fun)
+    if len(rise) and rise.max() > ROOM * _rounding(run, fun.max()):
+        k = int(np.argmax(rise))
+        yield f"the objective rises from {fun[k]!r} to {fun[k + 1]!r} at step {run.result.trace.nit[k + 1]}"
+
+
+def budget(run):
+    """The passes stay within their budget; a corrective round needs one for its gradient."""
+    result, most = run.result, run.case.options["max_passes"]
+    if result.passes > max(most, 1.0 if run.method.engine != "loop" else 0.0) + 1e-9:
+        yield f"{result.passes:g} passes of {most:g}"
+    if run.method.engine == "loop":
+        batch = run.problem.n if run.method._replace(**_step(run)).reads_all_rows else result.batch_size
+        if not run.case.intercept and abs(result.passes - result.nit * batch / run.problem.n) > 1e-9:
+            yield f"{result.passes:g} passes for {result.nit} steps of {batch} rows"
+    if result.status is fw.Status.MAX_PASSES and result.passes < most - 2.0 - result.batch_size / run.problem.n:
+        yield f"the budget of {most:g} passes is said to have ended after {result.passes:g}"
+
+
+def same_bits(run):
+    """Trace, callback and the number of the run change nothing."""
+    one, other = run.result, run.again
+    for name in ("x", "intercept", "fun", "gap", "status", "nit", "passes", "tolerance", "message"):
+        if not np.array_equal(getattr(one, name), getattr(other, name)):
+            yield f"{name} differs in the second run: {_short(getattr(one, name))}, {_short(getattr(other, name))}"
+            return
+
+
+def kept(run):
+    """What a result has certified is not lost by going on from it."""
+    if isinstance(run.start, fw.Result) and run.start.success and not run.result.success:
+        same = run.start.tolerance == run.result.tolerance
+        if same and run.case.options["tol"] > 0.0:
+            yield f"started from a certified result, ended {run.result.status} with a gap of {run.result.gap:.3g}"
+
+
+CHECKS = {
+    check.__name__: check
+    for check in (
+        finite,
+        feasible,
+        objective,
+        gap,
+        intercept,
+        tolerance,
+        success,
+        stalls,
+        trace,
+        monotone,
+        budget,
+        same_bits,
+        kept,
+    )
+}
+
+
+def _step(run):
+    return {"step": fw.steps.STEPS[run.case.options["step"]]} if "step" in run.case.options else {}
+
+
+def _rounding(run, height):
+    """What rounding may do to an objective of a height, anywhere in the set: derivatives are at most sqrt(2 L f)."""
+    known = run.recomputed
+    n, d = known.X.shape
+    most = known.reach.reshape(d, -1).sum(axis=1)
+    blur = EPS * (d + 4) * (np.abs(known.X) @ most + np.abs(run.result.intercept).max())
+    smooth = known.loss.smoothness()
+    squares = float((known.p * blur**2).sum())
+    return sqrt(2.0 * smooth * float(height) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(height)
+
+
+def _short(value):
+    return np.array2string(value, threshold=4) if isinstance(value, np.ndarray) else repr(value)

@@ -1,0 +1,82 @@
+"""Objective, gap and slope of the intercept at a point, in extended precision, with what rounding may do to them.
+
+The bounds on rounding are the textbook ones: an inner product of m terms computed in float64 is off by at most about
+m eps times the sum of the terms' sizes, and an error in a prediction moves its loss by the derivative, and the
+derivative by the smoothness. They tell rounding from mistakes; a few times the bound is allowed.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tests.reference.losses import derivatives, losses, wide
+from tests.reference.sets import reach
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Facts about a point, each with its rounding."""
+
+    fun: Any
+    gap: Any
+    slope: Any
+    fun_error: float
+    gap_error: float
+    slope_error: float
+
+
+class Recomputed:
+    """A case's problem from its arrays, in extended precision."""
+
+    def __init__(self, case):
+        X = case.X.toarray() if sparse.issparse(case.X) else np.asarray(case.X)
+        self.X, self.y, self.loss, self.constraint = wide(X), wide(case.y), case.loss, case.constraint
+        p = wide(np.ones(len(X)) if case.sample_weight is None else case.sample_weight)
+        self.p, self.size, self.intercept = p / p.sum(), case.size, case.intercept
+        self.outputs = self.size // X.shape[1] if self.size != X.shape[1] or self.y.ndim == 2 else 0
+        self.outputs = self.outputs or (1 if hasattr(case.loss, "outputs") else 0)
+
+    @cached_property
+    def reach(self):
+        """Largest entries over the set."""
+        return reach(self.constraint, self.size)
+
+    def value(self, w, b):
+        """Objective at weights and an intercept."""
+        return (self.p * losses(self.loss, self._predictions(w) + wide(b), self.y)).sum()
+
+    def _predictions(self, w):
+        return self.X @ (w.reshape(-1, self.outputs) if self.outputs else w)
+
+    def at(self, w, b):
+        """Everything at weights and an intercept."""
+        w, b = wide(w).ravel(), wide(b)
+        z, (n, d) = self._predictions(w) + b, self.X.shape
+        blur = EPS * (d + 4) * (np.abs(self.X) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
+        pulls = derivatives(self.loss, z, self.y)
+        heights, smooth = losses(self.loss, z, self.y), self.loss.smoothness()
+        p = self.p.reshape(-1, *[1] * (z.ndim - 1))
+        # what rounding does to losses and derivatives, sample by sample
+        lifts = self._total(np.abs(pulls) * blur + smooth * blur**2) + 8 * EPS * heights
+        bends = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
+        alpha = p * pulls
+        gradient = (self.X.T @ alpha).ravel()
+        sizes = (np.abs(self.X).T @ (bends + EPS * (n + 4) * np.abs(alpha))).ravel()
+        sizes += EPS * (self.size + 4) * np.abs(gradient)
+        return Exact(
+            fun=(self.p * heights).sum(),
+            gap=gradient @ w + self.constraint.support(-gradient),
+            slope=alpha.sum(axis=0),
+            fun_error=float((self.p * (lifts + (n + 4) * EPS * heights)).sum()),
+            gap_error=float((sizes * (np.abs(w) + self.reach)).sum()),
+            slope_error=float(bends.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
+        )
+
+    @staticmethod
+    def _total(values):
+        return values.sum(axis=1) if values.ndim == 2 else values

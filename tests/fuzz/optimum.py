@@ -1,0 +1,79 @@
+"""The optimum by an interior-point solver, for convex problems whose numbers it can handle."""
+
+import cvxpy as cp
+import numpy as np
+
+import frankwolfe as fw
+from tests.programs import described
+
+SHARE = 0.06
+"""Part of the cases for which a solver is asked."""
+
+ACCURACY = 1e-6
+"""What the solver's answer is trusted to, relative to the objective of the zero model without an intercept."""
+
+
+def wanted(case, run):
+    """Whether to ask the solver: for a share of the convex problems, with data of ordinary size."""
+    if not run.result.convex or case.rng().random() > SHARE / 0.7:
+        return False
+    sizes = np.abs(run.recomputed.X).astype(np.float64)
+    sizes = sizes[sizes > 0.0]
+    even = not sizes.size or (sizes.max() < 1e3 and sizes.min() > 1e-3)
+    return even and 1e-3 < float(run.recomputed.reach.max()) < 1e3
+
+
+def against_solver(run, facts):
+    """The solver's optimum lies between the certified bound and the objective."""
+    outputs = run.recomputed.outputs
+    scale = float(run.recomputed.value(np.zeros(run.case.size), np.zeros(outputs) if outputs else 0.0)) or 1.0
+    try:
+        best = solve(run, scale)
+    except cp.SolverError:
+        best = None
+    if best is None:
+        facts.append("solver gave no optimum")
+        return
+    facts.append("optimum compared")
+    result = run.result
+    room = ACCURACY * max(scale, result.fun)
+    if best > result.fun + room:
+        yield f"a solver's optimum {best!r} is above fun {result.fun!r}"
+    if result.fun - result.gap > best + room:
+        yield f"the certified bound {result.fun - result.gap!r} is above a solver's optimum {best!r}"
+
+
+def solve(run, scale):
+    """Least objective, or None where the solver does not say that it is optimal; it sees the objective over a scale."""
+    known, problem = run.recomputed, run.problem
+    X, y, p = (np.asarray(values, dtype=np.float64) for values in (known.X, known.y, known.p))
+    w = cp.Variable(known.size)
+    if known.outputs:
+        b = cp.Variable((1, known.outputs)) if known.intercept else np.zeros((1, known.outputs))
+        z = X @ cp.reshape(w, (X.shape[1], known.outputs), order="C") + np.ones((len(X), 1)) @ b
+    else:
+        z = X @ w + (cp.Variable() if known.intercept else 0.0)
+    program = cp.Problem(cp.Minimize(_objective(known.loss, z, y, p / scale)), described(problem.constraint, w))
+    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    return scale * float(program.value) if program.status == cp.OPTIMAL else None
+
+
+def _objective(loss, z, y, p):
+    """Return the weighted losses as a convex program takes them."""
+    if isinstance(loss, fw.Multinomial):
+        rows = y.astype(np.int64)
+        true = cp.sum(cp.multiply(np.eye(loss.outputs)[rows], z), axis=1)
+        return p @ (cp.log_sum_exp(z, axis=1) - true)
+    if isinstance(loss, fw.MultitaskSquared):
+        return p @ cp.sum(cp.square(z - y), axis=1) / 2
+    margins = cp.multiply(y, z) if loss.targets == "labels" else None
+    if isinstance(loss, fw.Logistic):
+        return p @ cp.logistic(-margins)
+    if isinstance(loss, fw.Squared):
+        return p @ cp.square(z - y) / 2
+    if isinstance(loss, fw.Huber):
+        return p @ cp.huber(z - y, loss.delta) / 2
+    lack = cp.pos(1 - margins)
+    if isinstance(loss, fw.SquaredHinge):
+        return p @ cp.square(lack)
+    return p @ cp.huber(lack, 2)  # a square up to 2, then a line of slope 4

@@ -1,0 +1,144 @@
+"""Run many cases in worker processes; count, and say how to run again what failed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+CASE_SECONDS = 60
+"""A case that takes longer has failed: something does not end. Compiling may take ten times as long."""
+
+COUNTED = ("set", "loss", "method", "layout", "intercept", "weights", "start")
+
+
+def attend(seed, number):
+    """Make, run and check one case; return what became of it as plain data."""
+    from tests.fuzz.cases import make
+    from tests.fuzz.examine import examine
+
+    def late(*_):
+        raise TimeoutError("does not end")
+
+    signal.signal(signal.SIGALRM, late)
+    told, begun = f"case {number}", time.perf_counter()
+    try:
+        case = make(seed, number)
+        told = str(case)
+        signal.alarm(CASE_SECONDS * (10 if case.compiled else 1))
+        outcome = examine(case)
+        names, failures, facts = case.names, outcome.failures, outcome.facts
+    except Exception as error:  # whatever it is, it is this case's
+        names, failures, facts = {}, [("error", f"{type(error).__name__}: {error}")], []
+    finally:
+        signal.alarm(0)
+    seconds = time.perf_counter() - begun
+    return {"number": number, "told": told, "names": names, "failures": failures, "facts": facts, "seconds": seconds}
+
+
+def work(seed, first, cases, stride, until):
+    """Do a worker's share, a line of JSON for each case; the number of a case is written before it is begun."""
+    for number in range(first, cases, stride):
+        if time.time() > until:
+            break
+        print(json.dumps({"begun": number}), flush=True)
+        print(json.dumps(attend(seed, number)), flush=True)
+
+
+class Worker:
+    """A process that works through every ``stride``-th case; one that dies is replaced and its case has failed."""
+
+    def __init__(self, seed, first, cases, stride, until):
+        self.seed, self.cases, self.stride, self.until = seed, cases, stride, until
+        self.begun, self.written = first - stride, b""
+        self._start(first)
+
+    def _start(self, first):
+        share = [self.seed, first, self.cases, self.stride, self.until]
+        command = [sys.executable, "-m", "tests.fuzz", "--work", *map(str, share)]
+        # one thread each: the workers are the parallelism
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env={**os.environ, **threads})
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def news(self):
+        """Cases that have ended since the last call, and whether there will be more."""
+        assert self.process.stdout is not None
+        ended = self.process.poll() is not None
+        self.written += self.process.stdout.read() or b""
+        *lines, self.written = self.written.split(b"\n")
+        found = []
+        for line in map(json.loads, lines):
+            if "begun" in line:
+                self.begun = line["begun"]
+            else:
+                found.append(line)
+        if not ended or self.process.returncode == 0:
+            return found, not ended
+        told = {"number": self.begun, "told": "", "names": {}, "facts": [], "seconds": 0.0}
+        found.append({**told, "failures": [("crash", f"the process ended with code {self.process.returncode}")]})
+        self.written = b""
+        self._start(self.begun + self.stride)
+        return found, True
+
+
+def run(seed, cases, minutes, workers, shown=20):
+    """Run cases 0, 1, ... of a seed; print failures as they come and tables at the end; return their number."""
+    begun = time.time()
+    until = begun + 60.0 * minutes if minutes else float("inf")
+    crew = [Worker(seed, k, cases, workers, until) for k in range(workers)]
+    tallies = {name: Counter() for name in ("check", "fact", *COUNTED)}
+    done, failed, slowest, last = 0, 0, (0.0, 0), begun
+    try:
+        while crew:
+            for worker in list(crew):
+                found, more = worker.news()
+                if not more:
+                    crew.remove(worker)
+                for case in found:
+                    done += 1
+                    slowest = max(slowest, (case["seconds"], case["number"]))
+                    failed += bool(case["failures"])
+                    _count(tallies, case)
+                    if case["failures"] and failed <= shown:
+                        print(describe(seed, case), flush=True)
+            if time.time() - last > 30.0:
+                last = time.time()
+                print(f"{done} cases, {failed} failed, {last - begun:.0f} s", flush=True)
+            time.sleep(0.05)
+    finally:
+        for worker in crew:
+            worker.process.terminate()
+    print(summary(tallies, done, failed, time.time() - begun, slowest))
+    return failed if done else 1
+
+
+def _count(tallies, case):
+    for name in COUNTED:
+        if name in case["names"]:
+            tallies[name][case["names"][name]] += 1
+    tallies["fact"].update(case["facts"])
+    tallies["check"].update({check for check, _ in case["failures"]})
+
+
+def describe(seed, case):
+    """Say what failed, and how to run it again, in a line or two."""
+    said = "; ".join(f"{check}: {sentence}" for check, sentence in case["failures"])
+    again = f"python -m tests.fuzz --seed {seed} --case {case['number']}"
+    return f"FAILED {again}\n    {said}\n    {case['told']}"
+
+
+def summary(tallies, done, failed, seconds, slowest):
+    """Return the tables of what was run."""
+    lines = [f"{done} cases in {seconds:.0f} s, {failed} failed; the slowest, {slowest[1]}, took {slowest[0]:.1f} s"]
+    for name, tally in tallies.items():
+        title = {"check": "failures by check", "fact": "what happened"}.get(name, f"cases by {name}")
+        counts = ", ".join(f"{key} {count}" for key, count in tally.most_common()) or "none"
+        lines.append(f"{title}: {counts}")
+    return "\n".join(lines)
