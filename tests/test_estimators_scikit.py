@@ -197,8 +197,10 @@ def test_completion_takes_ids_of_any_kind():
     plain = fw.MatrixCompletion(radius=50.0).fit(np.column_stack([rows, columns]), values)
     names = np.array([f"user {i:02d}" for i in range(40)])
     frame = pd.DataFrame({"when": np.arange(len(rows)), "who": names[rows], "what": columns * 10})
+    by_name = fw.MatrixCompletion(radius=50.0, columns=("who", "what")).fit(frame, values)
     named = fw.MatrixCompletion(radius=50.0, columns=(1, 2)).fit(frame, values)
     np.testing.assert_allclose(named.predict(frame), plain.predict(np.column_stack([rows, columns])), atol=1e-8)
+    np.testing.assert_array_equal(by_name.predict(frame), named.predict(frame))
     matrix = sparse.csr_array((values, (rows, columns)), shape=(41, 30))
     whole = fw.MatrixCompletion(radius=50.0).fit(matrix)
     np.testing.assert_allclose(whole.predict(np.column_stack([rows, columns])), named.predict(frame), atol=1e-8)
@@ -228,6 +230,15 @@ def test_completion_refuses_what_it_cannot_read(X, y, message):
         fw.MatrixCompletion().fit(X, y).predict([[1, 2]])
     with pytest.raises(ValueError, match="names column 2"):
         fw.MatrixCompletion(columns=(0, 2)).fit([[1, 2], [3, 4]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="names column 'user', but X has no column names"):
+        fw.MatrixCompletion(columns=("user", "item")).fit([[1, 2], [3, 4]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="names column 'usr', but X has no such column; did you mean 'user'"):
+        fw.MatrixCompletion(columns=("usr", "item")).fit(pd.DataFrame({"user": [1, 2], "item": [3, 4]}), [1.0, 2.0])
+    for wrong in ("user", (0,), (0, 0), None):
+        with pytest.raises(ValueError, match="columns must be two"):
+            fw.MatrixCompletion(columns=wrong).fit([[1, 2], [3, 4]], [1.0, 2.0])
+    with pytest.raises(TypeError, match="columns must be two column numbers or names"):
+        fw.MatrixCompletion(columns=(0, 0.5)).fit([[1, 2], [3, 4]], [1.0, 2.0])
     with pytest.raises(ValueError, match="given more than once"):
         fw.MatrixCompletion(loss="huber").fit([[1, 2], [1, 2]], [1.0, 2.0])
 

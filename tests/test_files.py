@@ -87,6 +87,7 @@ MISTAKES = {
     "a format of one's own": ("<xml>\n", "not in a format that can be read"),
     "no text": (b"a,b,y\n1,2,3\n\xff\xfe,2,3\n", "line 3: not UTF-8 text"),
     "half a Parquet file": (b"PAR1 and no more", "is not a whole Parquet file"),
+    "UTF-16": ("a,b,y\n1,2,3\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
     "half a gzip file": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "is damaged"),
     "svmlight for columns": ("1 1:2\n", "is an svmlight file: its columns have no names, so 'y' cannot be one"),
 }
@@ -132,7 +133,7 @@ def test_rows_of_a_parquet_file_are_numbered(tmp_path):
 
 def test_targets_that_are_neither_numbers_nor_words_are_refused(tmp_path):
     path = write(tmp_path / "a.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [1.0, float("nan")]}))
-    with pytest.raises(ValueError, match="row 2: column 'y' holds nan, which is not a finite number"):
+    with pytest.raises(ValueError, match=r"row 2: column 'y' holds nan, which is not a finite number. The target"):
         read_data(path, ["y"])
     path = write(tmp_path / "b.parquet", pl.DataFrame({"a": [1.0, 2.0], "y": [[1], [2]]}))
     with pytest.raises(ValueError, match="column 'y' holds no numbers"):

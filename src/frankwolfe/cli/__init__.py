@@ -18,7 +18,7 @@ from frankwolfe.cli.reproduce import reproduce
 def main() -> None:
     """Learning under constraints without projections.
 
-    Data is CSV with a header line, Parquet or svmlight, each also as .gz or .bz2.
+    Data is CSV with a header line, Parquet or svmlight, each also as .gz, .bz2 or .xz.
 
     Exit codes: 0 success; 1 broken off; 2 a mistake in the command or the data; 3 written, but not certified to the
     tolerance; 4 the output could not be written.

@@ -27,15 +27,12 @@ class Question(NamedTuple):
         What the targets stand for.
     loss : str
         Name of the loss.
-    target_kind : str
-        What the targets are.
     """
 
     problem: Problem
     data: Data
     classes: np.ndarray | None
     loss: str
-    target_kind: str
 
 
 def ask(
@@ -52,15 +49,14 @@ def ask(
     loss_part = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
     data = read_data(path, target, weights, ignore)
     assert data.targets is not None
-    kind = kind_of_target(data.targets)
     if loss is None:
-        loss = DEFAULT_LOSSES[kind]
+        loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
     problem = posed(data.X, y, loss_part, constraint, data.weights, intercept=not no_intercept)
     if radius is not None:
         problem = problem.over(as_constraint(constraint, radius, problem.d, problem.outputs))
-    return Question(problem, data, classes, loss, kind)
+    return Question(problem, data, classes, loss)
 
 
 def facts(path: Path, question: Question) -> list[tuple[str, str]]:

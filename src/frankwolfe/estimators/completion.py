@@ -1,5 +1,6 @@
 """`MatrixCompletion`: the entries of a matrix that nobody has seen."""
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
+from frankwolfe.names import nearest
 from frankwolfe.sets import TraceBall
 
 
@@ -60,8 +62,9 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     ----------
     radius : float
         Of the trace norm.
-    columns : tuple of two ints
+    columns : tuple of two ints, or of two names
         Which columns of ``X`` hold the ids of the matrix's rows and columns. Others, say of timestamps, are not read.
+        Names are those of the columns of a data frame.
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object. With ``"squared"`` an entry may be given
         more than once.
@@ -116,7 +119,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self,
         radius: float = 10.0,
         *,
-        columns: tuple[int, int] = (0, 1),
+        columns: tuple[int, int] | tuple[str, str] = (0, 1),
         loss: Any = "squared",
         offsets: bool = True,
         damping: float = 5.0,
@@ -200,12 +203,31 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
 
     def _ids(self, X: np.ndarray) -> list[np.ndarray]:
         """Return the two columns of ids."""
-        if np.shape(self.columns) != (2,):
-            raise ValueError(f"columns must be two column numbers of X, got {self.columns!r}")
-        for at in self.columns:
-            if not -X.shape[1] <= at < X.shape[1]:
-                raise ValueError(f"columns names column {at}, but X has {X.shape[1]} columns")
-        return [_plain(X[:, at]) for at in self.columns]
+        if isinstance(self.columns, str) or np.shape(self.columns) != (2,):
+            raise ValueError(f"columns must be two column numbers or names of X, got {self.columns!r}")
+        at = [self._column_number(column, X.shape[1]) for column in self.columns]
+        if at[0] == at[1]:
+            raise ValueError(f"columns must be two different columns of X, got {self.columns!r}")
+        return [_plain(X[:, number]) for number in at]
+
+    def _column_number(self, column: Any, width: int) -> int:
+        """Return the number of a column that is given by its number or its name."""
+        if isinstance(column, str):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise ValueError(
+                    f"columns names column {column!r}, but X has no column names: pass numbers, or a frame"
+                )
+            if column not in names:
+                hint = nearest(column, names.tolist()) or f". It has {', '.join(map(repr, names[:8].tolist()))}"
+                raise ValueError(f"columns names column {column!r}, but X has no such column{hint}")
+            return names.tolist().index(column)
+        if isinstance(column, bool) or not isinstance(column, Integral):
+            raise TypeError(f"columns must be two column numbers or names of X, got {self.columns!r}")
+        number = int(column)
+        if not -width <= number < width:
+            raise ValueError(f"columns names column {number}, but X has {width} columns")
+        return number % width
 
     def _known(self, X: Any) -> list[np.ndarray]:
         """Return the places of the rows' and the columns' ids, -1 where they were never seen."""

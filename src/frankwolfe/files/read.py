@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.files.streams import kind_of
+from frankwolfe.files.streams import kind_of, refusing_damage, require_file
 from frankwolfe.files.svmlight import read_svmlight
 from frankwolfe.files.tabular import Columns
 
@@ -60,7 +60,7 @@ def read_data(
     ignore: Sequence[str] = (),
     features: Features | None = None,
 ) -> Data:
-    """Read CSV, Parquet or svmlight, told apart by content; compressed with gzip or bzip2, or not.
+    """Read CSV, Parquet or svmlight, told apart by content; compressed with gzip, bzip2 or xz, or not.
 
     Parameters
     ----------
@@ -80,18 +80,13 @@ def read_data(
     -------
     Data
     """
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a file")
-    try:
+    require_file(path)
+    with refusing_damage(path):
         kind = kind_of(path)
         if kind == "svmlight":
             named = [*target, *([weights] if weights else []), *ignore]
             return _from_svmlight(path, named, features)
         return _from_columns(Columns(path, kind), target, weights, ignore, features)
-    except EOFError as error:  # a compressed file that was cut off
-        raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:

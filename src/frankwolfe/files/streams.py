@@ -1,8 +1,15 @@
-"""What kind of file it is, by its first bytes: names lie, and files of the LIBSVM collection have no ending at all."""
+"""The bytes of a file, decompressed, and what kind of file it is, by its first bytes.
+
+Names lie, and files of the LIBSVM collection have no ending at all.
+"""
 
 import bz2
 import gzip
+import lzma
 import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,19 +20,69 @@ SEPARATORS = (",", ";", "\t")
 """What may stand between the fields of a CSV file: the one that is most frequent in its first line does."""
 
 _PAIR = re.compile(rb"^\s*[^\s,;#]+(\s+[^\s,;#:]+:[^\s,;#]+)+\s*(#.*)?$")
-_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+
+
+def _open_zstd(path: Path, mode: str) -> Any:
+    try:
+        from compression import zstd  # type: ignore[import-not-found]  # from Python 3.14 on
+    except ImportError:
+        raise ValueError(f"{path} is compressed with zstd, which needs Python 3.14: decompress it first") from None
+    return zstd.open(path, mode)
+
+
+_OPENERS: dict[bytes, Callable[[Path, str], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _open_zstd,
+}
+
+FORMATS = (
+    "CSV with a header line (and commas, semicolons or tabs between fields), Parquet or svmlight, each also as .gz, "
+    ".bz2 or .xz"
+)
+"""What can be read."""
+
+
+def _opener(path: Path) -> Callable[[Path, str], Any] | None:
+    """Return what decompresses a file, or None where there is nothing to decompress."""
+    with path.open("rb") as stream:
+        start = stream.read(max(map(len, _OPENERS)))
+    return next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the bytes of a file are not the data itself."""
+    return _opener(path) is not None
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file to read its bytes, decompressed if it is a gzip or bzip2 file."""
-    stream = path.open("rb")
-    start = stream.read(3)
-    for magic, opener in _OPENERS.items():
-        if start.startswith(magic):
-            stream.close()
-            return opener(path, "rb")
-    stream.seek(0)
-    return stream
+    """Open a file to read its bytes, decompressed if it is a gzip, bzip2, xz or (from Python 3.14 on) zstd file."""
+    opener = _opener(path)
+    return path.open("rb") if opener is None else opener(path, "rb")
+
+
+@contextmanager
+def refusing_damage(path: Path) -> Iterator[None]:
+    """Turn what decompressors raise on damaged or truncated files into one ValueError."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is damaged, or not whole: {error}") from None
+    except OSError as error:
+        if error.errno is not None:  # the system's own errors have a number: no damage, but no such right, disk, ...
+            raise
+        raise ValueError(f"{path} is damaged, or not whole: {error}") from None
+
+
+def require_file(path: Path) -> None:
+    """Raise OSError unless there is a file that can be read more than once."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file")
+    if not path.is_file():
+        raise OSError(f"{path} is a pipe or a device, not a file: write the data to a file first")
 
 
 def kind_of(path: Path) -> str:
@@ -45,14 +102,26 @@ def kind_of(path: Path) -> str:
         start = stream.read(PEEK)
     if start.startswith(b"PAR1"):
         return "parquet"
+    _refuse_binary(path, start)
+    if len(start) == PEEK:
+        start = start[: max(start.rfind(space) for space in (b" ", b"\t", b"\n")) + 1] or start  # no half pairs
     lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if not lines:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path} is empty" if not start.strip() else f"{path} holds no rows: only remarks")
     if any(_PAIR.match(line) for line in lines[:100]):
         return "svmlight"
-    if b"\x00" not in start and any(separator.encode() in lines[0] for separator in SEPARATORS):
+    if any(separator.encode() in lines[0] for separator in SEPARATORS):
         return "csv"
-    raise ValueError(
-        f"{path} is not in a format that can be read: CSV with a header line (and commas, semicolons or tabs between "
-        "fields), Parquet or svmlight, each also as .gz or .bz2"
-    )
+    raise ValueError(f"{path} is not in a format that can be read: {FORMATS}")
+
+
+def _refuse_binary(path: Path, start: bytes) -> None:
+    """Raise ValueError if a file begins with what no text holds, and say what it may be."""
+    if start.startswith(b"PK\x03\x04"):
+        raise ValueError(
+            f"{path} is a zip archive, such as a model that 'frankwolfe fit' wrote, and not data: {FORMATS}"
+        )
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{path} is UTF-16 text: save it as UTF-8")
+    if b"\x00" in start:
+        raise ValueError(f"{path} is not text (it holds NUL bytes), and not in a format that can be read: {FORMATS}")

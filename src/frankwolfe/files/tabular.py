@@ -2,17 +2,28 @@
 
 polars is fast and does not say which line it stumbled over. If it does stumble, the standard library's reader goes
 through the file once more for the line.
+
+A row is a row, whatever its cells hold: one whose cells are all empty is a row of missing values. A blank line of a CSV
+file, without even a separator, is no row, whether data are read to fit or to predict.
 """
 
-import csv
-import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from frankwolfe.files.streams import PEEK, SEPARATORS, opened
+from frankwolfe.files.cells import as_numbers, sort_cells
+from frankwolfe.files.records import first_mistake, header, line_of_record, records, separator_of
+from frankwolfe.files.streams import is_compressed, opened
+from frankwolfe.files.targets import is_number
 from frankwolfe.names import nearest
+
+BLOCK = 64
+"""How many columns are put into the matrix at a time."""
+
+SHOWN = 5
+"""How many columns a message names."""
 
 
 class Columns:
@@ -33,56 +44,74 @@ class Columns:
             raise ImportError("CSV and Parquet files need polars: pip install 'frankwolfe[cli]'") from None
         self._polars = polars
         self.path = path
-        self._separator = _separator(path) if kind == "csv" else None
+        self._separator = separator_of(path) if kind == "csv" else None
         try:
-            with opened(path) as stream:
-                self._frame = polars.read_parquet(stream) if kind == "parquet" else self._read_csv(stream)
-        except polars.exceptions.PolarsError as error:
-            raise ValueError(self._first_mistake() or f"{path}: {str(error).splitlines()[0]}") from None
-        self._rows = self._not_blank()
-        if not len(self._rows):
+            self._frame = self._read_parquet() if self._separator is None else self._read_csv(self._separator)
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise ValueError(self._explained(error)) from None
+        self._rows = self._row_numbers()
+        if not self.size:
             raise ValueError(f"{path} holds no rows")
 
-    def _read_csv(self, stream: Any) -> Any:
-        self._check_header()
-        # types follow from all rows: a column is numbers if every cell is
-        return self._polars.read_csv(stream, separator=str(self._separator), infer_schema_length=None)
+    def _read_parquet(self) -> Any:
+        with opened(self.path) as stream:
+            return self._polars.read_parquet(stream)
 
-    def _check_header(self) -> None:
-        names = next(iter(self._records()))[1]
+    def _read_csv(self, separator: str) -> Any:
+        names = self._checked_header(separator)
+        try:  # types follow from all rows: a column is numbers if every cell is
+            frame = self._parsed_csv(separator, infer_schema_length=None)
+        except self._polars.exceptions.ComputeError:  # integers too long for any type, for instance
+            frame = self._parsed_csv(separator, infer_schema=False)
+        if frame.width != len(names):
+            raise ValueError(
+                f"{self.path}: the header can be read in two ways, {names[:SHOWN]} or {frame.columns[:SHOWN]}: do "
+                "lines end with a carriage return alone?"
+            )
+        frame.columns = names  # without doubled quotation marks, which polars leaves in
+        return frame
+
+    def _parsed_csv(self, separator: str, **options: Any) -> Any:
+        if not is_compressed(self.path):
+            return self._polars.read_csv(self.path, separator=separator, glob=False, **options)
+        with opened(self.path) as stream:
+            return self._polars.read_csv(stream, separator=separator, **options)
+
+    def _checked_header(self, separator: str) -> list[str]:
+        names = header(self.path, separator)
         twice = [name for k, name in enumerate(names) if name in names[:k]]
         if twice:
             raise ValueError(f"{self.path}: the header names column {twice[0]!r} twice")
-        if all(_is_number(name) for name in names):
+        if all(is_number(name) for name in names):
             raise ValueError(
                 f"{self.path}: the first line is numbers; a CSV file needs a header line with column names"
             )
+        return names
 
-    def _records(self) -> Any:
-        """Yield line number and fields of every record of a CSV file, the header first."""
-        with opened(self.path) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-            reader = csv.reader(text, delimiter=str(self._separator))
-            for fields in reader:
-                yield reader.line_num, fields
-
-    def _first_mistake(self) -> str | None:
-        """Say which line of a CSV file does not fit."""
+    def _explained(self, error: BaseException) -> str:
         if self._separator is None:
             return f"{self.path} is not a whole Parquet file"
-        records = iter(self._records())
-        width = len(next(records)[1])
-        for line, fields in records:
-            if len(fields) > width:
-                return f"{self.path}, line {line}: {len(fields)} fields, but the header has {width}"
-            if any("\ufffd" in field for field in fields):
-                return f"{self.path}, line {line}: not UTF-8 text"
-        return None
+        return first_mistake(self.path, self._separator) or f"{self.path}: {str(error).splitlines()[0]}"
 
-    def _not_blank(self) -> np.ndarray:
-        """Return the numbers of the rows that hold anything."""
-        blank = self._frame.select(self._polars.all_horizontal(self._polars.all().is_null())).to_series()
-        return np.flatnonzero(~blank.to_numpy()) if len(self._frame) else np.zeros(0, dtype=int)
+    def _row_numbers(self) -> np.ndarray | None:
+        """Return which rows of the frame are no blank lines; None if all are."""
+        if self._separator is None or not self._frame.width:
+            return None
+        empty = self._frame.select(self._polars.all_horizontal(self._polars.all().is_null())).to_series().to_numpy()
+        if not empty.any():
+            return None
+        filled = [bool(fields) for _, fields in records(self.path, self._separator)][1:]  # the header is one too
+        kept = ~empty | np.array([*filled, *[False] * (len(empty) - len(filled))], dtype=bool)
+        return np.flatnonzero(kept)
+
+    def _picked(self, values: Any) -> Any:
+        """Return the entries of the rows."""
+        return values if self._rows is None else values[self._rows]
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self._frame.height if self._rows is None else len(self._rows)
 
     @property
     def names(self) -> list[str]:
@@ -90,10 +119,15 @@ class Columns:
         return self._frame.columns
 
     def whole_names(self) -> list[str]:
-        """Return the names of the columns in which every cell is filled."""
-        return [name for name in self.names if not self._missing(self._frame[name]).any()]
+        """Return the names of the columns in which no value is missing."""
+        return [name for name in self.names if not sort_cells(self.column(name)).missing.any()]
 
-    def require(self, names: Any, purpose: str = "column") -> None:
+    def column(self, name: str) -> Any:
+        """Return a column, as polars has it."""
+        self.require([name])
+        return self._picked(self._frame[name])
+
+    def require(self, names: Iterable[str], purpose: str = "column") -> None:
         """Raise ValueError unless there are columns of all these names."""
         for name in names:
             if name not in self.names:
@@ -105,92 +139,100 @@ class Columns:
         return f"It has {', '.join(repr(name) for name in self.names[:8])}{', ...' if len(self.names) > 8 else '.'}"
 
     def values(self, name: str) -> np.ndarray:
-        """Return a column as numbers or truth values if it is that, else as words; every cell must be filled."""
-        self.require([name])
-        column = self._frame[name]
-        self._refuse_gaps(column)
+        """Return a column of targets: numbers or truth values if it is that, else words; no value may be missing."""
+        column = self.column(name)
+        cells = sort_cells(column)
+        if cells.missing.any():
+            raise ValueError(self._missing_targets(name, cells.missing))
         if column.dtype == self._polars.Boolean:
-            return column.to_numpy()[self._rows]
-        numbers = self._numbers(column)
-        if numbers is not None:
-            bad = np.isnan(numbers[self._rows])
-            if not bad.any():
-                return numbers[self._rows]
-            if column.dtype.is_numeric():
-                self._refuse_cell(name, int(np.argmax(bad)))
+            return column.to_numpy()
+        if not cells.words.any():
+            if not np.isfinite(cells.numbers).all():
+                self._refuse_cell(name, int(np.argmin(np.isfinite(cells.numbers))))
+            return cells.numbers
         if column.dtype.is_nested():
             self._refuse_words([name])
-        return column.cast(self._polars.String).to_numpy()[self._rows].astype(str)
+        words = column.cast(self._polars.String)
+        if words.str.contains("\x00", literal=True).any():
+            self._refuse_cell(name, int(words.str.contains("\x00", literal=True).arg_max() or 0), "text")
+        return words.to_numpy().astype(str)
 
-    def matrix(self, names: list[str]) -> np.ndarray:
-        """Return columns of numbers as a matrix, or say which are none."""
+    def _missing_targets(self, name: str, missing: np.ndarray) -> str:
+        return (
+            f"{self._found(name, int(np.argmax(missing)))}. The target is missing in {self._share(missing)}: nothing "
+            "can be learned from those, so remove them. If it is the name of a class, write it in another way"
+        )
+
+    def matrix(self, names: Sequence[str]) -> np.ndarray:
+        """Return columns of numbers as a matrix, or say which are none, and where values are missing."""
         self.require(names)
-        parts, words = [], []
-        for name in names:
-            numbers = self._numbers(self._frame[name])
-            if numbers is None or np.isnan(numbers[self._rows]).all():
-                words.append(name)
-            else:
-                parts.append(numbers[self._rows])
+        found = np.empty((self.size, len(names)))
+        for start in range(0, len(names), BLOCK):
+            block = [as_numbers(self.column(name)) for name in names[start : start + BLOCK]]
+            found[:, start : start + BLOCK] = self._polars.DataFrame(block).to_numpy()  # null becomes NaN
+        if not np.isfinite(found).all():
+            self._refuse_matrix(names, found)
+        return found
+
+    def _refuse_matrix(self, names: Sequence[str], found: np.ndarray) -> None:
+        """Say what is wrong with columns of which some hold what is no finite number."""
+        doubtful = [name for j, name in enumerate(names) if not np.isfinite(found[:, j]).all()]
+        cells = {name: sort_cells(self.column(name)) for name in doubtful}
+        words = [name for name, sorted_cells in cells.items() if _holds_no_numbers(sorted_cells)]
         if words:
             self._refuse_words(words)
-        for name, numbers in zip(names, parts, strict=True):
-            bad = np.flatnonzero(~np.isfinite(numbers))
-            if bad.size:
-                self._refuse_cell(name, int(bad[0]))
-        return np.column_stack(parts)
+        gaps = {name: sorted_cells.missing for name, sorted_cells in cells.items() if sorted_cells.missing.any()}
+        if gaps:
+            raise ValueError(self._missing_features(gaps))
+        name, sorted_cells = next(iter(cells.items()))
+        self._refuse_cell(name, int(np.argmin(np.isfinite(sorted_cells.numbers))))
 
-    def _numbers(self, column: Any) -> np.ndarray | None:
-        """Return a column as float64, NaN where a cell is no number; None if it is of a type that holds none."""
-        polars = self._polars
-        if column.dtype == polars.String:
-            column = column.str.strip_chars()
-        elif not (column.dtype.is_numeric() or column.dtype == polars.Boolean):
-            return None
-        return column.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()
+    def _missing_features(self, gaps: dict[str, np.ndarray]) -> str:
+        """Say how many values each column lacks, and what to do."""
+        counts = [f"{name!r} {int(missing.sum()):,}" for name, missing in gaps.items()]
+        shown = ", ".join(counts[:SHOWN]) + f" and {len(counts) - SHOWN} more columns" * (len(counts) > SHOWN)
+        first = min(gaps, key=lambda name: int(np.argmax(gaps[name])))
+        return (
+            f"{self._found(first, int(np.argmax(gaps[first])))}. Values are missing in "
+            f"{self._share(np.logical_or.reduce(list(gaps.values())))}; by column: {shown}. Fill them in, remove the "
+            "rows, or leave columns out with --ignore"
+        )
 
-    def _missing(self, column: Any) -> np.ndarray:
-        return column.is_null().to_numpy()[self._rows]
+    def _share(self, rows: np.ndarray) -> str:
+        return f"{int(rows.sum()):,} of {self.size:,} rows"
 
-    def _refuse_gaps(self, column: Any) -> None:
-        missing = self._missing(column)
-        if missing.any():
-            self._refuse_cell(column.name, int(np.argmax(missing)))
+    def _found(self, name: str, row: int) -> str:
+        """Say where a cell is and what it holds."""
+        cell = self.column(name)[row]
+        holds = "is empty" if cell is None else f"holds {shortened(repr(cell))}"
+        finite = ", which is not a finite number" if isinstance(cell, float) else ""
+        return f"{self.path}, {self.place(row)}: column {name!r} {holds}{finite}"
 
-    def _refuse_cell(self, name: str, row: int) -> None:
-        cell = self._frame[name][int(self._rows[row])]
-        what = "is empty" if cell is None else f"holds {cell!r}, which is not a finite number"
-        raise ValueError(f"{self.path}, {self.place(row)}: column {name!r} {what}")
+    def _refuse_cell(self, name: str, row: int, wanted: str = "a finite number") -> None:
+        found = self._found(name, row)
+        raise ValueError(found if found.endswith(wanted) else f"{found}, which is not {wanted}")
 
     def _refuse_words(self, names: list[str]) -> None:
-        shown = ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+        shown = ", ".join(repr(name) for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
         holds, them = ("s", "it") if len(names) == 1 else ("", "them")
         raise ValueError(
             f"{self.path}: column{'' if holds else 's'} {shown} hold{holds} no numbers "
-            f"(the first cell is {self._frame[names[0]][int(self._rows[0])]!r}): encode {them} as numbers first, "
+            f"(the first cell is {shortened(repr(self.column(names[0])[0]))}): encode {them} as numbers first, "
             f"or leave {them} out with --ignore"
         )
 
     def place(self, row: int) -> str:
-        """Say where a row is, blank ones not counted: the line of a CSV file, or the number of the row."""
+        """Say where a row is: the line of a CSV file, or the number of the row."""
         if self._separator is None:
             return f"row {row + 1}"
-        records = iter(self._records())
-        for _ in range(int(self._rows[row]) + 1):  # the header is a record too
-            next(records)
-        return f"line {next(records)[0]}"
+        number = row if self._rows is None else int(self._rows[row])
+        return f"line {line_of_record(self.path, self._separator, number + 1)}"  # the header is a record too
 
 
-def _separator(path: Path) -> str:
-    """Return what stands between the fields."""
-    with opened(path) as stream:
-        line = stream.read(PEEK).decode("utf-8-sig", "replace").lstrip().splitlines()[0]
-    return max(SEPARATORS, key=line.count)
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text, or its beginning if it is long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _holds_no_numbers(cells: Any) -> bool:
+    return bool(np.isnan(cells.numbers).all() and cells.words.any())

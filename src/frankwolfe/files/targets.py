@@ -21,10 +21,23 @@ class Encoded(NamedTuple):
     classes: np.ndarray | None
 
 
-def kind_of_target(targets: np.ndarray) -> str:
+def row_number(row: int) -> str:
+    """Say which row it is, counted from one."""
+    return f"row {row + 1}"
+
+
+def kind_of_target(targets: np.ndarray, place: Callable[[int], str] = row_number) -> str:
     """Say what the targets are: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
 
-    Words are classes; so are two numbers. More than two numbers are numbers.
+    Words are classes; so are two numbers. More than two numbers are numbers. Where numbers and words are mixed nobody
+    can tell whether the words are classes or mistakes: that is an error.
+
+    Parameters
+    ----------
+    targets : array of shape (n,), or (n, k)
+        Numbers, truth values or words.
+    place : callable
+        Says where a row is.
 
     Examples
     --------
@@ -34,9 +47,34 @@ def kind_of_target(targets: np.ndarray) -> str:
     if targets.ndim == 2:
         return "rows"
     classes = np.unique(targets)
+    if classes.dtype.kind == "U":
+        _refuse_mixture(targets, classes, place)
     if classes.size <= 2:
         return "two classes"
     return "numbers" if targets.dtype.kind == "f" else "classes"
+
+
+def _refuse_mixture(targets: np.ndarray, classes: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise ValueError if some of the words are numbers."""
+    words = np.array([not is_number(word) for word in classes.tolist()])
+    if words.all() or not words.any():
+        return
+    wordy = words[np.searchsorted(classes, targets)]
+    count, first = int(wordy.sum()), int(np.argmax(wordy))
+    raise ValueError(
+        f"the target holds {len(targets) - count:,} numbers and {count:,} other value{'s' * (count > 1)} (the first is "
+        f"{str(targets[first])!r} in {place(first)}): mend or remove those rows; if all values are names of classes, "
+        "say so with --loss multinomial, or with --loss logistic if there are two"
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, finite or not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 DEFAULT_LOSSES = {
@@ -97,12 +135,10 @@ def _numbers(targets: np.ndarray, loss_name: str, place: Callable[[int], str]) -
     """Return targets as numbers, or name the first that is none."""
     if targets.dtype.kind in "fb":
         return targets.astype(np.float64)
-    for row, cells in enumerate(targets.reshape(len(targets), -1)):
-        for cell in cells:
-            try:
-                float(cell)
-            except ValueError:
-                raise ValueError(
-                    f"the {loss_name} loss takes numbers, but the target in {place(row)} is {str(cell)!r}"
-                ) from None
+    words, first = np.unique(targets, return_index=True)
+    bad = [at for word, at in zip(words.tolist(), first.tolist(), strict=True) if not is_number(word)]
+    if bad:
+        at = min(bad)
+        cell, row = str(targets.flat[at]), at // (targets.size // len(targets))
+        raise ValueError(f"the {loss_name} loss takes numbers, but the target in {place(row)} is {cell!r}")
     return targets.astype(np.float64)
