@@ -3,6 +3,7 @@
 import inspect
 import math
 import pkgutil
+from decimal import Decimal, localcontext
 from importlib import import_module
 
 import numpy as np
@@ -217,6 +218,38 @@ def test_logistic_and_sigmoid_keep_their_digits_at_large_margins(margin):
     assert fw.Logistic().derivative(margin, 1.0) == pytest.approx(-math.exp(-margin), rel=1e-12)
     assert fw.Sigmoid().value(margin, 1.0) == pytest.approx(math.exp(-margin), rel=1e-12)
     assert fw.Logistic().value(-margin, 1.0) == pytest.approx(margin, rel=1e-12)
+
+
+def _in_many_digits(loss, part, z, y):
+    """A formula of a non-convex loss, in 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        z, y = Decimal(z), Decimal(y)
+        if isinstance(loss, fw.Sigmoid):
+            p = 1 / (1 + (y * z).exp())
+            return float({"value": p, "derivative": -y * p * (1 - p), "curvature": p * (1 - p) * (1 - 2 * p)}[part])
+        scale = Decimal(loss[0])
+        q2 = ((z - y) / scale) ** 2
+        if isinstance(loss, fw.Cauchy):
+            value, derivative, curvature = (1 + q2).ln() * scale**2 / 2, (z - y) / (1 + q2), (1 - q2) / (1 + q2) ** 2
+        else:
+            value, derivative, curvature = scale**2 / 6, Decimal(0), Decimal(0)
+            if q2 < 1:
+                value *= 1 - (1 - q2) ** 3
+                derivative, curvature = (z - y) * (1 - q2) ** 2, (1 - q2) * (1 - 5 * q2)
+        return float({"value": value, "derivative": derivative, "curvature": curvature}[part])
+
+
+@pytest.mark.parametrize("part", ["value", "derivative", "curvature"])
+@pytest.mark.parametrize("loss", [fw.Sigmoid(), fw.Cauchy(0.8), fw.Tukey(2.0), fw.Tukey()], ids=str)
+def test_losses_keep_their_digits_where_they_go_flat(loss, part):
+    flat = 0.0 if isinstance(loss, fw.Sigmoid) else loss[0]  # where a derivative or the curvature vanishes
+    for distance in (1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1):
+        for y in (-1.0, 1.0):
+            for z in (flat + distance, flat - distance, -flat + distance):
+                prediction = z if isinstance(loss, fw.Sigmoid) else y + z
+                expected = _in_many_digits(loss, part, prediction, y)
+                assert getattr(loss, part)(prediction, y) == pytest.approx(expected, rel=1e-14, abs=0.0)
 
 
 @pytest.mark.parametrize("loss", [fw.Squared(), fw.Huber(0.7), fw.Cauchy(0.8), fw.Tukey(2.0)], ids=cases.name_of)

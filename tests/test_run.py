@@ -315,6 +315,18 @@ def test_batch_size_of_the_result_is_the_rows_of_a_step(method):
 
 
 @interpreted
+@every_method
+@pytest.mark.parametrize("n", [1, 3, 9])
+@pytest.mark.parametrize("constraint", [fw.L1Ball(1.5), fw.L2Ball(1.5)], ids=cases.name_of)
+def test_the_default_batch_is_never_more_than_there_are_rows(method, n, constraint):
+    problem = cases.problem(fw.Squared(), constraint, n=n, d=4)
+    result = fw.minimize(problem, method, tol=0, max_passes=6, random_state=0)
+    assert 1 <= result.batch_size <= n
+    assert result.nit > 0
+    assert problem.constraint.contains(result.x)
+
+
+@interpreted
 @pytest.mark.parametrize("step", ["short", "line-search", "backtracking"])
 def test_a_step_rule_that_reads_all_rows_is_charged_for_them(step):
     result = fw.minimize(cases.problem(), "sfw", step=step, tol=0, max_passes=3, random_state=0)

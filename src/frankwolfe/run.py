@@ -133,12 +133,15 @@ def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
 
     A single row then becomes 1%. Several rows become as many as there may be stored atoms to read, about d, up to 1%.
+    There may be fewer rows than the method asks for: then it is all of them.
     """
-    stores_atoms = not isinstance(method.direction, Toward) and not hasattr(problem.constraint, "hull")
-    cheap = getattr(problem.constraint.scout(problem.size), "lazy", False) and not stores_atoms
-    if cheap or method.batch_size < 1:
+    if method.batch_size < 1:
         return method.batch_size
-    return 0.01 if method.batch_size == 1 else max(method.batch_size, min(problem.size, problem.n // 100))
+    own = min(method.batch_size, problem.n)
+    stores_atoms = not isinstance(method.direction, Toward) and not hasattr(problem.constraint, "hull")
+    if getattr(problem.constraint.scout(problem.size), "lazy", False) and not stores_atoms:
+        return own
+    return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 
 
 def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:

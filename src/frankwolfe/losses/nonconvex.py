@@ -1,6 +1,6 @@
 """Losses that are not convex: their gap measures stationarity, and is no bound on the objective."""
 
-from math import exp, log, log1p, sqrt
+from math import exp, expm1, log, log1p, sqrt
 from typing import NamedTuple
 
 from frankwolfe.parts import part, positive
@@ -43,7 +43,7 @@ class Sigmoid(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         e = exp(-abs(z))
-        bend = e * (1.0 - e) / ((1.0 + e) * (1.0 + e) * (1.0 + e))
+        bend = -e * expm1(-abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: exact to the last digit near zero
         return bend if y * z > 0.0 else -bend
 
     def smoothness(self):
@@ -99,8 +99,8 @@ class Cauchy(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         q = abs(z - y) / self.scale
-        if q < 1e8:
-            return (1.0 - q * q) / ((1.0 + q * q) * (1.0 + q * q))
+        if q < 1e8:  # 1 - q^2 from the errors themselves: q near one has lost what is left
+            return (self.scale - abs(z - y)) / self.scale * (1.0 + q) / ((1.0 + q * q) * (1.0 + q * q))
         return -1.0 / q / q
 
     def smoothness(self):
@@ -150,17 +150,20 @@ class Tukey(NamedTuple):
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        q = (z - y) / self.cutoff
-        if abs(q) >= 1.0:
+        error = abs(z - y)
+        if error >= self.cutoff:
             return 0.0
-        return self.cutoff * q * (1.0 - q * q) * (1.0 - q * q)
+        # 1 - q^2 from the errors themselves: q near one has lost what is left
+        rest = (self.cutoff - error) / self.cutoff * (1.0 + error / self.cutoff)
+        return (z - y) * rest * rest
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        q = abs(z - y) / self.cutoff
-        if q >= 1.0:
+        error = abs(z - y)
+        if error >= self.cutoff:
             return 0.0
-        return (1.0 - q * q) * (1.0 - 5.0 * q * q)
+        q = error / self.cutoff
+        return (self.cutoff - error) / self.cutoff * (1.0 + q) * (1.0 - 5.0 * q * q)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

@@ -5,12 +5,36 @@ curvature a diagonal matrix that bounds it. How many outputs there are follows f
 them.
 """
 
-from math import exp, log
+from math import exp, log1p
 from typing import NamedTuple
 
 import numpy as np
 
 from frankwolfe.parts import part
+from frankwolfe.verbs import routine
+
+
+@routine
+def _largest(z):
+    """Place of the largest prediction."""
+    largest = 0
+    for c in range(1, len(z)):
+        if z[c] > z[largest]:
+            largest = c
+    return largest
+
+
+@routine
+def _probabilities(z):
+    """Probabilities of the classes, which is the most probable, and the sum of the others, to full precision."""
+    largest, rest = _largest(z), 0.0
+    p = np.ones(len(z))
+    for c in range(len(z)):
+        if c != largest:
+            p[c] = exp(z[c] - z[largest])
+            rest += p[c]
+    p /= 1.0 + rest
+    return p, largest, rest / (1.0 + rest)
 
 
 @part
@@ -57,31 +81,38 @@ class Multinomial(NamedTuple):
         return self._replace(outputs=self.outputs or most)
 
     def value(self, z, y):
-        """Loss of one sample."""
-        largest, total = z.max(), 0.0
+        """Loss of one sample: how far the largest prediction leads, and ``log1p`` of the odds of all the others."""
+        largest, rest = _largest(z), 0.0
         for c in range(len(z)):
-            total += exp(z[c] - largest)
-        return log(total) + largest - z[int(y)]
+            if c != largest:
+                rest += exp(z[c] - z[largest])
+        return z[largest] - z[int(y)] + log1p(rest)
 
     def derivative(self, z, y):
         """First derivative in ``z``: the probabilities, less one for the true class."""
-        change = np.exp(z - z.max())
-        change /= change.sum()
-        change[int(y)] -= 1.0
+        true = int(y)
+        change, _, _ = _probabilities(z)
+        change[true], others = 0.0, 0.0
+        for c in range(len(z)):
+            others += change[c]
+        change[true] = -others  # where the class is all but sure, its probability less one would be rounding
         return change
 
     def bend(self, z, y, q):
         """Second derivative in ``z`` times ``q``: ``p q - p <p, q>``."""
-        p = np.exp(z - z.max())
-        p /= p.sum()
-        mean = (p * q).sum()
-        return p * (q - mean)
+        p, largest, _ = _probabilities(z)
+        change = q - q[largest]  # so that the most probable class, which all but makes the mean, is not in it
+        mean = 0.0
+        for c in range(len(z)):
+            mean += p[c] * change[c]
+        return p * (change - mean)
 
     def curvature(self, z, y):
         """Diagonal matrix that is nowhere below the second derivative, whose rows it outweighs: ``2 p (1 - p)``."""
-        p = np.exp(z - z.max())
-        p /= p.sum()
-        return 2.0 * p * (1.0 - p)
+        p, largest, others = _probabilities(z)
+        diagonal = 2.0 * p * (1.0 - p)
+        diagonal[largest] = 2.0 * p[largest] * others
+        return diagonal
 
     def smoothness(self):
         """Lipschitz constant of the derivative (Boehning 1992)."""
