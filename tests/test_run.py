@@ -482,6 +482,18 @@ def test_a_trace_is_worked_out_when_it_is_read(shape, monkeypatch):
 
 
 @interpreted
+@every_method
+def test_what_is_traced_has_no_part_in_when_a_run_ends(method):
+    problem = cases.problem()
+    arguments = {"tol": 0.05, "max_passes": 60, "batch_size": 2, "random_state": 0}
+    runs = [fw.minimize(problem, method, trace=trace, **arguments) for trace in (0, 1, 10, 40)]
+    assert runs[0].nit > 0
+    for run in runs[1:]:
+        assert (run.nit, run.checks, run.status) == (runs[0].nit, runs[0].checks, runs[0].status)
+        np.testing.assert_array_equal(run.x, runs[0].x)
+
+
+@interpreted
 def test_a_trace_of_zero_keeps_only_the_last_point():
     result = fw.minimize(cases.problem(), "fw", tol=0, max_passes=8, trace=0)
     assert result.trace.nit.tolist() == [8]
@@ -616,6 +628,22 @@ def test_of_a_result_on_other_rows_the_point_and_the_step_count_are_used(before,
     again = fw.minimize(problem, method, x0=dataclasses.replace(first, memory=spoilt), **arguments)
     np.testing.assert_array_equal(from_result.x, again.x)
     assert from_result.memory.steps == first.memory.steps + from_result.nit
+
+
+@interpreted
+@every_method
+def test_what_a_result_has_certified_is_kept_by_whatever_goes_on_from_it(method):
+    problem = cases.problem()
+    first = fw.minimize(problem, "corrective", tol=1e-6, max_passes=100)
+    assert first.success
+    onward = fw.minimize(problem, method, tol=1e-6, max_passes=2, batch_size=2, random_state=0, x0=first)
+    assert (onward.success, onward.nit) == (True, 0)
+    np.testing.assert_array_equal(onward.x, first.x)
+    # of another problem the old gap says nothing: it only asks for a certificate
+    other = cases.problem(seed=5)
+    checked = fw.minimize(other, method, tol=1e-6, max_passes=2, batch_size=2, random_state=0, x0=first)
+    check_exact(checked, other)
+    assert checked.nit > 0
 
 
 @interpreted

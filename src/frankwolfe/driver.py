@@ -17,7 +17,11 @@ SLICE_SECONDS = 0.05
 """How long one call into compiled code should last: the delay of Ctrl-C, the clock and the progress bar."""
 
 LEAST_LOOK = 4096
-"""Fewest gradient evaluations between two looks at the estimated gap."""
+"""Fewest gradient evaluations between two looks at the estimated gap, once a run is long."""
+
+LOOKS_A_DECADE = 10
+"""Looks for each factor of ten in the number of steps, while a run is short. What is traced has no part in it: a run
+takes its certificates at the same steps whoever watches."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,32 @@ class Limits:
     seconds: float
 
 
+def _next_on_grid(step: int, points_a_decade: int) -> int:
+    """Return the next step of a grid that has so many points for each factor of ten."""
+    return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
+
+
 class Driver:
     """Drives an engine until something ends the run, and makes the result."""
 
-    def __init__(self, engine: Engine, limits: Limits, callback: Callback | None, bar: Progress, trace: int):
+    def __init__(
+        self,
+        engine: Engine,
+        limits: Limits,
+        callback: Callback | None,
+        bar: Progress,
+        trace: int,
+        start_gap: float = np.inf,
+    ):
         self.engine, self.limits, self.callback, self.bar = engine, limits, callback, bar
+        self.start_gap = start_gap  # what an earlier result says of the start, for its own problem
         problem = engine.problem
         self.first_step = engine.steps
         self.seconds = self.certificate_seconds = self.compile_seconds = 0.0
         self.trace = Trace(problem)
         self.points_a_decade = trace
         self.next_trace = 0 if trace else np.inf
+        self.next_look = 0
         engine.budget = limits.passes * problem.n + 1e-9
         stored = problem.X.size if isinstance(problem.X, np.ndarray) else problem.X.nnz
         # a look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them
@@ -142,8 +161,12 @@ class Driver:
             return Status.INTERRUPTED
 
     def _next_checkpoint(self) -> float:
-        look = (self.nit // self.look_every + 1) * self.look_every
-        return min(look, max(self.next_trace, self.nit + 1), self.last_step)
+        return min(self.next_look, max(self.next_trace, self.nit + 1), self.last_step)
+
+    def _look_after(self) -> int:
+        """Return the step of the next look: ever later in a short run, evenly spaced in a long one."""
+        evenly = (self.nit // self.look_every + 1) * self.look_every
+        return min(evenly, _next_on_grid(self.nit, LOOKS_A_DECADE))
 
     def _advance_to(self, goal: float) -> Status | None:
         """Make steps, a slice of time at a time, until step number ``goal``."""
@@ -164,16 +187,18 @@ class Driver:
 
     def _checkpoint(self) -> Status | None:
         """Look at the estimated gap; trace, call back, certify as they fall due; say if the run is over."""
-        self._look()
+        planned = self.nit >= self.next_look
+        self._look(planned)
         self.bar.update(self.passes, self.gap_estimate)
         if self.nit >= self.next_trace:
             self._record()
-            ratio = 10.0 ** (1.0 / self.points_a_decade)
-            self.next_trace = max(self.nit + 1, int(np.ceil(self.nit * ratio)))
+            self.next_trace = _next_on_grid(self.nit, self.points_a_decade)
         if self.callback is not None and self._call_back():
             return Status.CALLBACK
-        if self._certificate_due() and self._certify().gap <= self.tolerance:
-            return Status.CONVERGED
+        if planned:
+            self.next_look = self._look_after()
+            if self._certificate_due() and self._certify().gap <= self.tolerance:
+                return Status.CONVERGED
         if self.engine.stuck:
             return Status.STALLED
         if self.nit >= self.last_step or self.passes >= self.limits.passes or self.engine.spent:
@@ -181,8 +206,12 @@ class Driver:
         return Status.MAX_SECONDS if self.seconds >= self.limits.seconds else None
 
     def _certificate_due(self) -> bool:
-        """Whether to take an exact gap now: always where it costs nothing, else as the schedule says."""
-        if self.engine.certifies:
+        """Whether to take an exact gap now: always where it costs nothing, else as the schedule says.
+
+        A start whose gap was within the tolerance, by the result that it comes from, is certified before a step can
+        lead away from it: what was proven once must not be lost.
+        """
+        if self.engine.certifies or (self.nit == 0 and self.start_gap <= self.tolerance):
             return self.limits.tol > 0.0
         return self.schedule.due(self.passes, self.gap_estimate)
 
@@ -196,13 +225,13 @@ class Driver:
         }
         self.trace.record(self.engine.w(), **numbers, **known)
 
-    def _look(self) -> None:
+    def _look(self, planned: bool = False) -> None:
         """Bring the estimated gap, and the estimate of the table's error since the last mark, up to date."""
         with self._charged():
             self.gap_estimate = self.engine.gap_estimate()
         if self.mark is not None:
             self.table_error = self.engine.table_error(self.mark)
-            if self.engine.steps - self.mark[0] >= self.look_every:
+            if planned and self.engine.steps - self.mark[0] >= self.look_every:
                 self.mark = self.engine.meter()
 
     def _call_back(self) -> bool:

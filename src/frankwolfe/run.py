@@ -56,7 +56,8 @@ def minimize(
     random_state : int, Generator or None
         Seed of the batches. The same seed gives the same result, bit for bit.
     x0 : array of shape (d,), or (d, outputs), or Result, optional
-        Where to start. From a result, what it remembers of the gradient is taken over and its step count goes on.
+        Where to start. From a result, what it remembers of the gradient is taken over and its step count goes on; one
+        that is certified already is returned as it is.
     callback : callable, optional
         Called with a `State` now and then; return True to stop.
     progress : bool
@@ -99,16 +100,26 @@ def minimize(
     problem = problem.own()
     w, memory = _start(problem, x0)
     engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
-    return drive(engine, limits, method.name, callback, bool(progress), int(trace))
+    start_gap = x0.gap if isinstance(x0, Result) else np.inf
+    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start_gap)
 
 
 def drive(
-    engine: Any, limits: Limits, name: str, callback: Callback | None = None, progress: bool = False, trace: int = 0
+    engine: Any,
+    limits: Limits,
+    name: str,
+    callback: Callback | None = None,
+    progress: bool = False,
+    trace: int = 0,
+    start_gap: float = np.inf,
 ) -> Result:
-    """Run an engine, new or used, until something ends the run; ``name`` is what results call the method."""
+    """Run an engine, new or used, until something ends the run.
+
+    ``name`` is what results call the method, ``start_gap`` the gap of the start by the result that it comes from.
+    """
     bar = Progress(progress, name, limits.passes)
     try:
-        run = Driver(engine, limits, callback, bar, trace)
+        run = Driver(engine, limits, callback, bar, trace, start_gap)
         status = run.drive()
         return run.result(status, name, engine.batch_size or engine.problem.n)
     finally:
