@@ -50,10 +50,11 @@ def figure(problems, path):
     for ax, (title, problem, optimum) in zip(axes, problems, strict=False):
         passes, _, error = curve(problem, optimum, "sfw", 1, 60.0)
         ax.semilogy(passes, error, color="#999999", lw=2, label="sfw, b = 1")
+        ax.semilogy([], [], " ", label="stochastic-pairwise:")  # a heading in the legend
         for colour, batch in zip(colours, (1, 10, 0.01, 0.1), strict=True):
             passes, _, error = curve(problem, optimum, "stochastic-pairwise", batch, 60.0)
             name = f"b = {batch}" if batch >= 1 else f"b = {batch:.0%}"
-            ax.semilogy(passes, error, color=colour, lw=2, label=f"stochastic-pairwise, {name}")
+            ax.semilogy(passes, error, color=colour, lw=2, label=name)
         ax.set(title=title, xlabel="passes over the data")
     axes[0].set_ylabel("(F - F*) / F(0)")
     title, problem, optimum = problems[0]
@@ -65,7 +66,8 @@ def figure(problems, path):
     for ax in axes:
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize="x-small")
+    for ax in (axes[0], axes[-1]):  # the three problems share theirs
+        ax.legend(frameon=False, fontsize="small")
     picture.savefig(path, dpi=130)
     print(f"figure: {path}")
 

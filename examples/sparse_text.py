@@ -46,7 +46,7 @@ def main():
         left.plot(result.trace.passes[seen], result.trace.gap[seen], color=colour, lw=2, label=name)
     left.axhline(best.tolerance, color="black", lw=0.8, ls=":", label="tolerance")
     left.set(xscale="log", yscale="log", xlabel="passes over the data", ylabel="exact gap", title=title)
-    left.legend(frameon=False, loc="upper right")
+    left.legend(frameon=False, loc="lower left")
     largest = np.argsort(-np.abs(best.x))[:20][::-1]
     other.barh(range(len(largest)), best.x[largest], color=[BLUE if w > 0 else ORANGE for w in best.x[largest]])
     other.set_yticks(range(len(largest)), [f"word {j}" for j in largest], fontsize=8)

@@ -120,5 +120,5 @@ def test_radii_that_do_not_fit_are_refused(radii, n_radii, message):
 def test_the_plot_shows_the_largest_weights():
     path = fw.radius_path(*_cancer(), n_radii=5)
     assert "30 weights" in repr(path.plot().get_title())
-    assert len(path.plot(most=3).lines) == 4  # and the line at zero
+    assert len(path.plot(most=3).get_legend().get_texts()) == 4  # and the others
     assert repr(path).startswith("<RadiusPath: 5 radii")

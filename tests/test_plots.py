@@ -52,6 +52,90 @@ def test_complexity_of_a_vector_is_its_number_of_non_zeros():
         result.plot_spectrum()
 
 
+def visible(axes):
+    """Labels of the legend; every one belongs to a line with something to see, which no other line hides."""
+    axes.figure.canvas.draw()
+    lines = {line.get_label(): line for line in axes.get_lines() if not line.get_label().startswith("_")}
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(labels) == sorted(lines)
+    drawn = []
+    for label, line in lines.items():
+        x, y = line.get_data()
+        assert len(x) > 0
+        if label != "tolerance":
+            assert np.all(np.isfinite(y))
+            assert axes.get_yscale() == "linear" or np.all(np.asarray(y) > 0.0)
+            assert len(x) > 1 or line.get_marker() == "o"
+            drawn.append((len(y), *y))
+    assert len(set(drawn)) == len(drawn)
+    return labels
+
+
+GAP, ESTIMATE, ABOVE = "exact gap", "estimated gap", "objective above the certified bound"
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "labels"),
+    [
+        ("auto", {}, [GAP, ABOVE, "tolerance"]),  # its estimate is the exact gap
+        ("sfw", {"tol": 0.0, "max_passes": 5}, [ESTIMATE, GAP, ABOVE]),
+        (
+            "sfw",
+            {"trace": 0, "max_passes": 5, "tol": 1e-6},
+            [ESTIMATE, GAP, "tolerance"],
+        ),  # one point: both are the gap
+        ("fw", {"max_passes": 4, "tol": 1e-9}, [GAP, ABOVE, "tolerance"]),
+    ],
+)
+def test_a_legend_names_what_can_be_seen(method, options, labels):
+    with fw.python_mode():
+        result = fw.minimize(cases.problem(), method, random_state=0, **options)
+    axes = result.plot()
+    found = visible(axes)
+    assert set(found) <= {GAP, ABOVE, ESTIMATE, "tolerance"}
+    assert GAP in found
+    if method != "fw":
+        assert found == labels
+    assert axes.get_title() == f"{result.method} ({result.status})"
+    assert "objective" in axes.get_ylabel()
+
+
+def test_a_run_that_is_over_at_once_shows_a_dot():
+    problem = fw.Problem([[1.0, 2.0], [2.0, 1.0]], [1, -1], constraint=fw.L1Ball(1e-9))
+    with fw.python_mode():
+        axes = fw.minimize(problem).plot()
+    assert GAP in visible(axes)
+
+
+def test_a_path_names_its_columns():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 14)), columns=[f"column {j}" for j in range(14)])
+    y = X.to_numpy() @ np.linspace(-2.0, 3.0, 14)
+    with fw.python_mode():
+        path = fw.radius_path(X, y, loss="squared", radii=[1.0, 5.0, 100.0], tol=1e-9)
+    largest = set(np.argsort(-np.abs(path.coef(-1)))[:10])
+    labels = visible(path.plot())
+    assert labels[0] == "4 others"
+    assert set(labels[1:]) == {f"column {j}" for j in largest}
+    ends = [path.coef(-1)[int(label.split()[1])] for label in labels[1:]]
+    assert ends == sorted(ends, reverse=True)  # from top to bottom, as the curves end
+    assert visible(path.plot(most=14, names=[f"n{j}" for j in range(14)]))[0] == "n13"
+    with pytest.raises(ValueError, match="names has 2 entries, but there are 14 columns"):
+        path.plot(names=["a", "b"])
+
+
+def test_a_path_of_one_radius_and_of_several_outputs():
+    X, y = cases.vector_table(fw.Multinomial(), outputs=3, n=30)
+    with fw.python_mode():
+        path = fw.radius_path(X, y, loss="multinomial", radii=[2.0], tol=1e-6)
+    for label in visible(path.plot()):
+        name, output = label.split(", output ")
+        weight = path.coef(0)[int(name[1:]), int(output)]
+        line = next(line for line in plt.gca().get_lines() if line.get_label() == label)
+        np.testing.assert_array_equal(line.get_ydata(), [weight])
+
+
 def test_groups_that_are_selected_stand_out():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(80, 12)), np.arange(12) // 3

@@ -768,7 +768,8 @@ def test_a_plot_has_labels_and_the_curves_of_the_trace(loss):
     axes = result.plot()
     try:
         assert "passes" in axes.get_xlabel()
-        assert "sfw" in axes.get_title()
+        assert "objective" in axes.get_ylabel()
+        assert axes.get_title().count("sfw") == 1
         assert str(result.status) in axes.get_title()
         curves = {line.get_label(): line for line in axes.get_lines()}
         np.testing.assert_array_equal(curves["exact gap"].get_ydata(), result.trace.gap[1:])

@@ -52,6 +52,8 @@ class RadiusPath:
         Time that all runs took together, compilation left out.
     shape : tuple
         Shape of the weights of one radius.
+    names : list of str or None
+        Names of the columns, where the data was a frame.
     """
 
     radii: np.ndarray
@@ -63,6 +65,7 @@ class RadiusPath:
     passes: np.ndarray
     seconds: float
     shape: tuple[int, ...]
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.radii)
@@ -75,7 +78,7 @@ class RadiusPath:
         """Weights at radius number ``k``, as a dense array of the shape that a `Result` has."""
         return self.coefs[[k], :].toarray().reshape(self.shape)
 
-    def plot(self, ax: Any = None, most: int = 20) -> Any:
+    def plot(self, ax: Any = None, most: int = 10, names: Any = None) -> Any:
         """Draw the weights against the radius (needs matplotlib).
 
         Parameters
@@ -83,7 +86,9 @@ class RadiusPath:
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         most : int
-            How many weights to draw at most: those largest at the last radius.
+            How many weights to draw in colour and by name: those largest at the last radius. The others are grey.
+        names : sequence of str, optional
+            What to call the columns; by default as the data frame did, or x0, x1, ...
 
         Returns
         -------
@@ -91,7 +96,7 @@ class RadiusPath:
         """
         from frankwolfe.plots import plot_path
 
-        return plot_path(self, ax=ax, most=most)
+        return plot_path(self, ax=ax, most=most, names=names)
 
 
 @teaching
@@ -293,4 +298,5 @@ def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> Rad
         np.array([found.passes for found in results]),
         sum(found.seconds for found in results),
         problem.shape,
+        problem.feature_names,
     )

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 COLOURS = {"gap": "#c2410c", "gap_estimate": "#94a3b8", "fun": "#1d4ed8"}
 
+PALETTE = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf", "#111827"]
+"""Colours of the weights along a path, which can be told apart."""
+
+MOST_GREY = 200
+"""How many weights without a name are drawn at most."""
+
 
 def _axes(ax: Any) -> Any:
     """Return the axes to draw on: the given ones, or those of a new figure."""
@@ -24,40 +30,82 @@ def _axes(ax: Any) -> Any:
     return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
 
 
+def _title(result: "Result") -> str:
+    """Return the method, once, and how its run ended."""
+    return f"{result.method} ({result.status})"
+
+
+def _curve(ax: Any, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
+    """Draw a curve for a logarithmic axis; nothing where there is nothing to see, a dot where there is one point."""
+    seen = np.isfinite(y) & (y > 0.0)
+    if seen.any():
+        ax.plot(x[seen], y[seen], marker="o" if seen.sum() == 1 else None, ms=5, **style)
+
+
 def plot_result(result: "Result", ax: Any = None) -> Any:
     """Draw a run: how far the objective is above the best certified bound, and both gaps, against passes.
 
     The bound is ``max_t (F(w_t) - gap_t)``, the best lower bound on ``F*`` that the run itself proves. It is only
-    drawn where it is one, for convex losses; there the curve is an honest ceiling on the true suboptimality.
+    drawn where it is one, for convex losses; there the curve is an honest ceiling on the true suboptimality. A curve
+    that would hide behind another is left out: the estimated gap of a method that looks at all rows is the exact one.
     """
     ax = _axes(ax)
     trace = result.trace
-    seen = trace.passes > 0
-    passes = trace.passes[seen]
-    ax.plot(passes, trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
-    ax.plot(passes, trace.gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
-    if result.convex:
-        above = trace.fun[seen] - np.max(trace.fun - trace.gap)
-        ax.plot(passes, above, color=COLOURS["fun"], lw=2, label="objective above the certified bound")
+    passes = trace.passes
+    # zero has no place on a logarithmic axis; a run of few passes needs none
+    few = passes[-1] < 20.0 * passes[passes > 0].min(initial=np.inf)
+    seen = np.full(len(passes), True) if few else passes > 0
+    if not np.allclose(trace.gap_estimate, trace.gap, rtol=1e-6, atol=0.0):
+        _curve(ax, passes[seen], trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
+    _curve(ax, passes[seen], trace.gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
+    above = trace.fun - np.max(trace.fun - trace.gap)
+    if result.convex and not np.allclose(above, trace.gap, rtol=1e-6, atol=0.0):
+        _curve(ax, passes[seen], above[seen], color=COLOURS["fun"], lw=2, label="objective above the certified bound")
     if result.tolerance > 0:
         ax.axhline(result.tolerance, color="black", lw=0.8, ls=":", label="tolerance")
-    ax.set(xscale="log", yscale="log", xlabel="passes over the data", title=f"{result.method}: {result.status}")
+    ax.set(xscale="linear" if few else "log", yscale="log", xlabel="passes over the data", title=_title(result))
+    ax.set_ylabel(f"gap{' and error' * bool(result.convex)}, in units of the objective")
     ax.legend(frameon=False, fontsize="small")
     return _tidy(ax)
 
 
-def plot_path(path: "RadiusPath", ax: Any = None, most: int = 20) -> Any:
-    """Draw the weights along a path, those that are largest at its end."""
+def weight_names(shape: tuple[int, ...], names: Any = None) -> list[str]:
+    """Return what to call the flat weights: by column, ``x0``, ``x1``, ... without names, and by number of the output.
+
+    Examples
+    --------
+    >>> weight_names((2,), ["age", "weight"]), weight_names((1, 2))
+    (['age', 'weight'], ['x0, output 0', 'x0, output 1'])
+    """
+    columns = [f"x{j}" for j in range(shape[0])] if names is None else [str(name) for name in names]
+    if len(columns) != shape[0]:
+        raise ValueError(f"names has {len(columns)} entries, but there are {shape[0]} columns")
+    if len(shape) == 1:
+        return columns
+    return [f"{name}, output {c}" for name in columns for c in range(shape[1])]
+
+
+def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = None) -> Any:
+    """Draw the weights along a path: those largest at its end by name and in colour, the others in grey."""
     ax = _axes(ax)
-    last = np.abs(path.coefs[[-1], :].toarray()[0])
-    shown = np.sort(np.argsort(-last, kind="stable")[:most])
-    weights = path.coefs[:, shown].toarray()
-    ax.plot(path.radii, weights[:, last[shown] > 0.0], lw=1.5)
+    called = weight_names(path.shape, path.names if names is None else names)
+    last = path.coefs[[-1], :].toarray()[0]
+    used = np.flatnonzero(last)
+    named = used[np.argsort(-np.abs(last[used]), kind="stable")[:most]]
+    others = np.setdiff1d(used, named)[:MOST_GREY]
+    dot = "o" if len(path) == 1 else None
+    for k, line in enumerate(path.coefs[:, others].toarray().T):
+        label = f"{used.size - named.size} others" if k == 0 else None
+        ax.plot(path.radii, line, color=COLOURS["gap_estimate"], lw=0.8, marker=dot, label=label)
+    weights = path.coefs[:, named].toarray()
+    palette = PALETTE * (1 + len(named) // len(PALETTE))
+    for k in np.argsort(-last[named], kind="stable"):  # the legend in the order of the curves' ends
+        ax.plot(path.radii, weights[:, k], color=palette[k], lw=1.8, marker=dot, label=called[named[k]])
     ax.axhline(0.0, color="black", lw=0.8)
-    used = int(np.count_nonzero(last))
-    ax.set(
-        xscale="log", xlabel="radius", ylabel="weight", title=f"{used} of {last.size} weights are not zero at the end"
-    )
+    title = f"{used.size} of {last.size} weights are not zero at the end"
+    ax.set(xscale="log", xlabel="radius", ylabel="weight", title=title)
+    if used.size:
+        ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _tidy(ax)
 
 
@@ -79,7 +127,7 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
     what = "non-zeros" if np.ndim(result.x) == 1 else "rank"
     ax.step(trace.passes, trace.complexity, where="post", color=COLOURS["fun"], lw=2)
     ax.plot(trace.passes, trace.complexity, "o", color=COLOURS["fun"], ms=4)
-    ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=f"{result.method}: {result.status}")
+    ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=_title(result))
     ax.set_ylim(bottom=0.0)
     ax.yaxis.get_major_locator().set_params(integer=True)
     return _tidy(ax)

@@ -164,7 +164,8 @@ class RadiusSearch(LinearModel):
         """
         from frankwolfe.plots import plot_scores
 
-        name = self.scoring if isinstance(self.scoring, str) else "score"
+        name = self.scoring or ("accuracy" if is_classifier(self) else "R2")
+        name = name if isinstance(name, str) else "score"
         return plot_scores(self.radii_, self.scores_, self.best_index_, name, ax=ax)
 
 
