@@ -32,7 +32,7 @@ def _as_dense(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array: fill it first, e.g. X.filled(0.0)")
     try:
-        array = np.asarray(_numeric_frame(X))
+        array = np.asarray(numeric_frame(X))
     except ValueError as error:
         raise ValueError("X must be a rectangle of numbers: its rows differ in length") from error
     if array.ndim != 2:
@@ -41,7 +41,7 @@ def _as_dense(X: Any) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=_float_type("X", array.dtype))
 
 
-def _numeric_frame(X: Any) -> Any:
+def numeric_frame(X: Any) -> Any:
     """Return a pandas or polars frame as an array, naming the columns that are not numbers; others as they are."""
     if not hasattr(X, "to_numpy"):
         return X

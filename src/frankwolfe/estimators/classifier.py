@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -11,8 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.losses import Logistic, ModifiedHuber, Multinomial, as_loss
+from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.names import lookup
+from frankwolfe.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 
@@ -21,7 +21,7 @@ MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
 
 def _has_probabilities(estimator: Any) -> bool:
     """Whether the loss says how likely a class is; raises the error that tells which do."""
-    if isinstance(as_loss(estimator._loss()), Logistic | Multinomial | ModifiedHuber):
+    if has_probabilities(as_loss(estimator._loss())):
         return True
     raise AttributeError(
         f"probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber', not {estimator._loss()!r}"
@@ -137,11 +137,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         scores = self.decision_function(X)
         loss = as_loss(self._loss())
-        if scores.ndim == 2 and self._together(loss):
-            return softmax(scores, axis=1)
-        likely = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0 if isinstance(loss, ModifiedHuber) else expit(scores)
-        if scores.ndim == 1:
-            return np.column_stack([1.0 - likely, likely])
+        if scores.ndim == 1 or self._together(loss):
+            return probabilities_of(loss, scores)
+        likely = probability_of_second(loss, scores)
         total = likely.sum(axis=1, keepdims=True)
         return np.where(total > 0.0, likely, 1.0) / np.where(total > 0.0, total, likely.shape[1])
 

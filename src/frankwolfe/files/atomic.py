@@ -1,10 +1,12 @@
 """Files that are there whole or not at all."""
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+from uuid import uuid4
 
 
 @contextmanager
@@ -28,12 +30,14 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['a.txt']
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # what a link points at is replaced, and not the link
     if path.exists() and not path.is_file():  # a folder, or a device that a rename would do away with
         raise OSError(f"{path} is not a file that could be replaced")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    unfinished = path.with_name(f".{uuid4().hex}.unfinished")  # nobody else's, in whatever thread or process
     try:
         with unfinished.open("xb") as stream:
+            if path.exists():
+                os.chmod(stream.fileno(), stat.S_IMODE(path.stat().st_mode))  # who may read it stays as it was
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

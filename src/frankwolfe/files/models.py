@@ -1,20 +1,28 @@
-"""Models in files: a ``.npz`` file of arrays, with the rest as JSON in one of them. Nothing in it is code."""
+"""Models in files: a ``.npz`` file of arrays, with the rest as JSON in one of them. Nothing in it is code.
+
+A file may come from anywhere. Before an array is unpacked its size is checked against what the model says of itself, so
+that a small file cannot ask for all memory; and whatever is wrong with a file is one ValueError that names it.
+"""
 
 import json
 import os
 import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 
 from frankwolfe import __version__
+from frankwolfe.files.archive import Archive, require_size
 from frankwolfe.files.atomic import replacing
 from frankwolfe.files.parts import described, restored
 from frankwolfe.files.read import Features
 from frankwolfe.fitted_model import FittedModel, Run
+from frankwolfe.preparation import Preparation
+from frankwolfe.result import Status
 
-FORMAT = 1
-"""Version of the layout."""
+FORMAT = 2
+"""Version of the layout. The first had no list of its arrays, names of columns in an array, and no preparation."""
 
 
 def write_model(model: FittedModel, path: str | os.PathLike) -> None:
@@ -33,16 +41,17 @@ def write_model(model: FittedModel, path: str | os.PathLike) -> None:
         "loss": described(model.loss, arrays),
         "constraint": described(model.constraint, arrays),
         "run": asdict(model.run),
-        "features": {"first": model.features.first, "number": model.features.number},
+        "features": model.features._asdict(),
+        "preparation": _described_preparation(model.preparation, arrays),
         "target": model.target,
         "versions": model.versions,
     }
     arrays |= {"weights": model.weights, "intercept": np.asarray(model.intercept)}
     if model.classes is not None:
         arrays["classes"] = model.classes
-    if model.features.names is not None:
-        arrays["feature_names"] = np.array(model.features.names, dtype=str)
+    about["arrays"] = sorted(arrays)
     arrays["about"] = np.array(json.dumps(about))
+    require_size(sum(array.nbytes for array in arrays.values()))
     with replacing(path) as stream:
         np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 
@@ -59,6 +68,13 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     -------
     FittedModel
 
+    Raises
+    ------
+    OSError
+        If there is no such file, or it cannot be opened.
+    ValueError
+        If it is damaged, or no model.
+
     Examples
     --------
     >>> import frankwolfe as fw
@@ -71,31 +87,131 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path} does not exist")
+    with open(path, "rb") as stream:
+        try:
+            return _model_in(Archive(stream))
+        except Exception as error:  # damage can make any reader raise anything, and all of it means the same
+            raise ValueError(f"{path} cannot be read as a model: {_reason(error)}") from None
+
+
+def is_model(path: str | os.PathLike) -> bool:
+    """Whether a file looks like a model, damaged or not.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    bool
+    """
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        about = json.loads(str(arrays["about"]))
-        if about["format"] > FORMAT:
-            made = about["versions"]["frankwolfe"]
-            raise ValueError(f"it was written by frankwolfe {made}, a newer version than this one ({__version__})")
-        return _restored_model(about, arrays)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} does not exist") from None
-    except (KeyError, ValueError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} cannot be read as a model: {error}") from None
+        with zipfile.ZipFile(path) as archive:
+            return "about.npy" in archive.namelist()
+    except Exception:  # as in `load_model`
+        return False
 
 
-def _restored_model(about: dict, arrays: dict[str, np.ndarray]) -> FittedModel:
-    names = arrays["feature_names"].tolist() if "feature_names" in arrays else None
-    intercept = arrays["intercept"]
+def _reason(error: Exception) -> str:
+    """Return what is wrong, for errors that say it and for those that do not."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing in it"
+    if isinstance(error, RecursionError):
+        return "what it says of itself is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it asks for more memory than there is"
+    return str(error) or type(error).__name__
+
+
+def _model_in(archive: Archive) -> FittedModel:
+    about = json.loads(str(archive.array("about")))
+    if not isinstance(about, dict) or not isinstance(about["format"], int):
+        raise ValueError("it does not say what it is")
+    if about["format"] > FORMAT:
+        made = about["versions"]["frankwolfe"]
+        raise ValueError(f"it was written by frankwolfe {made}, a newer version than this one ({__version__})")
+    if "arrays" in about:
+        archive.require(about["arrays"])
+    features = _features(about["features"], archive)
+    loss = restored(about["loss"], archive)
+    preparation = _restored_preparation(about.get("preparation"), archive, features.number)
+    size = preparation.width(features.number) * max(1, getattr(loss, "outputs", 0))
+    intercept = archive.array("intercept", size)
     return FittedModel(
-        arrays["weights"],
+        archive.array("weights", size),
         intercept if intercept.ndim else float(intercept),
-        restored(about["loss"], arrays),
-        restored(about["constraint"], arrays),
-        Run(**about["run"]),
-        arrays.get("classes"),
-        Features(names, **about["features"]),
-        about["target"],
-        about["versions"],
+        loss,
+        restored(about["constraint"], archive),
+        _run(about["run"]),
+        archive.array("classes") if "classes" in archive else None,
+        features,
+        _texts("target", about["target"]),
+        dict(about["versions"]),
+        preparation,
     )
+
+
+def _features(stored: dict, archive: Archive) -> Features:
+    names = archive.array("feature_names").tolist() if "feature_names" in archive else stored.get("names")
+    first, number = stored["first"], stored["number"]
+    if not all(type(count) is int and count >= 0 for count in (first, number)):
+        raise ValueError("its numbers of columns are none")
+    return Features(None if names is None else _texts("names", names), first, number)
+
+
+def _texts(name: str, values: Any) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"its {name} are no texts")
+    return values
+
+
+def _run(stored: dict) -> Run:
+    """Return how a model was found; every field must be what it is said to be."""
+    kinds: dict[Any, tuple] = {
+        float: (float, int),
+        str: (str,),
+        bool: (bool,),
+        int: (int,),
+        int | None: (int, type(None)),
+    }
+    for part in fields(Run):
+        if type(stored[part.name]) not in kinds[part.type]:
+            raise ValueError(f"the field {part.name} of its run is {stored[part.name]!r}")
+    found = Run(**stored)
+    Status(found.status)
+    if found.success and not 0.0 <= found.gap < np.inf:
+        raise ValueError(f"it claims success with a gap of {found.gap:g}")
+    return found
+
+
+def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarray]) -> dict:
+    """Return a preparation as what JSON can hold; its arrays are put into ``arrays``."""
+    for name in ("fill", "center", "scale"):
+        values = getattr(preparation, name)
+        if values is not None:
+            arrays[name] = values
+    return {"categories": [[place, list(words)] for place, words in sorted(preparation.categories.items())]}
+
+
+def _restored_preparation(stored: dict | None, archive: Archive, number: int) -> Preparation:
+    """Return what `_described_preparation` was given."""
+    if stored is None:
+        return Preparation()
+    categories: dict[int, tuple[str | None, ...]] = {}
+    for place, words in stored["categories"]:
+        if type(place) is not int or not 0 <= place < number or place in categories:
+            raise ValueError(f"it has categories for column {place!r}, which is none")
+        if not words or not all(word is None or isinstance(word, str) for word in words) or len({*words}) < len(words):
+            raise ValueError(f"the categories of column {place} are no different words")
+        categories[place] = tuple(words)
+    numbers = number - len(categories)
+    found = {name: archive.array(name, numbers) for name in ("fill", "center", "scale") if name in archive}
+    for name, values in found.items():
+        if values.shape != (numbers,) or values.dtype != np.float64 or not np.isfinite(values).all():
+            raise ValueError(f"its array {name} is not {numbers} finite numbers")
+    if "scale" in found and not (found["scale"] > 0.0).all():
+        raise ValueError("its scales are not all positive")
+    return Preparation(categories, **found)

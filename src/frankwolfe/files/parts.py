@@ -87,5 +87,7 @@ def restored(description: Any, arrays: Any) -> Any:
         return tuple(restored(value, arrays) for value in description["tuple"])
     if "sparse" in description:
         pieces = tuple(arrays[name] for name in description["sparse"])
-        return sparse.csr_array(pieces, shape=tuple(description["shape"]))
+        matrix = sparse.csr_array(pieces, shape=tuple(description["shape"]))
+        matrix.check_format(full_check=True)  # an index out of range would be memory that is not ours
+        return matrix
     return arrays[description["array"]]
