@@ -97,11 +97,10 @@ def intercept(run):
 
 def tolerance(run):
     """The tolerance is ``tol`` times the objective of the zero model."""
-    tol, zero = run.case.options["tol"], run.problem.zero_value
-    found, b = run.result.tolerance, np.zeros(max(1, run.recomputed.outputs))
+    tol, zero, plain = run.case.options["tol"], run.problem.zero_value, run.recomputed.zero
+    found = run.result.tolerance
     if found != tol * zero:
         yield f"tolerance {found!r} is not {tol:g} times F(0) = {zero!r}"
-    plain = run.recomputed.value(np.zeros(run.case.size), b if run.recomputed.outputs else 0.0)
     if not (zero <= plain * (1.0 + 1e-12) if run.case.intercept else abs(zero - plain) <= 1e-12 * plain):
         yield f"F(0) is {zero!r}, but {float(plain)!r} from scratch (an intercept may lower it)"
 
@@ -223,7 +222,8 @@ def _rounding(run, height):
     blur = EPS * (d + 4) * (np.abs(known.X) @ most + np.abs(run.result.intercept).max())
     smooth = known.loss.smoothness()
     squares = float((known.p * blur**2).sum())
-    return sqrt(2.0 * smooth * float(height) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(height)
+    found = sqrt(2.0 * smooth * float(height) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(height)
+    return found + run.case.intercept * EPS * float(known.zero)  # an intercept may be at infinity
 
 
 def _short(value):

@@ -46,9 +46,11 @@ class Recomputed:
         """Largest entries over the set."""
         return reach(self.constraint, self.size)
 
-    def value(self, w, b):
-        """Objective at weights and an intercept."""
-        return (self.p * losses(self.loss, self._predictions(w) + wide(b), self.y)).sum()
+    @cached_property
+    def zero(self):
+        """Objective where all predictions are zero."""
+        shape = (len(self.y), self.outputs) if self.outputs else len(self.y)
+        return (self.p * losses(self.loss, np.zeros(shape), self.y)).sum()
 
     def _predictions(self, w):
         return self.X @ (w.reshape(-1, self.outputs) if self.outputs else w)

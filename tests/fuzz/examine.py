@@ -29,7 +29,7 @@ def examine(case):
     with warnings.catch_warnings(), fw.python_mode():
         warnings.simplefilter("error")
         try:
-            run = _run(case, outcome)
+            run = run_twice(case, outcome)
         except Exception as error:
             outcome.failures.append(("error", f"{type(error).__name__}: {error}"))
             return outcome
@@ -44,7 +44,7 @@ def examine(case):
     return outcome
 
 
-def _run(case, outcome):
+def run_twice(case, outcome):
     """Minimise with and without a trace, a callback and questions, from the same start."""
     before, rng, seen = _arrays(case), case.rng(), []
     problem = case.problem()

@@ -67,6 +67,13 @@ class Worker:
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
 
+    def end(self):
+        """End the process."""
+        assert self.process.stdout is not None
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
     def news(self):
         """Cases that have ended since the last call, and whether there will be more."""
         assert self.process.stdout is not None
@@ -84,6 +91,7 @@ class Worker:
         told = {"number": self.begun, "told": "", "names": {}, "facts": [], "seconds": 0.0}
         found.append({**told, "failures": [("crash", f"the process ended with code {self.process.returncode}")]})
         self.written = b""
+        self.end()
         self._start(self.begun + self.stride)
         return found, True
 
@@ -100,6 +108,7 @@ def run(seed, cases, minutes, workers, shown=20):
             for worker in list(crew):
                 found, more = worker.news()
                 if not more:
+                    worker.end()
                     crew.remove(worker)
                 for case in found:
                     done += 1
@@ -114,7 +123,7 @@ def run(seed, cases, minutes, workers, shown=20):
             time.sleep(0.05)
     finally:
         for worker in crew:
-            worker.process.terminate()
+            worker.end()
     print(summary(tallies, done, failed, time.time() - begun, slowest))
     return failed if done else 1
 

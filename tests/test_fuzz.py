@@ -1,0 +1,125 @@
+"""A short slice of ``make fuzz``, and that its checks notice what they are for."""
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from tests import cases
+from tests.fuzz.cases import make
+from tests.fuzz.checks import CHECKS
+from tests.fuzz.examine import Outcome, examine, run_twice
+from tests.fuzz.runner import ROOT, Worker, describe
+from tests.reference import sets as known
+
+SLICE = 80
+"""Cases of seed 0 that are run here; those that would be compiled are only interpreted."""
+
+
+@pytest.mark.parametrize("first", range(0, SLICE, 20))
+def test_a_slice(first):
+    for number in range(first, first + 20):
+        case = dataclasses.replace(make(0, number), compiled=False)
+        failures = examine(case).failures
+        assert not failures, describe(0, {"number": number, "told": str(case), "failures": failures})
+
+
+def test_a_case_is_made_from_its_seed_and_number_alone():
+    one, same, other = make(3, 17), make(3, 17), make(3, 18)
+    assert str(one) == str(same) != str(other)
+    np.testing.assert_array_equal(np.asarray(one.y), np.asarray(same.y))
+
+
+@pytest.fixture(scope="module")
+def good():
+    """A run of which every check is content: certified, with a trace, an intercept and a step rule that never rises."""
+    X, y = cases.table(fw.Squared(), n=12, d=5)
+    options = {"tol": 1e-3, "max_passes": 20.0, "batch_size": None, "random_state": 0, "step": "line-search"}
+    case = dataclasses.replace(
+        make(0, 0),
+        **{"X": X, "y": y, "loss": fw.Squared(), "constraint": known.L2Ball(0.5), "sample_weight": None},
+        **{"intercept": True, "method": "fw", "options": options, "start": "default", "compiled": False},
+    )
+    with fw.python_mode():
+        found = run_twice(case, Outcome())
+    assert not [said for check in CHECKS.values() for said in check(found)]
+    assert found.result.success
+    assert found.result.nit >= 2
+    return found
+
+
+class Falsified:
+    """A result with some of its answers changed."""
+
+    def __init__(self, result, **answers):
+        self.__dict__.update(answers)
+        self._result = result
+
+    def __getattr__(self, name):
+        return getattr(self._result, name)
+
+
+FALSE = {
+    "finite": lambda run: {"gap_estimate": np.nan},
+    "feasible": lambda run: {"x": run.result.x + 2.0 * float(run.recomputed.reach.max())},
+    "objective": lambda run: {"fun": run.result.fun * (1.0 + 1e-11)},
+    "gap": lambda run: {"gap": run.result.gap + 1e-11 * run.result.fun},
+    "tolerance": lambda run: {"tolerance": run.result.tolerance * 2.0},
+    "success": lambda run: {"status": fw.Status.MAX_PASSES, "success": False},
+    "stalls": lambda run: {"status": fw.Status.NON_FINITE},
+    "budget": lambda run: {"passes": 30.0},
+    "same_bits": lambda run: {"fun": np.nextafter(run.result.fun, np.inf)},
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_check_notices_a_false_answer(good, name):
+    false = dataclasses.replace(good, result=Falsified(good.result, **FALSE[name](good)))
+    assert list(CHECKS[name](false))
+
+
+def test_a_check_notices_a_slope_in_the_intercept(good):
+    exact = good.recomputed.at(good.result.x, good.result.intercept + 1e-6)
+    assert list(CHECKS["intercept"](dataclasses.replace(good, exact=exact)))
+
+
+def test_a_check_notices_what_is_wrong_in_a_trace(good):
+    class Bent(dict):
+        __getattr__ = dict.__getitem__
+
+    columns = {name: good.result.trace[name].copy() for name in ("nit", "passes", "fun", "gap")}
+    assert not list(CHECKS["trace"](dataclasses.replace(good, result=Falsified(good.result, trace=Bent(columns)))))
+    for name, at, value in (("gap", 0, -1e-9), ("nit", 1, 0), ("fun", 1, columns["fun"].min() - columns["gap"][1] - 1)):
+        wrong = {**columns, name: columns[name].copy()}
+        wrong[name][at] = value
+        assert list(CHECKS["trace"](dataclasses.replace(good, result=Falsified(good.result, trace=Bent(wrong)))))
+    rising = Falsified(good.result, trace=Bent({**columns, "fun": np.sort(columns["fun"])}))
+    plain = dataclasses.replace(good.case, intercept=False)
+    assert list(CHECKS["monotone"](dataclasses.replace(good, case=plain, result=rising)))
+
+
+def test_a_check_notices_a_lost_certificate(good):
+    lost = Falsified(good.result, success=False)
+    assert list(CHECKS["kept"](dataclasses.replace(good, start=good.result, result=lost)))
+
+
+def test_a_worker_that_dies_is_replaced_and_its_case_has_failed():
+    worker = Worker(seed=0, first=3, cases=4, stride=2, until=float("inf"))
+    worker.process.kill()
+    worker.process.wait()
+    worker.begun = 3
+    found, more = worker.news()
+    assert more
+    assert [(case["number"], case["failures"][0][0]) for case in found] == [(3, "crash")]
+    worker.end()
+
+
+def test_the_command_runs_cases_and_counts_them():
+    command = [sys.executable, "-m", "tests.fuzz", "--seed", "0", "--cases", "4", "--workers", "2"]
+    finished = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout.startswith("4 cases in ")
+    assert "failures by check: none" in finished.stdout
