@@ -68,21 +68,22 @@ def source_digest() -> str:
 class Kernel:
     """A function that runs compiled or, inside `python_mode`, as it is written."""
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, fast_math: Any = FAST_MATH):
         self.python = function
+        self.fast_math = fast_math
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 
     @cached_property
     def uncached(self) -> Any:
         """The compiled function, forgotten when the process ends."""
-        return _jit(self.python, cache=False)
+        return _jit(self.python, self.fast_math, cache=False)
 
     @cached_property
     def cached(self) -> Any:
         """The compiled function, kept on disk; the uncached one where no directory can be written."""
         try:
-            return _jit(_named_by_digest(self.python), cache=True)
+            return _jit(_named_by_digest(self.python), self.fast_math, cache=True)
         except RuntimeError:  # numba found no place for its cache
             return self.uncached
 
@@ -114,6 +115,11 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
+def exact_kernel(function: Callable) -> Kernel:
+    """Make a kernel of a function in which every operation is rounded as it is written."""
+    return Kernel(function, fast_math=False)
+
+
 def _named_by_digest(function: Any) -> Callable:
     """Return the same function under a name with the digest of the sources: numba names its cache files after it."""
     named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
@@ -121,10 +127,10 @@ def _named_by_digest(function: Any) -> Callable:
     return named
 
 
-def _jit(function: Callable, cache: bool) -> Any:
+def _jit(function: Callable, fast_math: Any, cache: bool) -> Any:
     import numba
 
-    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=FAST_MATH)(function)
+    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fast_math)(function)
     if cache:
         from frankwolfe.code_cache import CheckedCacheFile
 

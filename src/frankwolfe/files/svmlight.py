@@ -1,19 +1,25 @@
 """Data in the format of SVMlight and LIBSVM: ``target index:value index:value ...``, a line for each row.
 
-scikit-learn's loader reads it, at the speed of compiled code. It does not say where it failed: if it does,
-the lines are gone through once more, slowly, for the first bad one.
+A remark begins with ``#`` and ends with its line. Blank lines are no rows. Query numbers (``qid:7``) are not read.
+Every number is the double nearest to its digits, as Python's ``float`` has it.
 """
 
-import math
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from frankwolfe.files.streams import opened
+from frankwolfe.compiled import compiling
+from frankwolfe.files.streams import is_compressed, opened
+from frankwolfe.files.svmlight_blocks import BYTE_ORDER_MARK, Rows, available_threads, read_mapped, read_stream
+from frankwolfe.files.svmlight_lines import parse_line
+
+SMALL = 2**18
+"""Bytes up to which plain Python is done before compiled code would be loaded."""
 
 
-def read_svmlight(path: Path, first: int | None = None) -> tuple[Any, np.ndarray, int]:
+def read_svmlight(path: Path, first: int | None = None, threads: int | None = None) -> tuple[Any, np.ndarray, int]:
     """Read rows and targets.
 
     Parameters
@@ -22,6 +28,8 @@ def read_svmlight(path: Path, first: int | None = None) -> tuple[Any, np.ndarray
         The file, perhaps compressed.
     first : int, optional
         Index of the first column, 0 or 1. By default 0 if that index occurs, else 1.
+    threads : int, optional
+        How many threads read a large file. By default one for each processor. The answer does not depend on it.
 
     Returns
     -------
@@ -32,67 +40,57 @@ def read_svmlight(path: Path, first: int | None = None) -> tuple[Any, np.ndarray
     first : int
         Index of the first column.
     """
-    try:
-        from sklearn.datasets import load_svmlight_file
-    except ImportError:
-        raise ImportError("svmlight files need scikit-learn: pip install 'frankwolfe[cli]'") from None
-    with opened(path) as stream:
-        try:
-            X, y = load_svmlight_file(stream, zero_based=True)
-        except ValueError as error:
-            raise ValueError(_first_mistake(path) or f"{path}: {error}") from None
-    if X.shape[0] == 0:
+    rows = _read_rows(path, threads or available_threads())
+    if not len(rows.targets):
         raise ValueError(f"{path} holds no rows")
-    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        raise ValueError(_first_mistake(path) or f"{path} holds NaN or infinity")
-    return _based(path, X, first, y)
+    return _as_matrix(path, rows, first)
 
 
-def _based(path: Path, X: Any, first: int | None, y: np.ndarray) -> tuple[Any, np.ndarray, int]:
+def _read_rows(path: Path, threads: int) -> Rows:
+    with opened(path) as stream:
+        start = stream.read(SMALL)
+        if len(start) < SMALL or not compiling():
+            return _read_plainly(path, start + stream.read())
+    if not is_compressed(path):
+        return read_mapped(path, threads)
+    with opened(path) as stream:
+        return read_stream(path, stream, threads)
+
+
+def _read_plainly(path: Path, content: bytes) -> Rows:
+    """Read lines in plain Python."""
+    lines = []
+    for number, text in enumerate(content.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
+        try:
+            line = parse_line(text)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        if line is not None:
+            lines.append(line)
+    return Rows(
+        np.array([line.target for line in lines], dtype=np.float64),
+        np.array(list(accumulate(len(line.values) for line in lines)), dtype=np.int64),
+        np.array([index for line in lines for index in line.indices], dtype=np.int32),
+        np.array([value for line in lines for value in line.values], dtype=np.float64),
+    )
+
+
+def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarray, int]:
     """Return the rows with the first column's index taken off all indices."""
     from scipy import sparse
 
-    lowest = int(X.indices.min()) if X.nnz else 1
-    first = min(lowest, 1) if first is None else first
+    starts = np.concatenate([[0], rows.ends[:-1]])
+    filled = rows.ends > starts  # indices increase within a row: its ends say all
+    lowest = int(rows.indices[starts[filled]].min(initial=1))
+    largest = int(rows.indices[rows.ends[filled] - 1].max(initial=0))
+    first = lowest if first is None else first
     if lowest < first:
         raise ValueError(f"{path} has a column 0, but columns were counted from {first} when the model was fitted")
-    shape = (X.shape[0], max(1, X.shape[1] - first))
-    return sparse.csr_array((X.data, X.indices - first, X.indptr), shape=shape), y, first
-
-
-def _first_mistake(path: Path) -> str | None:
-    """Say which line is the first that cannot be read, and why."""
-    with opened(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            tokens = line.split(b"#")[0].split()
-            mistake = _mistake(tokens) if tokens else None
-            if mistake:
-                return f"{path}, line {number}: {mistake}"
-    return None
-
-
-def _mistake(tokens: list[bytes]) -> str | None:
-    """Say what is wrong with a line."""
-    target, *pairs = [token.decode("utf-8", "replace") for token in tokens]
-    if not _is_number(target):
-        return f"the target {target!r} is not a finite number"
-    before = -1
-    for pair in pairs:
-        index, colon, value = pair.partition(":")
-        if index == "qid":
-            continue
-        if not (colon and index.isdecimal()):
-            return f"{pair!r} is not of the form index:value"
-        if not _is_number(value):
-            return f"the value in {pair!r} is not a finite number"
-        if int(index) <= before:
-            return f"index {index} comes after {before}: indices must increase"
-        before = int(index)
-    return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    if first:
+        rows.indices[:] -= first
+    size = np.int32 if len(rows.values) < 2**31 else np.int64  # SciPy wants both in one type
+    indptr = np.concatenate([[0], rows.ends]).astype(size)
+    shape = (len(rows.targets), max(1, largest + 1 - first))
+    X = sparse.csr_array((rows.values, rows.indices.astype(size, copy=False), indptr), shape=shape)
+    X.has_canonical_format = True  # indices increase, so none is repeated
+    return X, rows.targets, first
