@@ -1,5 +1,7 @@
 """The fully corrective method: certified optima on all parts, honest answers on awkward data."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,8 +11,9 @@ from frankwolfe.compiled import Kernel
 from frankwolfe.corrective.columns import DenseColumns, active_matrix
 from frankwolfe.corrective.combinations import MOST, Coordinates, Most
 from frankwolfe.corrective.engine import CorrectiveEngine
-from frankwolfe.corrective.models import STALE, Hessian
+from frankwolfe.corrective.models import STALE, Hessian, _face_move
 from frankwolfe.experiments.reference import certified_optimum
+from frankwolfe.sets.hull import Hull
 from tests import cases, own_parts
 
 HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
@@ -143,9 +146,84 @@ def test_awkward_columns(name, radius, most):
     engine, found = solve(problem, rounds=40, most=most)
     assert problem.constraint.contains(engine.w())
     exact = problem.evaluate(engine.w())
-    assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value)
+    rounding = np.finfo(float).eps * radius * float(np.abs(problem.X).max())  # of slopes, times how far vertices are
+    assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value + rounding)
     if most.few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
         assert found[-1].gap <= 1e-7 * problem.zero_value
+
+
+HARD_COLUMNS = {
+    "scaled": lambda X: X * np.logspace(-3, 3, X.shape[1]),
+    "shifted": lambda X: X + 100.0,
+    "collinear": lambda X: np.hstack([X[:, :6], X[:, :3] * [1.0, 2.0, -1.0]]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "constraint"),
+    [
+        ("scaled", "logistic", fw.L1Ball(1e3)),
+        ("scaled", "logistic", fw.NonNegativeL1Ball(1e3)),
+        ("scaled", "logistic", fw.Simplex(1e4)),
+        ("scaled", "logistic", fw.L1Ball(1e4)),
+        ("scaled", "huber", fw.Simplex(10.0)),
+        ("scaled", "huber", fw.NonNegativeL1Ball(1e5)),
+        ("shifted", "squared", fw.L1Ball(1e4)),
+        ("shifted", "huber", fw.L1Ball(1e5)),
+        ("shifted", "logistic", fw.L1Ball(1e5)),
+        ("collinear", "logistic", fw.Simplex(1e4)),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("interpreted")
+def test_hard_columns_and_large_radii_are_certified(name, loss, constraint):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    signal = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    y = np.where(signal > 0.0, 1.0, -1.0) if loss == "logistic" else signal
+    problem = fw.Problem(HARD_COLUMNS[name](X), y, loss, constraint)
+    result = fw.minimize(problem, tol=1e-8, max_passes=150, trace=0)
+    assert result.success, result.message
+    assert problem.constraint.contains(result.x)
+
+
+def test_the_last_digits_where_sums_over_many_rows_have_lost_them():
+    X, y = cases.data("w8a")
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(5.0))
+    result = fw.minimize(problem, tol=1e-11, max_passes=15, trace=0)
+    assert result.success, result.message
+    assert problem.gap(result.x) <= 1e-11 * problem.zero_value
+
+
+@pytest.mark.parametrize("hull", [Hull(3.0, True, True), Hull(3.0, False, False), Hull(3.0, False, True)], ids=str)
+def test_gap_and_slope_on_a_face_keep_their_digits(hull):
+    """Near an optimum slopes on a face are a level and differences far below its rounding unit times the radius."""
+    u = np.array([0.5, 1.5, 1.0])
+    slope, moved = -(2.0 + np.array([0.0, 1e-13, 0.0])), u + np.array([0.0, 2e-13, -1e-13])
+    exact = [Fraction(number) for number in slope]
+    best = min(exact)
+    gap = sum((one - best) * Fraction(weight) for one, weight in zip(exact, u, strict=True))
+    assert hull.gap(slope, u) == pytest.approx(float(gap), rel=1e-9)
+    level = sum(one * Fraction(weight) for one, weight in zip(exact, u, strict=True)) / 3
+    along = sum((one - level) * (Fraction(b) - Fraction(a)) for one, a, b in zip(exact, u, moved, strict=True))
+    assert hull.along(slope, u, moved) == pytest.approx(float(along), rel=1e-2)
+    assert hull.along(slope, 0.5 * u, moved) == slope @ (moved - 0.5 * u)
+
+
+@pytest.mark.parametrize("spent", [True, False])
+def test_a_face_is_solved_to_the_last_digits_though_columns_are_ill_scaled(spent):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 7)) * np.logspace(-6, 6, 7)
+    if spent:
+        A[:, 3] = 0.0  # an atom at zero, as a start at zero is
+    face, signs = np.arange(1, 7), np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
+    slope = A[:, 1:].T @ rng.normal(size=40)
+    move = _face_move(A.T @ A, face, slope, signs, spent)
+    rest = slope + A[:, 1:].T @ (A[:, 1:] @ move)
+    if spent:
+        assert abs(signs @ move) <= 1e-15 * np.abs(move).sum()
+        rest -= signs * (signs @ rest) / len(signs)
+    assert np.abs(rest).max() <= 1e-9 * np.abs(slope).max()
 
 
 def test_slack_constraint_leaves_weight_on_zero():

@@ -14,7 +14,7 @@ from frankwolfe.corrective.combinations import MOST, Most, atoms_of
 from frankwolfe.corrective.models import ColumnModel, GramModel, minimise
 from frankwolfe.corrective.rounds import RoundEngine
 from frankwolfe.engine import Memory
-from frankwolfe.objective import curvatures, gradient_of
+from frankwolfe.objective import Point, curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -30,6 +30,10 @@ promise anything are at hand: an exact gradient and another round would cost mor
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
+EXACT = 1e-5
+"""How much less than its share may be left in a model with a Hessian, where the last step hardly lowered the gap: on
+ill-scaled columns a gap says little about the way to the optimum."""
+
 DOUBT = {True: 0.0, False: 0.5}
 """Part of the gap that may be left in a model, times what the last step left of it: where curvatures change on the
 way, an exact answer is worth little."""
@@ -42,6 +46,9 @@ LATE = 1e-4
 
 NOISE = 1e-14
 """Differences of the objective below this part of its first value are rounding."""
+
+BLIND_STEPS = 4
+"""Points that are tried along a step where the objective cannot tell which is better."""
 
 PATIENCE = 50
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
@@ -78,6 +85,7 @@ class CorrectiveEngine(RoundEngine):
         self.atoms: Any = atoms_of(problem, w, most)
         self.left = 0.0  # of the gap, by the last Newton step
         self.caution, self.lowest, self.vain = 1.0, (np.inf, np.inf), 0
+        self.unseen = 0  # steps since the gap was lowest that the objective could not judge
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
@@ -102,6 +110,7 @@ class CorrectiveEngine(RoundEngine):
         self.atoms.hull = hull()
         self.atoms.u = self.atoms.hull.fit(before)
         self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
+        self.unseen = 0
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.w())
             self._found = found._replace(gap=0.0 if gap < 0.0 else gap)
@@ -159,6 +168,7 @@ class CorrectiveEngine(RoundEngine):
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
         gap, value = self.lowest
         self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
+        self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
         self.lowest = min(gap, found.gap), min(value, found.value)
         self.stuck = self.stuck or self.vain >= PATIENCE
 
@@ -178,31 +188,59 @@ class CorrectiveEngine(RoundEngine):
         model: Any = (
             GramModel(atoms, chosen, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
         )
-        u = minimise(model, max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left) * gap)
+        share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
+        u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
-        return self._settle(u, gap) if fall <= 100.0 * NOISE * self.scale else self._search(u, fall)
+        if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
+            return self._settle(u, slope, gap)
+        return self._search(u, fall)
 
-    def _settle(self, u: np.ndarray, gap: float) -> bool:
-        """Go to ``u``, where the objective can no longer tell which point is better, if the gap there is smaller."""
-        there = self._judge(self.atoms.matrix.predict(u))
-        left = self.atoms.hull.gap(self.atoms.matrix.project(there.alpha), u)
-        if not (there.value <= self.at.value + NOISE * self.scale and left <= 0.9 * gap):
-            return False
-        self.atoms.u, self.at = u, there
-        return True
+    def _noise(self) -> float:
+        """Return what rounding may do to the objective: to its sum, and to the predictions."""
+        return NOISE * (abs(self.at.value) + float(np.abs(self.at.alpha * self.at.z).sum()))
+
+    def _rise(self, there: Point) -> float:
+        """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
+        return float(self.problem.samples.weights @ (there.heights - self.at.heights))
+
+    def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
+        """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.
+
+        A smaller gap is all that is wanted. But gaps go up and down on the way to the optimum, so a step is also good
+        if the slope along it nearly vanishes at its end: then the objective has fallen, seen or not. That may also be
+        rounding, which would move the point to and fro for ever, so it is only trusted so often.
+        """
+        atoms, gamma, convex = self.atoms, 1.0, getattr(self.problem.loss, "convex", False)
+        fall = -atoms.hull.along(slope, atoms.u, u)
+        trusted = fall > 0.0 and self.unseen < PATIENCE
+        for _ in range(BLIND_STEPS):
+            goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
+            there = self._judge(atoms.matrix.predict(goal))
+            slopes = atoms.matrix.project(there.alpha)
+            rest = atoms.hull.along(slopes, atoms.u, u)
+            better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
+            if better and (convex or self._rise(there) <= self._noise()):
+                atoms.u, self.at, self.unseen = goal, there, self.unseen + 1
+                return True
+            if not (trusted and rest > 0.0) or self.spent:
+                return False
+            gamma *= fall / (fall + rest)
+        return False
 
     def _search(self, u: np.ndarray, fall: float) -> bool:
         """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
-        z, best = self.at.z, None
-        ahead = self.atoms.matrix.predict(u) - z
+        z, best, lower, images = self.at.z, None, None, self.atoms.matrix.predict(u)
+        ahead = images - z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = self._judge(z + gamma * ahead)
+            there = self._judge(images if gamma == 1.0 else z + gamma * ahead)
             slope = float(there.alpha @ ahead)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there
+            if there.value < (self.at if lower is None else lower[1]).value:
+                lower = gamma, there
             if self.spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
                 break
             if slope < 0.0 and np.isfinite(there.value):
@@ -211,6 +249,8 @@ class CorrectiveEngine(RoundEngine):
                 high, high_slope = gamma, slope
             share = low_slope / (low_slope - high_slope) if np.isfinite(high_slope) else 0.5
             gamma = low + min(0.7, max(0.2, share)) * (high - low)
+        if best is None and lower is not None and self._rise(lower[1]) < -self._noise():
+            best = lower  # round a sharp bend less is to be had than the slope before it promised
         if best is None:
             return False
         gamma, self.at = best

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dsyr2
 
 from frankwolfe.corrective.cycle import cycle
 from frankwolfe.corrective.exchange import exchange
@@ -13,6 +14,9 @@ from frankwolfe.sets.hull import SPENT, Hull
 
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
+
+REFINEMENTS = 3
+"""Most times that what is left of a face's slopes is solved for again."""
 
 ACCURACY, CG_STEPS = 0.1, 12
 """How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles the steps."""
@@ -136,7 +140,11 @@ def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarra
 
 
 class GramModel(_Model):
-    """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly."""
+    """For few atoms: the Hessian is formed, weight is exchanged in pairs, and faces are solved exactly.
+
+    The model is kept as a function of how far the weights have moved, ``slope'(u - u0) + (u - u0)' H (u - u0) / 2``:
+    near an optimum both parts are small, while ``H u`` may be large.
+    """
 
     def __init__(self, atoms: Any, chosen: np.ndarray, slope: np.ndarray, bends: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u[chosen])
@@ -144,7 +152,7 @@ class GramModel(_Model):
         self.H = atoms.hessian.at(bends, chosen)
         if shifts:
             self.H = _with_best_shifts(self.H, atoms.hessian, shifts)
-        self.linear = slope[chosen] - self.H @ self.u
+        self.start, self.first_slope = self.u.copy(), slope[chosen]
 
     def whole(self, u: np.ndarray) -> np.ndarray:
         """Return the weights of all atoms, from those of the model's."""
@@ -152,15 +160,18 @@ class GramModel(_Model):
         whole[self.chosen] = u
         return whole
 
+    def slope(self) -> np.ndarray:
+        """Return the slopes of the model where it is."""
+        return self.first_slope + self.H @ (self.u - self.start)
+
     def descend(self, tolerance: float) -> float:
         """Exchange weight between pairs; return the model's gap."""
-        slope = self.linear + self.H @ self.u
-        return float(exchange(self.hull, self.H, self.u, slope, tolerance, 20 + 2 * len(self.u)))
+        return float(exchange(self.hull, self.H, self.u, self.slope(), tolerance, 20 + 2 * len(self.u)))
 
     def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way."""
         face, signs, spent = self._face()
-        slope = (self.linear + self.H @ self.u)[face]
+        slope = self.slope()[face]
         move = _face_move(self.H, face, slope, signs, spent)
         if not (slope @ move < 0.0):
             return False
@@ -169,32 +180,75 @@ class GramModel(_Model):
     def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
         goal = self._cut(face, signs, move)
-        if not self._value(goal) < self._value(self.u):
+        step = goal - self.u
+        if not self.hull.along(self.slope(), self.u, goal) + 0.5 * (step @ (self.H @ step)) < 0.0:
             return False
         self.u = goal
         return True
 
-    def _value(self, u: np.ndarray) -> float:
-        """Return the model's value."""
-        return float(self.linear @ u + 0.5 * (u @ (self.H @ u)))
-
 
 def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
-    """Move to the minimiser of the model on a face, on which the signed sum stays the same if the budget is spent."""
-    diagonal = np.diagonal(H)[face]
-    scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(), 1e-300)))
+    """Move to the minimiser of the model on a face, on which the signed sum stays the same if the budget is spent.
+
+    Then one atom, the shortest, gives what all others take: they move along their differences from it. What the
+    factorisation leaves, because of rounding or of the ridge that columns that depend on each other need, is solved for
+    again.
+    """
+    if spent and len(face) == 1:
+        return np.zeros(1)
+    giver = int(np.diagonal(H)[face].argmin()) if spent else -1
+    kept = np.flatnonzero(np.arange(len(face)) != giver)
+    opposite = signs[kept] * signs[giver] if spent else np.zeros(len(kept))
+
+    def whole(move):
+        moves = np.zeros(len(face))
+        moves[kept] = move
+        if spent:
+            moves[giver] = -(opposite @ move)
+        return moves
+
+    def reduced(slopes):
+        return slopes[kept] - opposite * slopes[giver]
+
+    across = H[face[kept], face[giver]] if spent else None
+    solve = _face_solver(H, face[kept], across, H[face[giver], face[giver]], opposite)
+    best, least, moves = np.zeros(len(face)), np.inf, np.zeros(len(H))
+    move = -solve(reduced(slope))
+    for _ in range(REFINEMENTS):
+        moves[face] = whole(move)
+        residual = reduced(slope + (H @ moves)[face])
+        left = float(np.abs(residual).max())
+        if not left < 0.5 * least:
+            break
+        best, least = moves[face], left
+        move = move - solve(residual)
+    return best
+
+
+def _face_solver(
+    H: np.ndarray, others: np.ndarray, across: np.ndarray | None, own: float, opposite: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what solves with the Hessian of the atoms ``others``, or of their differences from another.
+
+    That one's entries are ``across`` and ``own``; ``opposite`` are its signs as the others see them.
+    """
+    diagonal = np.diagonal(H)[others]
+    lengths = diagonal if across is None else diagonal - 2.0 * opposite * across + own
+    floor = max(1e-30 * diagonal.max(), 1e-300) if across is None else 1e-15 * (diagonal + own) + 1e-300
+    scale = 1.0 / np.sqrt(np.maximum(lengths, floor))
     for ridge in RIDGES:
-        scaled = H[np.ix_(face, face)]
-        scaled *= scale[:, None]
-        scaled *= scale
-        np.einsum("jj->j", scaled)[:] += ridge
-        try:  # transposed it is the same, and in the order that is factored in place
-            factor = cho_factor(scaled.T, overwrite_a=True, check_finite=False)
+        square = H[np.ix_(others, others)].T  # the same transposed, and in the order that is worked on in place
+        if across is not None:
+            square = dsyr2(-1.0, opposite, across - 0.5 * own * opposite, a=square, overwrite_a=True)
+        square *= scale[:, None]
+        square *= scale
+        np.einsum("jj->j", square)[:] += ridge
+        try:
+            factor = cho_factor(square, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
-        away, even = cho_solve(factor, np.column_stack([scale * slope, scale * signs]), check_finite=False).T * scale
-        return (signs @ away) / (signs @ even) * even - away if spent else -away
-    return np.zeros(len(slope))
+        return lambda slope: scale * cho_solve(factor, scale * slope, check_finite=False)
+    return np.zeros_like
 
 
 class ColumnModel(_Model):

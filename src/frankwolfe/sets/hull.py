@@ -35,9 +35,22 @@ class Hull(NamedTuple):
     filled: bool
 
     def gap(self, slope: np.ndarray, u: np.ndarray) -> float:
-        """Return ``max <slope, u - v>`` over the hull."""
+        """Return ``max <slope, u - v>`` over the hull, as a sum of terms none of which is negative: none cancel."""
         best = -np.abs(slope).max() if self.signed else slope.min()
-        return float(slope @ u - self.radius * (min(best, 0.0) if self.filled else best))
+        best = min(best, 0.0) if self.filled else best
+        sizes = np.abs(u)
+        return float((slope * u - best * sizes).sum() - best * (self.radius - sizes.sum()))
+
+    def along(self, slope: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
+        """Return ``<slope, end - start>``; where both spend the whole budget, without what their rounded sums add.
+
+        On such a face slopes share a level, which is large beside their differences near an optimum.
+        """
+        total = float(slope @ (end - start))
+        sizes = np.abs(start).sum(), np.abs(end).sum()
+        if min(sizes) < self.radius * (1.0 - SPENT):
+            return total
+        return total - float(slope @ start) / self.radius * float((np.abs(end) - np.abs(start)).sum())
 
     def fit(self, u: np.ndarray) -> np.ndarray:
         """Scale weights whose sum is not what it should be."""
