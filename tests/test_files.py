@@ -76,7 +76,10 @@ MISTAKES = {
     "a long row": ("a,b,y\n1,2,0\n1,2,0,9\n", r"line 3: 4 fields, but the header has 3"),
     "infinity": ("a,b,y\n1,inf,0\n3,2,1\n", r"line 2: column 'b' holds inf, which is not a finite number"),
     "words": ("a,city,y\n1,Rome,0\n3,Oslo,1\n", r"column 'city' holds no numbers \(the first cell is 'Rome'\)"),
-    "more words": ("c,city,y\nx,Rome,0\ny,Oslo,1\n", r"columns 'c', 'city' hold no numbers .* encode them .*--ignore"),
+    "more words": (
+        "c,city,y\nx,Rome,0\ny,Oslo,1\n",
+        r"columns 'c', 'city' hold no numbers .* take them as categories .*--ignore",
+    ),
     "no target cell": ("a,b,y\n1,2,0\n3,4,\n", r"line 3: column 'y' is empty"),
     "no header": ("1,2,3\n4,5,6\n", "the first line is numbers; a CSV file needs a header line"),
     "a name twice": ("a,a,y\n1,2,3\n", "the header names column 'a' twice"),

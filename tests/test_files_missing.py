@@ -45,7 +45,8 @@ def test_a_row_of_empty_cells_is_a_row(blank, tmp_path):
     with pytest.raises(ValueError, match=r"line 3: column 'y' .*The target is missing in 1 of 3 rows"):
         read_data(path, ["y"])
     with pytest.raises(
-        ValueError, match=r"line 3: column 'a' .*in 1 of 3 rows; by column: 'a' 1, 'b' 1\. Fill them in"
+        ValueError,
+        match=r"line 3: column 'a' .*in 1 of 3 rows; by column: 'a' 1, 'b' 1\. Fill them with --missing mean",
     ):
         read_data(path, ["y"], features=AB)
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.files.cells import MISSING_WORDS
 from frankwolfe.inputs import column_names, numeric_frame
 from frankwolfe.names import nearest
 
 SHOWN = 5
 """How many names or rows a message lists."""
-
-MISSING_WORDS = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "?"))
 
 
 class Table(NamedTuple):

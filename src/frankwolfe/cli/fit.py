@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
-from frankwolfe.cli.options import DATA, PROBLEM, RUN
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN
 
 if TYPE_CHECKING:
     from frankwolfe.cli.questions import Question
+    from frankwolfe.cli.validation import Split
+    from frankwolfe.fitted_model import FittedModel
     from frankwolfe.result import Result
 
 
@@ -17,50 +19,93 @@ if TYPE_CHECKING:
 @DATA
 @PROBLEM
 @click.option("--radius", type=float, help="Of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]")
+@COLUMNS
+@HELD_OUT
 @RUN
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
 )
 def fit(
-    data: Path, radius: float | None, method: str, tol: float, max_passes: float, seed: int, out: Path, **problem: Any
+    data: Path,
+    radius: float | None,
+    holdout: float | None,
+    folds: int | None,
+    method: str,
+    tol: float,
+    max_passes: float,
+    seed: int,
+    top: int,
+    out: Path,
+    **problem: Any,
 ) -> None:
     """Fit a linear model to the file DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
-    how far its objective can be above the best one in the set.
+    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout.
     """
+    options = {"method": method, "tol": tol, "random_state": seed, "trace": 0}
     with answering():
         from frankwolfe.cli.questions import ask, facts
+        from frankwolfe.cli.validation import splits_of
+        from frankwolfe.cli.weights import show_weights
         from frankwolfe.fitted_model import FittedModel
         from frankwolfe.result import Status
 
         question = ask(data, radius=radius, **problem)
-        result = minimized(question.problem, max_passes, method=method, tol=tol, random_state=seed, trace=0)
+        splits = splits_of(question, holdout, folds, seed)
+        posed = question.pose()
+        result = minimized(posed.problem, max_passes, **options)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
+        scores = _held_out(question, splits, max_passes, options)
         model = FittedModel.of(
-            question.problem,
+            posed.problem,
             result,
             classes=question.classes,
             features=question.data.features,
             target=problem["target"],
             seed=seed,
+            preparation=posed.preparation,
         )
     with writing(out):
         model.save(out)
-    rows = [*facts(data, question), *_answer(question, result), ("model", str(out))]
+    rows = [*facts(data, question, posed), *_answer(model, result), *scores, ("model", str(out))]
     show(rows, {"certificate": "green" if result.success else "yellow"})
+    show_weights(model, top)
     if not result.success:
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _answer(question: "Question", result: "Result") -> list[tuple[str, str]]:
+def _held_out(
+    question: "Question", splits: "list[Split]", max_passes: float, options: dict[str, Any]
+) -> list[tuple[str, str]]:
+    """Return the score on rows that were held out, if there are any."""
+    if not splits:
+        return []
+    from frankwolfe.cli.scores import told
+    from frankwolfe.cli.validation import held_out
+
+    found = held_out(question, splits, lambda problem: [minimized(problem, max_passes, **options)])
+    said = told([scores for (scores,) in found])
+    if len(splits) > 1:
+        return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
+    ((train, test),) = splits
+    return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
+
+
+def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
     """Return what there is to say about an answer."""
+    import numpy as np
+
     from frankwolfe.display import verdict
     from frankwolfe.parts import short
 
+    shift = np.ravel(model.unscaled()[1])
+    intercept = [("intercept", ", ".join(f"{value:.6g}" for value in shift[:6]))] if shift.any() else []
     return [
-        ("set", f"{short(question.problem.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
+        ("set", f"{short(model.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
+        *intercept,
         ("objective", f"{result.fun:.8g}"),
         ("certificate", verdict(result)[1]),
         ("effort", f"{result.method}, {result.passes:.4g} passes, {result.seconds:.3g} s"),

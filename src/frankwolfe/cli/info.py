@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import answering, show
-from frankwolfe.cli.options import DATA, PROBLEM
+from frankwolfe.cli.options import COLUMNS, DATA, PROBLEM
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
@@ -18,13 +18,15 @@ SUGGESTIONS = 5
 @click.command(short_help="What a file holds, and which radii to try.")
 @DATA
 @PROBLEM
+@COLUMNS
 def info(data: Path, **problem: Any) -> None:
     """Say what the file DATA holds: its size, its target, how evenly rows share a step, and radii to try."""
     with answering():
         from frankwolfe.cli.questions import ask, facts
 
         question = ask(data, **problem)
-        rows = [*facts(data, question), *_measured(question.problem)]
+        posed = question.pose()
+        rows = [*facts(data, question, posed), *_measured(posed.problem)]
     show(rows)
 
 

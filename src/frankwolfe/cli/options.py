@@ -62,9 +62,49 @@ PROBLEM = together(
     click.option("--no-intercept", is_flag=True, help="Leave the free intercept out."),
 )
 
+COLUMNS = together(
+    click.option(
+        "--standardize",
+        is_flag=True,
+        help="Give every column of numbers variance 1, and mean 0 where there is an intercept (svmlight: variance "
+        "only); kept in the model.",
+    ),
+    click.option(
+        "--categorical",
+        multiple=True,
+        is_flag=False,
+        flag_value="",  # without a name: all that hold text
+        metavar="[COLUMN]",
+        help="Column of categories, one 0/1 column each; may be repeated. Without a name: all columns of text.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["refuse", "mean"]),
+        default="refuse",
+        show_default=True,
+        help="Missing values: refuse them, or take the mean of the column, kept in the model (missing categories are "
+        "a category).",
+    ),
+)
+
+HELD_OUT = together(
+    click.option(
+        "--holdout",
+        type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+        metavar="FRACTION",
+        help="Hold out a part of the rows, such as 0.2, and print the score on it of a model fitted to the others.",
+    ),
+    click.option(
+        "--folds",
+        type=click.IntRange(2),
+        metavar="K",
+        help="Cross-validate: hold out each of K parts in turn, and print the mean score.",
+    ),
+)
+
 RUN = together(
     click.option("--method", type=Name("frankwolfe.methods", "METHODS"), default="auto", show_default=True),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of the stochastic methods."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of stochastic methods and splits."),
 )

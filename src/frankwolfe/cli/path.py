@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
-from frankwolfe.cli.options import DATA, PROBLEM, RUN
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN
 
 if TYPE_CHECKING:
+    from frankwolfe.cli.questions import Question
+    from frankwolfe.cli.scores import Scores
+    from frankwolfe.cli.validation import Split
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
 
@@ -20,6 +23,8 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 @PROBLEM
 @click.option("--radii", metavar="R1,R2,...", help="Radii, separated by commas.  [default: a grid that suits the data]")
 @click.option("--n-radii", type=click.IntRange(1), default=10, show_default=True, help="Length of that grid.")
+@COLUMNS
+@HELD_OUT
 @RUN
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write the table to a CSV file.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw weights against radii: .png, .svg, .pdf.")
@@ -27,6 +32,8 @@ def path(
     data: Path,
     radii: str | None,
     n_radii: int,
+    holdout: float | None,
+    folds: int | None,
     method: str,
     tol: float,
     max_passes: float,
@@ -37,25 +44,30 @@ def path(
 ) -> None:
     """Fit models to the file DATA at many radii, each started from the one before.
 
-    Prints radius, objective, certified gap and number of non-zero weights.
+    Prints radius, objective, certified gap and number of non-zero weights; with --holdout or --folds also the score of
+    each radius on rows held out.
     """
     with answering():
         from frankwolfe.cli.questions import ask, facts
+        from frankwolfe.cli.validation import splits_of
         from frankwolfe.path import as_radii, radius_grid
 
         chosen = None if radii is None else as_radii(_numbers(radii))
         question = ask(data, **problem)
-        grid = radius_grid(question.problem, n_radii) if chosen is None else chosen
+        splits = splits_of(question, holdout, folds, seed)
+        posed = question.pose()
+        grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
         options = {"method": method, "tol": tol, "max_passes": max_passes, "random_state": seed}
-        found = _followed(question.problem, grid, options)
-    show(facts(data, question))
-    _print(found)
+        found = _followed(posed.problem, grid, options)
+        scores = _held_out(question, splits, found.radii, options)
+    show(facts(data, question, posed))
+    _print(found, scores)
     if table is not None:
-        rows = zip(_rows(found), found.success.tolist(), strict=True)
-        write_csv(table, [*HEADS, "certified"], ([*row, sure] for row, sure in rows))
+        write_csv(table, *_laid_out(found, scores))
     if picture is not None:
         with answering(), writing(picture):
-            _draw(picture, found)
+            names = question.data.features.names
+            _draw(picture, found, None if names is None else posed.preparation.names(names))
     if len(found) < len(grid):
         raise Complaint(f"broken off: the first {len(found)} of {len(grid)} radii", BROKEN_OFF)
     if not found.success.all():
@@ -88,24 +100,60 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _print(found: "RadiusPath") -> None:
+def _held_out(question: "Question", splits: "list[Split]", radii: Any, options: dict[str, Any]) -> "list[list[Scores]]":
+    """Return the scores of each radius, one for each split."""
+    from frankwolfe.cli.validation import held_out
+    from frankwolfe.path import follow
+    from frankwolfe.result import Status
+
+    def run(problem: "Problem") -> list:
+        found = list(follow(problem, radii, **options))
+        if found[-1].status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # scores of some radii only would choose among those
+        return found
+
+    return [list(scores) for scores in zip(*held_out(question, splits, run), strict=True)]
+
+
+def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
+    """Return the names of the columns of the written table, and its rows."""
+    names = list(scores[0][0]) if scores else []
+    rows = [[*row, sure] for row, sure in zip(_rows(found), found.success.tolist(), strict=True)]
+    for row, at in zip(rows, scores, strict=False):
+        row += [sum(one[name] for one in at) / len(at) for name in names]
+    return [*HEADS, "certified", *(f"held-out {name}" for name in names)], rows
+
+
+def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     from rich.table import Table
 
+    from frankwolfe.cli.scores import told
+
     table = Table(*HEADS)
+    shown = next(iter(scores[0][0])) if scores else None
+    if shown:
+        table.add_column(f"held-out {shown}")
     for column in table.columns:
-        column.justify = "right"
-    for (radius, fun, gap, nonzeros, passes), sure in zip(_rows(found), found.success, strict=True):
-        mark = "" if sure else " (not certified to tolerance)"
-        table.add_row(f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}")
+        column.justify, column.overflow = "right", "fold"  # in a narrow window numbers are folded, and not cut
+    for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
+        mark = "" if found.success[k] else " (not certified to tolerance)"
+        row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
+        if shown:
+            row.append(told([{shown: one[shown]} for one in scores[k]]).removeprefix(shown).strip())
+        table.add_row(*row)
     console().print(table)
+    if shown:
+        means = [sum(one[shown] for one in at) / len(at) for at in scores]
+        best = means.index(max(means) if shown == "accuracy" else min(means))
+        console().print(f"best held-out {shown}: {means[best]:.4g} at radius {found.radii[best]:.4g}")
 
 
-def _draw(out: Path, found: "RadiusPath") -> None:
+def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
     from frankwolfe.files.atomic import replacing
 
-    figure = found.plot().figure
+    figure = found.plot(names=names).figure
     with replacing(out) as stream:
         figure.savefig(stream, format=out.suffix[1:] or "png", dpi=150)

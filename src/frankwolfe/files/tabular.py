@@ -7,7 +7,7 @@ A row is a row, whatever its cells hold: one whose cells are all empty is a row 
 file, without even a separator, is no row, whether data are read to fit or to predict.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,16 @@ from frankwolfe.files.records import first_mistake, header, line_of_record, reco
 from frankwolfe.files.streams import is_compressed, opened
 from frankwolfe.files.targets import is_number
 from frankwolfe.names import nearest
+from frankwolfe.tables import Table, as_words
 
 BLOCK = 64
 """How many columns are put into the matrix at a time."""
 
 SHOWN = 5
 """How many columns a message names."""
+
+ADVICE = "Fill them with --missing mean, remove the rows, or leave columns out with --ignore"
+"""What to do about missing values."""
 
 
 class Columns:
@@ -35,15 +39,18 @@ class Columns:
         The file, perhaps compressed.
     kind : str
         ``"csv"`` or ``"parquet"``.
+    words : collection of str
+        Columns to read as text, even if they look like numbers: ``007`` is not 7.
     """
 
-    def __init__(self, path: Path, kind: str):
+    def __init__(self, path: Path, kind: str, words: Collection[str] = ()):
         try:
             import polars
         except ImportError:
             raise ImportError("CSV and Parquet files need polars: pip install 'frankwolfe[cli]'") from None
         self._polars = polars
         self.path = path
+        self._as_text = words
         self._separator = separator_of(path) if kind == "csv" else None
         try:
             self._frame = self._read_parquet() if self._separator is None else self._read_csv(self._separator)
@@ -72,6 +79,7 @@ class Columns:
         return frame
 
     def _parsed_csv(self, separator: str, **options: Any) -> Any:
+        options["schema_overrides"] = dict.fromkeys(self._as_text, self._polars.String)
         if not is_compressed(self.path):
             return self._polars.read_csv(self.path, separator=separator, glob=False, **options)
         with opened(self.path) as stream:
@@ -163,39 +171,79 @@ class Columns:
             "can be learned from those, so remove them. If it is the name of a class, write it in another way"
         )
 
-    def matrix(self, names: Sequence[str]) -> np.ndarray:
+    def text_names(self, names: Sequence[str]) -> list[str]:
+        """Return those columns that hold text and not a single number."""
+        text = (self._polars.String, self._polars.Categorical, self._polars.Enum)
+        return [
+            name
+            for name in names
+            if self._frame[name].dtype in text and _holds_no_numbers(sort_cells(self.column(name)))
+        ]
+
+    def matrix(self, names: Sequence[str], advice: str | None = ADVICE) -> np.ndarray:
         """Return columns of numbers as a matrix, or say which are none, and where values are missing."""
+        return self.table(names, (), advice).numbers
+
+    def table(self, names: Sequence[str], words: Collection[str] = (), advice: str | None = ADVICE) -> Table:
+        """Return columns of numbers and columns of words.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns, in their order.
+        words : collection of str
+            Those that hold words.
+        advice : str or None
+            What to do about missing values, for the message that refuses them. None: they are no mistake.
+
+        Returns
+        -------
+        Table
+        """
         self.require(names)
-        found = np.empty((self.size, len(names)))
-        for start in range(0, len(names), BLOCK):
-            block = [as_numbers(self.column(name)) for name in names[start : start + BLOCK]]
+        words = set(words)
+        numeric = [name for name in names if name not in words]
+        found = np.empty((self.size, len(numeric)))
+        for start in range(0, len(numeric), BLOCK):
+            block = [as_numbers(self.column(name)) for name in numeric[start : start + BLOCK]]
             found[:, start : start + BLOCK] = self._polars.DataFrame(block).to_numpy()  # null becomes NaN
-        if not np.isfinite(found).all():
-            self._refuse_matrix(names, found)
+        doubtful = [name for j, name in enumerate(numeric) if not np.isfinite(found[:, j]).all()]
+        checked = words.union(doubtful)
+        cells = {name: sort_cells(self.column(name)) for name in names if name in checked}
+        self._check_cells({name: cells[name] for name in doubtful})
+        gaps = {name: sorted_cells.missing for name, sorted_cells in cells.items() if sorted_cells.missing.any()}
+        if gaps and advice is not None:
+            raise ValueError(self._missing_features(gaps, advice))
+        places = {place: name for place, name in enumerate(names) if name in words}
+        return Table(found, {place: self._words(name, cells[name].missing) for place, name in places.items()})
+
+    def _words(self, name: str, missing: np.ndarray) -> np.ndarray:
+        """Return the words of a column; None where one is missing."""
+        column = self.column(name)
+        if column.dtype.is_nested():
+            raise ValueError(f"{self.path}: column {name!r} holds {column.dtype}, which are no categories")
+        found = as_words(column.to_list())
+        found[missing] = None
         return found
 
-    def _refuse_matrix(self, names: Sequence[str], found: np.ndarray) -> None:
-        """Say what is wrong with columns of which some hold what is no finite number."""
-        doubtful = [name for j, name in enumerate(names) if not np.isfinite(found[:, j]).all()]
-        cells = {name: sort_cells(self.column(name)) for name in doubtful}
+    def _check_cells(self, cells: dict[str, Any]) -> None:
+        """Say which columns hold no numbers, or which cell holds none."""
         words = [name for name, sorted_cells in cells.items() if _holds_no_numbers(sorted_cells)]
         if words:
             self._refuse_words(words)
-        gaps = {name: sorted_cells.missing for name, sorted_cells in cells.items() if sorted_cells.missing.any()}
-        if gaps:
-            raise ValueError(self._missing_features(gaps))
-        name, sorted_cells = next(iter(cells.items()))
-        self._refuse_cell(name, int(np.argmin(np.isfinite(sorted_cells.numbers))))
+        for name, sorted_cells in cells.items():
+            bad = ~np.isfinite(sorted_cells.numbers) & ~sorted_cells.missing
+            if bad.any():
+                self._refuse_cell(name, int(np.argmax(bad)))
 
-    def _missing_features(self, gaps: dict[str, np.ndarray]) -> str:
+    def _missing_features(self, gaps: dict[str, np.ndarray], advice: str) -> str:
         """Say how many values each column lacks, and what to do."""
         counts = [f"{name!r} {int(missing.sum()):,}" for name, missing in gaps.items()]
         shown = ", ".join(counts[:SHOWN]) + f" and {len(counts) - SHOWN} more columns" * (len(counts) > SHOWN)
         first = min(gaps, key=lambda name: int(np.argmax(gaps[name])))
         return (
             f"{self._found(first, int(np.argmax(gaps[first])))}. Values are missing in "
-            f"{self._share(np.logical_or.reduce(list(gaps.values())))}; by column: {shown}. Fill them in, remove the "
-            "rows, or leave columns out with --ignore"
+            f"{self._share(np.logical_or.reduce(list(gaps.values())))}; by column: {shown}. {advice}"
         )
 
     def _share(self, rows: np.ndarray) -> str:
@@ -217,8 +265,8 @@ class Columns:
         holds, them = ("s", "it") if len(names) == 1 else ("", "them")
         raise ValueError(
             f"{self.path}: column{'' if holds else 's'} {shown} hold{holds} no numbers "
-            f"(the first cell is {shortened(repr(self.column(names[0])[0]))}): encode {them} as numbers first, "
-            f"or leave {them} out with --ignore"
+            f"(the first cell is {shortened(repr(self.column(names[0])[0]))}): take {them} as categories with "
+            f"--categorical, or leave {them} out with --ignore"
         )
 
     def place(self, row: int) -> str:
