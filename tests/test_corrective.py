@@ -1,6 +1,7 @@
 """The fully corrective method: certified optima on all parts, honest answers on awkward data."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from frankwolfe.corrective.models import STALE, Hessian, _face_move
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.sets.hull import Hull
 from tests import cases, own_parts
+from tests.fuzz.exact import Recomputed
+from tests.reference import sets as known
 
 HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -437,3 +440,17 @@ def test_minimize_survives_numbers_whose_squares_do_not(size):
     assert result.success == (result.gap <= result.tolerance)
     assert problem.constraint.contains(result.x)
     assert result.fun <= problem.zero_value * (1.0 + 1e-12)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("seed", [12, 14, 28])
+def test_the_gap_belongs_to_the_point_that_is_returned(seed):
+    # vertices of size one whose combination is tiny where columns are large: letting go of one moves the point
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 6)) * 10.0 ** rng.uniform(-6, 3, 6)
+    y = 1e-3 * rng.normal(size=12)
+    hull = known.ConvexHull(rng.normal(size=(20, 6)))
+    result = fw.minimize(fw.Problem(X, y, "squared", hull.make()), "corrective", tol=0.0, max_passes=200)
+    problem = SimpleNamespace(X=X, y=y, loss=fw.Squared(), constraint=hull, sample_weight=None, size=6, intercept=False)
+    exact = Recomputed(problem).at(result.x, 0.0)
+    assert abs(result.gap - exact.gap) <= 4.0 * exact.gap_error

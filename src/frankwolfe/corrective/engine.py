@@ -156,7 +156,8 @@ class CorrectiveEngine(RoundEngine):
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
         self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
-        self._found = None if moved else found
+        # of vertices that others took the place of, some rounding is left in the point
+        self._found = None if moved or (added and self.atoms.indirect) else found
 
     def _close_enough(self, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
