@@ -2,15 +2,19 @@
 
 import csv
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import frankwolfe as fw
-from frankwolfe.cli import answers
+from frankwolfe.cli import answers, main
 from frankwolfe.cli.questions import ask
 from frankwolfe.cli.validation import splits_of
 from tests.tables import frame, labels, numbers, svmlight, write
@@ -19,7 +23,7 @@ from tests.test_cli import call, complaint, predicted
 X, SIGNAL = numbers(n=80)
 SCALES = np.array([1.0, 1e3, 1.0, 1e-2])
 WORDS = labels(SIGNAL)
-ROUGH = ["--method", "fw", "--max-passes", 5, "--tol", 10]
+ROUGH = ["--method", "fw", "--max-passes", 5, "--tol", 1e-9]  # not certified, and quick
 CITIES = np.array(["Oslo", "Paris", "Rome"])[np.arange(80) % 3]
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -290,8 +294,9 @@ def test_weights_are_told_by_name_largest_first(desk):
 
 def test_weights_of_several_outputs_name_both(desk):
     write(desk / "a.csv", frame(X, y=labels(SIGNAL, 3)))
-    said = call("fit", "a.csv", "-t", "y", "--radius", 3, *ROUGH).stdout
+    said = call("fit", "a.csv", "-t", "y", "--radius", 3, *ROUGH, code=3).stdout
     model = fw.load_model("model.npz")
+    assert len(rows_of(said)) == np.count_nonzero(model.weights) > 1
     for name, output, value in rows_of(said):
         j, c = model.features.names.index(name), model.classes.tolist().index(output)
         assert float(value) == pytest.approx(model.weights[j, c], rel=1e-5)
@@ -301,7 +306,7 @@ def test_weights_of_several_outputs_name_both(desk):
 def test_probabilities_have_a_column_for_each_class(classes, desk):
     y = labels(SIGNAL, classes)
     write(desk / "a.csv", frame(X, y=y))
-    call("fit", "a.csv", "-t", "y", *ROUGH)
+    call("fit", "a.csv", "-t", "y", *ROUGH, code=3)
     rows = predicted("model.npz", "a.csv", "--probabilities")
     heads = [f"probability_{name}" for name in np.unique(y)]
     assert list(rows[0]) == ["prediction", *heads]
@@ -353,3 +358,29 @@ def test_nothing_is_cut_in_a_narrow_window(command, desk, monkeypatch):
     said = call(command, "a.csv", "-t", "y", "--standardize", *([] if command == "info" else ["--folds", 2])).stdout
     assert "…" not in said
     assert max(map(len, said.splitlines())) <= 40
+
+
+# --- standard output --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("command", [["--help"], ["predict", "model.npz", "a.csv"]], ids=["help", "predict"])
+def test_a_full_standard_output_is_told_in_one_line(command, desk):
+    write(desk / "a.csv", frame(X, y=WORDS))
+    call("fit", "a.csv", "-t", "y", *ROUGH, code=3)
+    program = [sys.executable, "-m", "frankwolfe.cli", *command]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr == "Error: standard output could not be written: No space left on device\n"
+
+
+def test_letters_that_standard_output_lacks_are_spelt_out_but_not_in_data(desk):
+    write(desk / "a.csv", frame(X, y=np.char.replace(WORDS, "b", "é")))
+    ascii_only = CliRunner(charset="ascii")
+    outcome = ascii_only.invoke(main, ["fit", "a.csv", "-t", "y", "--folds", "2"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "2 classes: malignant (40 rows), \\xe9enign (40 rows)" in outcome.stdout
+    outcome = ascii_only.invoke(main, ["predict", "model.npz", "a.csv"])
+    assert outcome.exit_code == 4
+    assert outcome.stderr == "Error: standard output, in ascii, has no letter '\\xe9': write to a file with --out\n"

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -15,12 +16,21 @@ from tests.tables import frame, labels, numbers, write
 ROOT = Path(__file__).parent.parent
 
 
+def clinic(X, outcome):
+    """Return a table with columns on different scales, words and gaps."""
+    ward = np.array(["north", "south", "west"])[np.arange(len(X)) % 3]
+    return frame(X * [1.0, 1e3, 1e-2, 1.0], ward=ward, outcome=outcome).with_columns(
+        pl.when(pl.int_range(pl.len()) % 11 == 0).then(None).otherwise(pl.col("x1")).alias("x1")
+    )
+
+
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """A folder with the files that the documentation speaks of."""
     X, signal = numbers()
     write(tmp_path / "patients.csv", frame(X, outcome=labels(signal)))
     write(tmp_path / "new.csv", frame(X[:7]))
+    write(tmp_path / "clinic.csv", clinic(X, labels(signal)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.inputs import as_weights
 from frankwolfe.tables import Table, listed
 
 BLOCK = 64
@@ -104,13 +105,13 @@ class Preparation:
             table.refuse_gaps(names)
         categories = {place: _categories(words) for place, words in table.words.items()}
         if sparse.issparse(table.numbers):
-            scale = _sparse_scales(table.numbers, _shares(sample_weight, table.n)) if standardize else None
+            scale = _sparse_scales(table.numbers, as_weights(sample_weight, table.n)) if standardize else None
             return cls(categories, None, None, scale)
         means = _means(table, names, sample_weight) if fill else None
         if not standardize:
             return cls(categories, means)
         found = np.empty((2, table.numbers.shape[1]))
-        shares = _shares(sample_weight, table.n)
+        shares = as_weights(sample_weight, table.n)
         for start in range(0, found.shape[1], BLOCK):
             part = slice(start, start + BLOCK)
             block = table.numbers[:, part]
@@ -207,15 +208,10 @@ class Preparation:
         return found, intercept
 
 
-def _shares(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
-    """Return weights of rows that sum to one."""
-    return np.full(n, 1.0 / n) if sample_weight is None else sample_weight / sample_weight.sum()
-
-
 def _means(table: Table, names: Sequence[str] | None, sample_weight: np.ndarray | None) -> np.ndarray:
     """Return the mean of what is there of each column of numbers."""
     means = np.empty(table.numbers.shape[1])
-    shares = _shares(sample_weight, table.n)
+    shares = as_weights(sample_weight, table.n)
     for start in range(0, len(means), BLOCK):
         block = table.numbers[:, start : start + BLOCK]
         there = ~np.isnan(block)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,13 +130,18 @@ def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
 
 def _floats(X: Any) -> np.ndarray:
     """Return numbers as float64, or say that they are none."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError("X is a masked array: fill it first, e.g. X.filled(np.nan)")
     try:
         array = np.asarray(X)
-        if array.dtype.kind == "c":
-            raise TypeError
-        array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        raise TypeError("X must be a rectangle of real numbers") from None
+    except ValueError:
+        raise ValueError("X must be a rectangle of numbers: its rows differ in length") from None
+    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
+        with suppress(TypeError, ValueError):  # told below
+            array = np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711  # entry by entry
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
+    array = array.astype(np.float64, copy=False)
     if np.isinf(array).any():
         raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
     return array

@@ -6,6 +6,7 @@ except ImportError:
     raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
 
 from frankwolfe import __version__
+from frankwolfe.cli.answers import Program
 from frankwolfe.cli.fit import fit
 from frankwolfe.cli.info import info
 from frankwolfe.cli.path import path
@@ -13,7 +14,7 @@ from frankwolfe.cli.predict import predict
 from frankwolfe.cli.reproduce import reproduce
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="frankwolfe")
 def main() -> None:
     """Learning under constraints without projections.

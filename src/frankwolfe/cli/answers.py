@@ -1,10 +1,12 @@
 """How a command answers: exit codes, errors in one line, summaries, progress."""
 
 import csv
+import errno
 import io
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -40,6 +42,8 @@ def answering() -> Iterator[None]:
         yield
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise Complaint(error) from error
+    except MemoryError as error:
+        raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
 
 
 @contextmanager
@@ -51,10 +55,36 @@ def writing(path: Path) -> Iterator[None]:
         raise Complaint(f"{path} could not be written: {error.strerror or error}", NOT_WRITTEN) from error
 
 
+class Program(click.Group):
+    """Commands whose standard output may be full, or closed: that is told in one line, like any other mistake."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command, and see to it that what it printed has arrived."""
+        try:
+            try:
+                return super().main(*args, **extra)
+            finally:
+                if sys.stdout is not None:  # as it is where a program is started without one
+                    sys.stdout.flush()
+        except OSError as error:
+            with suppress(OSError, ValueError):  # what is still waiting cannot be written either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if error.errno == errno.EPIPE:  # nobody reads on, as behind a pipe to head
+                sys.exit(BROKEN_OFF)
+            where = error.filename or "standard output"
+            Complaint(f"{where} could not be written: {error.strerror or error}").show()
+            sys.exit(NOT_WRITTEN)
+
+
 def console(stderr: bool = False) -> "Console":
-    """Return where to print: as wide as the terminal, or wide enough for no line to be broken."""
+    """Return where to print: as wide as the terminal, or wide enough for no line to be broken.
+
+    What the terminal has no letter for is spelt out.
+    """
     from rich.console import Console
 
+    with suppress(AttributeError):  # a stream of somebody's own
+        (sys.stderr if stderr else sys.stdout).reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     there = Console(stderr=stderr, highlight=False)
     return there if there.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
@@ -75,7 +105,14 @@ def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> N
 def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
     """Write a CSV file, whole or not at all, or to standard output."""
     if path is None:
-        _write_rows(sys.stdout, heads, rows)
+        try:
+            _write_rows(sys.stdout, heads, rows)
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start]
+            raise Complaint(
+                f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out",
+                NOT_WRITTEN,
+            ) from error
         return
     from frankwolfe.files.atomic import replacing
 

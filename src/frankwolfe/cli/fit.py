@@ -58,7 +58,8 @@ def fit(
         result = minimized(posed.problem, max_passes, **options)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
-        scores = _held_out(question, splits, max_passes, options)
+        broken_off = result.status == Status.INTERRUPTED
+        scores = [] if broken_off else _held_out(question, splits, max_passes, options)
         model = FittedModel.of(
             posed.problem,
             result,
@@ -90,7 +91,7 @@ def _held_out(
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
-    ((train, test),) = splits
+    train, test = splits[0]
     return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
 
 

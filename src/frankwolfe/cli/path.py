@@ -104,15 +104,9 @@ def _held_out(question: "Question", splits: "list[Split]", radii: Any, options: 
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
     from frankwolfe.path import follow
-    from frankwolfe.result import Status
 
-    def run(problem: "Problem") -> list:
-        found = list(follow(problem, radii, **options))
-        if found[-1].status is Status.INTERRUPTED:
-            raise KeyboardInterrupt  # scores of some radii only would choose among those
-        return found
-
-    return [list(scores) for scores in zip(*held_out(question, splits, run), strict=True)]
+    found = held_out(question, splits, lambda problem: follow(problem, radii, **options))
+    return [list(scores) for scores in zip(*found, strict=True)]
 
 
 def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:

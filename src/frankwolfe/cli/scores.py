@@ -31,6 +31,6 @@ def told(scores: list[Scores]) -> str:
     said = []
     for name in scores[0]:
         values = np.array([found[name] for found in scores])
-        text = f"{values.mean():.4g}" + (f" ± {values.std():.2g}" if len(values) > 1 else "")
+        text = f"{values.mean():.4g}" + (f" +/- {values.std():.2g}" if len(values) > 1 else "")
         said.append(f"{name} {text}")
     return ", ".join(said)

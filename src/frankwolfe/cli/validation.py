@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.cli.questions import Question
 from frankwolfe.cli.scores import Scores, accuracy, errors
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result
+from frankwolfe.result import Result, Status
 
 BASELINE = "most frequent class"
 """Name of the accuracy that takes no model."""
@@ -96,7 +96,10 @@ def held_out(
         problem, preparation = question.pose(train)
         X = preparation.apply(data.table.rows(test), data.features.names).X
         weights = None if data.weights is None else data.weights[test]
-        yield [_scores(question, X, train, test, weights, found) for found in run(problem)]
+        results = list(run(problem))
+        if any(found.status is Status.INTERRUPTED for found in results):
+            raise KeyboardInterrupt  # a mean of some folds only, or of some radii, would be another score
+        yield [_scores(question, X, train, test, weights, found) for found in results]
 
 
 def _scores(question: Question, X: Any, train: np.ndarray, test: np.ndarray, weights: Any, found: Result) -> Scores:

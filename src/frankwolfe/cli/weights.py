@@ -36,7 +36,8 @@ def show_weights(model: FittedModel, most: int) -> None:
     there = console()
     there.print()
     there.print(Text(title))
-    there.print(table)
+    if rows:
+        there.print(table)
 
 
 def listed(model: FittedModel, most: int) -> tuple[list[list[str]], str]:
