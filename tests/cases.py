@@ -95,6 +95,9 @@ METHODS = [
 TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward)]
 """The methods that only ever go toward a vertex."""
 
+EVERY_PART = [method for method in METHODS if method.name not in ("fw", "sfw", "away", "pairwise", "fw, LineSearch")]
+"""Methods that have every gradient estimate, direction and step rule among them."""
+
 PAIRS = [(method, constraint) for method in METHODS for constraint in SETS]
 """Every method with every set."""
 

@@ -128,6 +128,7 @@ def test_diameters_are_those_of_the_problem_spelled_out(constraint):
 STABLE = [m for m in cases.METHODS if m.name in ("fw", "fw, LineSearch", "fw, Backtracking", "blended-pairwise")]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("method", STABLE, ids=cases.name_of)
 def test_deterministic_methods_walk_as_on_the_problem_spelled_out(method):
     """The squared loss of k outputs is k scalar ones: the same steps must come out, up to rounding."""
@@ -139,7 +140,12 @@ def test_deterministic_methods_walk_as_on_the_problem_spelled_out(method):
     assert many.gap == pytest.approx(problem.outputs * one.gap, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
+def test_the_methods_that_are_compiled_have_every_part():
+    parts = {type(part) for method in cases.METHODS for part in method[:3]}
+    assert {type(part) for method in cases.EVERY_PART for part in method[:3]} == parts
+
+
+@pytest.mark.parametrize("method", cases.EVERY_PART, ids=cases.name_of)
 def test_compiled_and_interpreted_walk_alike(method):
     problem = problem_of(fw.Multinomial(), layout="csr64", n=15, d=5)
     passes = 2 if method.name == "pairwise" else 4  # the second step leaves two atoms level, see STABLE
