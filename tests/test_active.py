@@ -136,18 +136,18 @@ def test_active_set_is_the_support(changes):
         assert members == list(np.flatnonzero(iterate.v))
         assert all(active.members[active.place[j]] == j for j in members)
         assert active.size[0] == pytest.approx(np.abs(iterate.v).sum())
-        assert slack(ball, active, iterate) == pytest.approx(1.0 - np.abs(iterate.v).sum() / 100.0)
+        assert slack(ball.hull(), active, iterate) == pytest.approx(1.0 - np.abs(iterate.v).sum() / 100.0)
 
 
 def test_extreme_atoms_are_on_the_iterates_side_and_include_zero():
     w = np.array([0.5, -0.25, 0.0])
     active, iterate, r = ActiveSet.of(w), Iterate.at(w), np.array([1.0, 3.0, -9.0])
     ball = fw.L1Ball(2.0)
-    assert extreme(ball, active, iterate, r, 1.0) == (0, 2.0)
-    assert extreme(ball, active, iterate, r, -1.0) == (1, -2.0)
-    assert extreme(ball, active, iterate, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount == 0.0  # zero is the worst
+    assert extreme(ball.hull(), active, iterate, r, 1.0) == (0, 2.0)
+    assert extreme(ball.hull(), active, iterate, r, -1.0) == (1, -2.0)
+    assert extreme(ball.hull(), active, iterate, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount == 0.0  # zero is the worst
     full = Iterate.at(w * 2.0 / 0.75)
-    assert extreme(ball, ActiveSet.of(full.v), full, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount != 0.0
+    assert extreme(ball.hull(), ActiveSet.of(full.v), full, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount != 0.0
 
 
 # --- stored atoms ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.sets.atoms import Hot
-from frankwolfe.verbs import hull, routine
+from frankwolfe.verbs import routine
 
 NOTHING = 1e-15
 """Weights up to this are rounding, not weight."""
@@ -99,29 +99,27 @@ def _forget(active, j):
 
 
 @routine
-def slack(constraint, active, iterate):
-    """Weight of the zero atom, where the set has one."""
-    atoms = hull(constraint)
+def slack(atoms, active, iterate):
+    """Weight of the zero atom, where the set, whose hull is ``atoms``, has one."""
     if not atoms.filled:
         return 0.0
     return max(0.0, 1.0 - iterate.scale[0] * active.size[0] / atoms.radius)
 
 
 @routine
-def weight(constraint, active, iterate, atom):
+def weight(atoms, active, iterate, atom):
     """Weight that an atom has in ``w``."""
     if atom.amount == 0.0:
-        return slack(constraint, active, iterate)
-    return abs(iterate.v[atom.at]) * iterate.scale[0] / hull(constraint).radius
+        return slack(atoms, active, iterate)
+    return abs(iterate.v[atom.at]) * iterate.scale[0] / atoms.radius
 
 
 @routine
-def extreme(constraint, active, iterate, r, side):
+def extreme(atoms, active, iterate, r, side):
     """Active atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``."""
-    atoms = hull(constraint)
     v, members, radius = iterate.v, active.members, atoms.radius
     at, amount, best = 0, 0.0, -np.inf
-    if atoms.filled and (active.number[0] == 0 or slack(constraint, active, iterate) > NOTHING):
+    if atoms.filled and (active.number[0] == 0 or slack(atoms, active, iterate) > NOTHING):
         best = 0.0  # zero itself
     for k in range(active.number[0]):
         j = members[k]

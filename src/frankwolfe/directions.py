@@ -8,12 +8,14 @@ segment holds most of the gap is moved, and the three directions are one. Everyw
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from frankwolfe.active import ActiveSet, extreme, inner_active, weight
 from frankwolfe.dictionary import Dictionary, consult, head_for, level, look_up, utmost
 from frankwolfe.legs import Exchange, Slide, Straight, Transfer
 from frankwolfe.parts import part
-from frankwolfe.sets.polytopes import Box
-from frankwolfe.verbs import blend, inner, oracle, pair, routine, turn
+from frankwolfe.sets.hull import Hull
+from frankwolfe.verbs import blend, coordinate, inner, oracle, pair, routine, turn
 
 
 @part
@@ -29,50 +31,52 @@ class Corners(NamedTuple):
     """Takes apart a set whose vertices are single coordinates."""
 
     active: ActiveSet
+    atoms: Hull
 
     def pair(self, constraint, gradient, iterate):
         """Move weight from the worst active atom to the best vertex."""
-        to = oracle(constraint, gradient.scout, gradient.r)
-        away = extreme(constraint, self.active, iterate, gradient.r, 1.0)
-        return Exchange(self.active, to, away, 1.0, 1.0, 0.0, weight(constraint, self.active, iterate, away))
+        to = coordinate(oracle(constraint, gradient.scout, gradient.r))
+        away = extreme(self.atoms, self.active, iterate, gradient.r, 1.0)
+        return Exchange(self.active, to, away, 1.0, 1.0, 0.0, weight(self.atoms, self.active, iterate, away))
 
     def turn(self, constraint, gradient, iterate):
         """Go toward the best vertex or away from the worst active atom, whichever slope is larger."""
-        active, r = self.active, gradient.r
-        to = oracle(constraint, gradient.scout, r)
-        away = extreme(constraint, active, iterate, r, 1.0)
+        active, atoms, r = self.active, self.atoms, gradient.r
+        to = coordinate(oracle(constraint, gradient.scout, r))
+        away = extreme(atoms, active, iterate, r, 1.0)
         here = inner_active(active, iterate, r)
-        share = weight(constraint, active, iterate, away)
+        share = weight(atoms, active, iterate, away)
         if here - inner(to, r) >= inner(away, r) - here or share >= 1.0:
             return Exchange(active, to, away, 1.0, 0.0, -1.0, 1.0)
         return Exchange(active, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
 
     def blend(self, constraint, gradient, iterate):
         """Exchange weight between active atoms, unless going toward a vertex promises more."""
-        active, r = self.active, gradient.r
-        to = oracle(constraint, gradient.scout, r)
-        away = extreme(constraint, active, iterate, r, 1.0)
-        near = extreme(constraint, active, iterate, r, -1.0)
+        active, atoms, r = self.active, self.atoms, gradient.r
+        to = coordinate(oracle(constraint, gradient.scout, r))
+        away = extreme(atoms, active, iterate, r, 1.0)
+        near = extreme(atoms, active, iterate, r, -1.0)
         if inner(away, r) - inner(near, r) >= inner_active(active, iterate, r) - inner(to, r):
-            return Exchange(active, near, away, 1.0, 1.0, 0.0, weight(constraint, active, iterate, away))
+            return Exchange(active, near, away, 1.0, 1.0, 0.0, weight(atoms, active, iterate, away))
         return Exchange(active, to, away, 1.0, 0.0, -1.0, 1.0)
 
 
 class Segments(NamedTuple):
     """Takes a box apart into one segment for each coordinate."""
 
-    sides: int
+    lower: np.ndarray
+    upper: np.ndarray
 
     def pair(self, constraint, gradient, iterate):
         """Slide along the coordinate whose segment holds most of the gap."""
-        lower, upper, r, v, scale = constraint.lower, constraint.upper, gradient.r, iterate.v, iterate.scale[0]
+        lower, upper, r, v, scale = self.lower, self.upper, gradient.r, iterate.v, iterate.scale[0]
         at, room, most = 0, 0.0, -1.0
         for j in range(len(r)):
             free = scale * v[j] - lower[j] if r[j] > 0.0 else upper[j] - scale * v[j]
             if abs(r[j]) * free > most:
                 at, room, most = j, free, abs(r[j]) * free
         down = r[at] > 0.0
-        return Slide(at, -1.0 if down else 1.0, max(0.0, room), lower[at] if down else upper[at], self.sides)
+        return Slide(at, -1.0 if down else 1.0, max(0.0, room), lower[at] if down else upper[at], len(r))
 
     def turn(self, constraint, gradient, iterate):
         """Slide: within a segment, away from one end is toward the other."""
@@ -140,11 +144,11 @@ def _approach(stored, iterate, to):
 
 def take_apart(setting: Any) -> Any:
     """Return what an active-set direction needs to know of the set and the starting point."""
-    constraint = setting.constraint
-    if hasattr(constraint, "hull"):
-        return Corners(ActiveSet.of(setting.w))
-    if isinstance(constraint, Box):
-        return Segments(len(setting.w))
+    structure, w = setting.constraint.structure(), setting.w
+    if structure.coordinates is not None:
+        return Corners(ActiveSet.of(w), structure.coordinates)
+    if structure.bounds is not None:
+        return Segments(*(np.array(np.broadcast_to(bound, len(w)), dtype=np.float64) for bound in structure.bounds))
     return Stored(Dictionary.of(setting))
 
 

@@ -1,5 +1,6 @@
 """Python objects in parts that go into compiled code."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ class Held(np.ndarray):
 
     def __reduce__(self):
         return Held.of, (self.value, self.tolist())
+
+    def __copy__(self):
+        return Held.of(self.value, self)
+
+    def __deepcopy__(self, memo):  # an array's own would leave the object behind
+        return Held.of(deepcopy(self.value, memo), self)
 
     def __repr__(self) -> str:
         return repr(self.value)

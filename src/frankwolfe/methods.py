@@ -86,7 +86,7 @@ def pick(constraint: Any, max_passes: float) -> Method:
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
     few passes is better spent on stochastic steps: pairwise ones where vertices are coordinates, else the paper's.
     """
-    stochastic = "stochastic-pairwise" if hasattr(constraint, "hull") else "sfw"
+    stochastic = "stochastic-pairwise" if constraint.structure().coordinates is not None else "sfw"
     name = "corrective" if max_passes >= FEW_PASSES else stochastic
     return METHODS[name]._replace(name=f"auto: {name}")
 

@@ -37,9 +37,9 @@ def part(cls: type[Part]) -> type[Part]:
     """Class decorator of the package's parts: checks every new instance, and keeps unlike parts unequal.
 
     A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, judges and
-    tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace`` come from checked ones
-    and are not checked again. And since tuples of different classes compare equal, so would ``L1Ball(1.0)`` and
-    ``Simplex(1.0)``, in any dictionary or cache.
+    tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace``, and copies and pickles,
+    come from checked ones and are not checked again. And since tuples of different classes compare equal, so would
+    ``L1Ball(1.0)`` and ``Simplex(1.0)``, in any dictionary or cache.
     """
     if hasattr(cls, "_checked"):
         plain_new: Any = cls.__new__
@@ -58,9 +58,17 @@ def part(cls: type[Part]) -> type[Part]:
     def __hash__(self):
         return hash((type(self).__qualname__, _comparable(self)))
 
-    for method in (__eq__, __ne__, __hash__):
+    def __reduce__(self):
+        return _restored, (type(self), *self)
+
+    for method in (__eq__, __ne__, __hash__, __reduce__):
         setattr(cls, method.__name__, method)
     return cls
+
+
+def _restored(kind: Any, *fields: Any) -> Any:
+    """Return a part made of fields that were checked before."""
+    return kind._make(fields)
 
 
 def _comparable(part: Any) -> tuple:

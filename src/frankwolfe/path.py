@@ -13,7 +13,7 @@ from frankwolfe.inputs import as_budget
 from frankwolfe.keywords import teaching
 from frankwolfe.methods import as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.radii import as_constraint, carried, resized
+from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result, Status
 from frankwolfe.run import drive, minimize
 
@@ -196,7 +196,7 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
     before: Result | None = None
     last = problem.constraint
     for radius in radii:
-        here = problem.over(resized(last, float(radius)))
+        here = problem.over(last.with_radius(float(radius)))
         if live is not None:
             before = live.at(here)
         else:
@@ -235,7 +235,8 @@ class _LiveRun:
         limits = Limits(as_budget("tol", tol), as_budget("max_passes", max_passes, optional=True), np.inf)
         chosen = as_method(method)
         chosen = pick(problem.constraint, limits.passes) if chosen.engine == "auto" else chosen
-        fits = chosen.engine == "corrective" and hasattr(problem.constraint, "hull") and np.isfinite(limits.passes)
+        by_coordinates = problem.constraint.structure().hull is not None
+        fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
         return cls(limits, chosen.name) if fits else None
 
     def at(self, problem: Problem) -> Result:
@@ -267,7 +268,7 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     if isinstance(n_radii, bool) or not isinstance(n_radii, int | np.integer) or n_radii < 1:
         raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
     begin = problem.evaluate(problem.zero())
-    slope = float(resized(problem.constraint, 1.0).support(-begin.gradient.ravel()))
+    slope = float(problem.constraint.with_radius(1.0).support(-begin.gradient.ravel()))
     if not np.isfinite(begin.value) or not np.isfinite(slope):
         raise ValueError("the objective or its gradient at zero is not finite, so there is no grid: rescale X or y")
     doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
@@ -280,7 +281,7 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
             break
         last = found.fun
     for _ in range(DOUBLINGS):
-        if not resized(problem.constraint, end / 2.0).contains(found.x.ravel()):
+        if not problem.constraint.with_radius(end / 2.0).contains(found.x.ravel()):
             break
         end /= 2.0
     return np.geomspace(SHORTEST * end, end, n_radii)

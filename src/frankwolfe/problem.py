@@ -219,11 +219,11 @@ class Problem:
         return at.shift if self.outputs else float(at.shift[0])
 
     def own(self) -> "Problem":
-        """Return the same problem with an intercept of its own, which a run may change."""
-        if not self.intercept:
-            return self
+        """Return the same problem with all that a run may change its own: the intercept, and what the set remembers."""
         part = copy(self)
-        part._samples = self._samples._replace(loss=shifted(self._loss))
+        part._constraint = self._constraint.for_run()
+        if self.intercept:
+            part._samples = self._samples._replace(loss=shifted(self._loss))
         return part
 
     def flat(self, name: str, w: Any) -> Any:
@@ -251,9 +251,9 @@ class Problem:
 
         With ``proof``, a set that has a dearer but surer way to bound ``<-gradient, s>`` uses it.
         """
-        support = getattr(self._constraint, "proven_support", None) if proof else None
+        support = self._constraint.proven_support if proof else self._constraint.support
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
-            return self.inner(gradient, w) + float((support or self._constraint.support)(-gradient))
+            return self.inner(gradient, w) + float(support(-gradient))
 
     def inner(self, gradient: np.ndarray, w: Any) -> float:
         """Inner product of a gradient with flat weights."""
@@ -284,13 +284,13 @@ class Problem:
 
     def factors(self, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
-        left, sizes, right = np.linalg.svd(self._constraint.matrix(w), full_matrices=False)
+        left, sizes, right = np.linalg.svd(self._constraint.structure().trace_norm.matrix(w), full_matrices=False)
         kept = sizes > 1e-14 * max(sizes[0], 1e-300)
         return left[:, kept], sizes[kept], right.T[:, kept]
 
     def complexity(self, w: Any) -> int:
         """Rank of the weights where the set is known by it (a trace-norm ball), else their number of non-zeros."""
-        if hasattr(self._constraint, "triplets"):
+        if self._constraint.structure().trace_norm is not None:
             return rank_of(self.factors(w)[1])
         return int(np.count_nonzero(w))
 

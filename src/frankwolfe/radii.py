@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.names import lookup
+from frankwolfe.parts import short
 from frankwolfe.sets import GroupBall, L1Ball, L2Ball, LinfBall, NonNegativeL1Ball, Simplex, TraceBall
 from frankwolfe.sets.checks import a_set
 
@@ -37,7 +38,8 @@ SETS: dict[str, Callable[[float, int, int], Any]] = {
 def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -> Any:
     """Return the set that a name or an object and a radius mean, for weights of ``d`` columns and so many outputs.
 
-    Without a radius an object keeps its own, and a name gets the default.
+    Without a radius a name gets the default. An object has its own radius, and a second one is refused: which of the
+    two is meant, nobody can tell.
     """
     if isinstance(constraint, str):
         make = lookup("constraint", constraint, SETS)
@@ -45,24 +47,13 @@ def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -
             radius = 1.0 if constraint == "simplex" else DEFAULT_RADIUS
         return make(radius, d, outputs)
     a_set("constraint", constraint)
-    return constraint if radius is None else resized(constraint, radius)
-
-
-def resized(constraint: Any, radius: float) -> Any:
-    """Return a set with another radius.
-
-    Examples
-    --------
-    >>> import frankwolfe as fw
-    >>> resized(fw.LpBall(3.0, 1.0), 5.0)
-    LpBall(p=3.0, radius=5.0)
-    """
-    if "radius" not in getattr(constraint, "_fields", ()):
+    if radius is not None:
+        own = constraint.with_radius(radius).own_radius()  # has it one, and is this one good?
         raise ValueError(
-            f"{type(constraint).__name__} has no radius to change: leave radius out, or use a set that has one, "
-            "such as fw.L1Ball; fw.Scaled(set, factor) scales any other"
+            f"two radii: radius={own:g}, and the constraint {short(constraint)} has its own; leave radius out, "
+            f"or give the constraint that radius itself (constraint.with_radius({own:g}))"
         )
-    return type(constraint)(**{**constraint._asdict(), "radius": radius})
+    return constraint
 
 
 def carried(w: np.ndarray, before: Any, after: Any) -> np.ndarray | None:
@@ -70,8 +61,9 @@ def carried(w: np.ndarray, before: Any, after: Any) -> np.ndarray | None:
     flat = w.ravel()
     if after.contains(flat):
         return w
-    if hasattr(before, "radius") and hasattr(after, "radius"):
-        scaled = w * (after.radius / before.radius)
+    old, new = before.own_radius(), after.own_radius()
+    if old is not None and new is not None:
+        scaled = w * (new / old)
         if after.contains(scaled.ravel()):
             return scaled
     return None

@@ -128,7 +128,7 @@ def drive(
 
 def _engine_class(method: Method, problem: Problem) -> Any:
     """Return what runs a method."""
-    if method.engine == "corrective" and hasattr(problem.constraint, "triplets"):
+    if method.engine == "corrective" and problem.constraint.structure().trace_norm is not None:
         from frankwolfe.corrective.lowrank import LowRankEngine
 
         return LowRankEngine
@@ -149,7 +149,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
     if method.batch_size < 1:
         return method.batch_size
     own = min(method.batch_size, problem.n)
-    stores_atoms = not isinstance(method.direction, Toward) and not hasattr(problem.constraint, "hull")
+    stores_atoms = not isinstance(method.direction, Toward) and problem.constraint.structure().coordinates is None
     if getattr(problem.constraint.scout(problem.size), "lazy", False) and not stores_atoms:
         return own
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from frankwolfe.files.cells import MISSING_WORDS
 from frankwolfe.inputs import column_names, numeric_frame
+from frankwolfe.inputs import checked_sparse
 from frankwolfe.names import nearest
 
 SHOWN = 5
@@ -125,7 +126,7 @@ def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection
 def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
     if words:
         raise TypeError("X is a sparse matrix, but the model reads columns of words: pass a data frame")
-    return sparse.csr_array(X, dtype=np.float64)
+    return sparse.csr_array(checked_sparse("X", X), dtype=np.float64)
 
 
 def _floats(X: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.entries import Entries
+from frankwolfe.inputs import checked_sparse
 
 
 def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
@@ -13,7 +14,7 @@ def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | N
     if sparse.issparse(rows):
         if columns is not None or values is not None:
             raise TypeError("pass a sparse matrix alone, or rows, columns and values")
-        matrix = rows.tocoo()
+        matrix = checked_sparse("the matrix", rows).tocoo()
         if shape not in (None, matrix.shape):
             raise ValueError(f"shape is {shape}, but the matrix has shape {matrix.shape}")
         (rows, columns), values, shape = matrix.coords, matrix.data, matrix.shape

@@ -225,6 +225,12 @@ def deposit(atom, iterate, c):
 
 
 @verb
+def coordinate(atom):
+    """Return an atom of a set whose vertices are single coordinates as a `frankwolfe.sets.atoms.Hot`."""
+    return atom.coordinate()
+
+
+@verb
 def accept(iterate, left, right, c):
     """Add ``c left right'`` to the iterate, in place."""
     return iterate.accept(left, right, c)
@@ -270,6 +276,18 @@ def recount(scout, r):
 
 
 @verb
+def written(memory, place, atom):
+    """Write an atom down at a place of a memory; say whether it is finite."""
+    return memory.written(place, atom)
+
+
+@verb
+def recalled(memory, place):
+    """Return the atom at a place of a memory."""
+    return memory.recalled(place)
+
+
+@verb
 def fill(pieces, r, room):
     """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
     return pieces.fill(r, room)
@@ -282,12 +300,6 @@ def fill(pieces, r, room):
 def oracle(constraint, scout, r):
     """Atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
     return constraint.oracle(scout, r)
-
-
-@verb
-def hull(constraint):
-    """Atoms of a set whose vertices are single coordinates, as a `frankwolfe.sets.hull.Hull`."""
-    return constraint.hull()
 
 
 @verb

@@ -54,9 +54,12 @@ class Coordinates:
 
     indirect = False  # predictions are sums over the columns, as they are at the point itself
 
-    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most):
+    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most, shift: np.ndarray | None = None):
         self.hull, self.source, self.n, self.d = hull, problem.samples.rows, problem.n, problem.size
         self.most = most
+        self.shift = shift
+        self.base = None if shift is None else np.asarray(self.source.dot_all(shift), dtype=np.float64).ravel()
+        w = w if shift is None else w - shift
         self.active = np.flatnonzero(w)
         self.u = hull.fit(w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
         self.matrix: Any = None
@@ -67,9 +70,27 @@ class Coordinates:
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
+        w = self._spread()
+        return w if self.shift is None else w + self.shift
+
+    def _spread(self) -> np.ndarray:
+        """Return the weights of all coordinates, without what the set adds to them."""
         w = np.zeros(self.d)
         w[self.active] = self.u
         return w
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return the predictions for weights of the atoms."""
+        z = self.matrix.predict(u)
+        return z if self.base is None else z + self.base
+
+    def own_part(self, z: np.ndarray) -> np.ndarray:
+        """Return the part of predictions that is due to the atoms."""
+        return z if self.base is None else z - self.base
+
+    def stretched(self, z: np.ndarray, factor: float) -> np.ndarray:
+        """Return what predictions become when the weights of all atoms are multiplied by a factor."""
+        return factor * z if self.base is None else self.base + factor * (z - self.base)
 
     def few(self, count: int, late: bool) -> bool:
         """Whether forming the Hessian of ``count`` atoms is worth it."""
@@ -135,7 +156,7 @@ class Coordinates:
         if self.spare:
             promising = np.flatnonzero(keys > AHEAD * level)
             joining += SPARE * self.taken
-        w = self.w()
+        w = self._spread()
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
         self.u = w[self.active]
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
@@ -160,6 +181,14 @@ class Vertices:
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
         return self.u @ self.points
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return the predictions for weights of the atoms."""
+        return self.matrix.predict(u)
+
+    def own_part(self, z: np.ndarray) -> np.ndarray:
+        """Return the part of predictions that is due to the atoms: all of them."""
+        return z
 
     def few(self, count: int, late: bool) -> bool:
         """Return True: they come one at a time."""
@@ -194,5 +223,7 @@ class Vertices:
 
 def atoms_of(problem: Problem, w: np.ndarray, most: Most) -> Coordinates | Vertices:
     """Return a point as a combination of atoms, of the kind that the set is made of."""
-    hull = getattr(problem.constraint, "hull", None)
-    return Vertices(problem, w) if hull is None else Coordinates(problem, hull(), w, most)
+    structure = problem.constraint.structure()
+    if structure.hull is None:
+        return Vertices(problem, w)
+    return Coordinates(problem, structure.hull, w, most, structure.shift)

@@ -102,12 +102,12 @@ class CorrectiveEngine(RoundEngine):
 
         Atoms, columns and Hessian are those of before; where the point need not move, so are its gradient and value.
         """
-        hull, samples = getattr(problem.constraint, "hull", None), self.problem.samples
+        hull, samples = problem.constraint.structure().hull, self.problem.samples
         if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
             return False
         found, before = self.evaluate(), self.atoms.u
         self.problem, self.evaluated, self.stuck = problem, 0, False
-        self.atoms.hull = hull()
+        self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
         self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
         self.unseen = 0
@@ -116,7 +116,7 @@ class CorrectiveEngine(RoundEngine):
             self._found = found._replace(gap=0.0 if gap < 0.0 else gap)
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
-            self.at, self._found = self._judge(stretch * self.at.z), None
+            self.at, self._found = self._judge(self.atoms.stretched(self.at.z, stretch)), None
         return True
 
     @property
@@ -187,7 +187,9 @@ class CorrectiveEngine(RoundEngine):
             atoms.forget_columns()
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = (
-            GramModel(atoms, chosen, slope, bends, shifts) if few else ColumnModel(atoms, slope, bends, self.at.z)
+            GramModel(atoms, chosen, slope, bends, shifts)
+            if few
+            else ColumnModel(atoms, slope, bends, atoms.own_part(self.at.z))
         )
         share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
         u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)
@@ -218,7 +220,7 @@ class CorrectiveEngine(RoundEngine):
         trusted = fall > 0.0 and self.unseen < PATIENCE
         for _ in range(BLIND_STEPS):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
-            there = self._judge(atoms.matrix.predict(goal))
+            there = self._judge(atoms.predict(goal))
             slopes = atoms.matrix.project(there.alpha)
             rest = atoms.hull.along(slopes, atoms.u, u)
             better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
@@ -232,7 +234,7 @@ class CorrectiveEngine(RoundEngine):
 
     def _search(self, u: np.ndarray, fall: float) -> bool:
         """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
-        z, best, lower, images = self.at.z, None, None, self.atoms.matrix.predict(u)
+        z, best, lower, images = self.at.z, None, None, self.atoms.predict(u)
         ahead = images - z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):

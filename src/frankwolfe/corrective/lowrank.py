@@ -78,8 +78,11 @@ class LowRankEngine(RoundEngine):
         self, problem: Problem, method: Any, batch_size: int, generator: Any, w: Any, memory: Memory | None = None
     ):
         super().__init__(problem, memory)
-        self.radius, self.rows = problem.constraint.radius, problem.samples.rows
-        self.left, self.sizes, self.right = problem.factors(w)
+        structure = problem.constraint.structure()
+        self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows
+        self.radius = self.norm.radius
+        self.base = 0.0 if self.shift is None else np.asarray(self.rows.dot_all(self.shift), dtype=np.float64)
+        self.left, self.sizes, self.right = problem.factors(w if self.shift is None else w - self.shift)
         self.bound = 0.0
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
         self.last = self.left[:, :0], self.right[:, :0]
@@ -97,14 +100,16 @@ class LowRankEngine(RoundEngine):
 
     def w(self) -> Any:
         """Return the iterate, as the problem keeps its weights."""
-        return self.problem.assemble(self.left * self.sizes, self.right)
+        w = self.problem.assemble(self.left * self.sizes, self.right)
+        return w if self.shift is None else w + self.shift
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        self.at = self._judge(self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes)))
+        own = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))  # but for what the set adds
+        self.at = self._judge(own + self.base)
         gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
         self.found = self._triplets(-gradient)
-        gap = float(self.at.alpha @ self.at.z) + self.radius * self.found.bound
+        gap = float(self.at.alpha @ own.ravel()) + self.radius * self.found.bound
         self.last_gap = max(gap, 0.0)
         return gradient, gap
 
@@ -113,7 +118,7 @@ class LowRankEngine(RoundEngine):
         level = self.radius * self.found.bound
         loose = LOOSE * min(1.0, self.last_gap / level) if level > 0.0 else LOOSE
         start = self.right if len(self.left) >= len(self.right) else self.left
-        return self.problem.constraint.triplets(r, max(NEW, len(self.sizes)), tolerance=loose, start=start, proof=True)
+        return self.norm.triplets(r, max(NEW, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
     # --- a round ----------------------------------------------------------------------------------------------
 
@@ -126,7 +131,7 @@ class LowRankEngine(RoundEngine):
         """Widen the subspaces, minimise within them, drop what has no weight."""
         if self.stuck or self.spent:
             return
-        slope = self.problem.constraint.matrix(found.gradient)
+        slope = self.norm.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
         sure = self.found.values > ROUNDING * self.found.bound
         right = widened(self.right, self.found.right[:, sure], slope.T @ self.left, self.last[1])

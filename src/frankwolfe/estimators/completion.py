@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.certified import CertifiedEstimator
+from frankwolfe.inputs import checked_sparse
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.names import nearest
 from frankwolfe.sets import TraceBall
@@ -193,7 +194,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         if sparse.issparse(X):
             if y is not None:
                 raise TypeError("a sparse matrix X holds the entries itself: leave y out, or pass pairs of ids as X")
-            entries = sparse.coo_array(X)
+            entries = sparse.coo_array(checked_sparse("X", X))
             self.n_features_in_ = 2
             (rows, columns), y = entries.coords, entries.data.astype(np.float64)
         else:

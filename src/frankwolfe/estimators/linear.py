@@ -9,7 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.estimators.certified import CertifiedEstimator
-from frankwolfe.inputs import FLOATS
+from frankwolfe.inputs import FLOATS, checked_sparse
 from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result
@@ -35,6 +35,7 @@ class LinearModel(CertifiedEstimator, ABC):
     def _training_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return what `fit` is given, checked."""
         checks = self._target_checks()
+        X = checked_sparse("X", X)  # before anything is converted
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", **checks)
 
     def _target_checks(self) -> dict[str, bool]:
@@ -44,6 +45,7 @@ class LinearModel(CertifiedEstimator, ABC):
     def _scores(self, X: Any) -> np.ndarray:
         """Return ``X coef_' + intercept_``, a column for each row of ``coef_``."""
         check_is_fitted(self)
+        X = checked_sparse("X", X)
         X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
         coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_

@@ -22,7 +22,6 @@ from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.names import lookup
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
-from frankwolfe.radii import resized
 from frankwolfe.result import Status
 
 RULES = {"best": "best", "1se": "1se"}
@@ -70,7 +69,7 @@ class RadiusSearch(LinearModel):
         self.best_index_ = chosen(self.scores_, self.rule)
         self.radius_ = float(self.radii_[self.best_index_])
         self.cv_results_ = summary(self.radii_, self.scores_)
-        self._solve([problem.over(resized(problem.constraint, self.radius_)) for problem in problems])
+        self._solve([problem.over(problem.constraint.with_radius(self.radius_)) for problem in problems])
         return self
 
     def _grid(self, problems: list[Problem]) -> np.ndarray:

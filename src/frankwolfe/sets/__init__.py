@@ -1,12 +1,13 @@
 """Constraint sets, each known through its linear minimisation oracle."""
 
 from frankwolfe.sets.callbacks import outside
-from frankwolfe.sets.composed import Product, Scaled, Translated
+from frankwolfe.sets.composed import Scaled, Translated
 from frankwolfe.sets.groups import GroupBall, LatentGroupBall
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.hulls import ConvexHull, MonotoneBox
 from frankwolfe.sets.norm_balls import L1Ball, L2Ball
 from frankwolfe.sets.polytopes import Box, LinfBall, NonNegativeL1Ball, Simplex
+from frankwolfe.sets.products import Product
 from frankwolfe.sets.programs import Birkhoff, Polytope
 from frankwolfe.sets.smooth_balls import Ellipsoid, LpBall
 from frankwolfe.sets.sparse_balls import KSupportBall, OWLBall

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.kept import reraise
-from frankwolfe.verbs import deposit, inner, prediction, row_add, row_dot, row_entry
+from frankwolfe.sets.base import completed
+from frankwolfe.verbs import coordinate, deposit, inner, prediction, row_add, row_dot, row_entry
 
 
 class Hot(NamedTuple):
@@ -25,6 +26,10 @@ class Hot(NamedTuple):
     def deposit(self, iterate, c):
         """Add ``c`` times the atom to the iterate."""
         iterate.v[self.at] += c * self.amount / iterate.scale[0]
+
+    def coordinate(self):
+        """Return the atom itself."""
+        return self
 
     def dense(self, d: int) -> np.ndarray:
         """Return the atom as a new array."""
@@ -54,6 +59,14 @@ class Full(NamedTuple):
         values, v, share = self.values, iterate.v, c / iterate.scale[0]
         for j in range(len(values)):
             v[j] += share * values[j]
+
+    def coordinate(self):
+        """Return the same as one coordinate; it must not have more."""
+        values, at = self.values, 0
+        for j in range(len(values)):
+            if values[j] != 0.0:
+                at = j
+        return Hot(at, values[at])
 
     def dense(self, d: int) -> np.ndarray:
         """Return the atom as a new array."""
@@ -115,6 +128,11 @@ class Stretched(NamedTuple):
         """Add ``c`` times the atom to the iterate."""
         deposit(self.atom, iterate, c * self.factor)
 
+    def coordinate(self):
+        """Return the same as one coordinate."""
+        atom = coordinate(self.atom)
+        return Hot(atom.at, self.factor * atom.amount)
+
     def dense(self, d: int) -> np.ndarray:
         """Return the atom as a new array."""
         return self.factor * self.atom.dense(d)
@@ -174,12 +192,10 @@ def wired(scout: Any, meter: np.ndarray) -> Any:
 def fitted(constraint: Any, d: int, outputs: int = 0) -> Any:
     """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
 
-    A set that is about matrices is told both, through ``shaped``; others are told the number of weights.
+    With several outputs it is told both, through ``shaped``, then how many weights that makes, through ``fitted``.
     """
-    if outputs and hasattr(constraint, "shaped"):
-        constraint = constraint.shaped(d, outputs)
-    fit = getattr(constraint, "fitted", None)
-    return constraint if fit is None else fit(d * max(1, outputs))
+    completed(type(constraint))
+    return (constraint.shaped(d, outputs) if outputs else constraint).fitted(d * max(1, outputs))
 
 
 def checked_direction(r: Any) -> np.ndarray:

@@ -14,8 +14,8 @@ import numpy as np
 
 from frankwolfe.held import Held
 from frankwolfe.kept import keep
-from frankwolfe.parts import part
 from frankwolfe.sets.atoms import Full, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.images import image_diameters, widths
 from frankwolfe.verbs import ASKED, ask, routine, row_add
 
@@ -91,7 +91,7 @@ def consult(messenger, r):
     return Full(room)
 
 
-@part
+@constraint_set
 class Outside(NamedTuple):
     """A set written in plain Python: what `outside` returns."""
 
@@ -115,6 +115,10 @@ class Outside(NamedTuple):
         if own is not None:
             return float(own(direction))
         return float(np.dot(direction, self.thing.value.vertex(-np.asarray(direction, dtype=np.float64))))
+
+    def attains_support(self):
+        """Whether values of the support function are those at vertices: not if the code has a way of its own."""
+        return getattr(self.thing.value, "support", None) is None
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set."""

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.inputs import checked_sparse
 from frankwolfe.parts import finite, require
+from frankwolfe.sets.base import completed
 
 SET_METHODS = ("scout", "oracle", "support", "contains")
 
@@ -49,7 +51,7 @@ def matrix(part: str, name: str, values: Any) -> np.ndarray:
 
 def sparse_matrix(part: str, name: str, values: Any) -> sparse.csr_array:
     """Return any SciPy sparse matrix as a new CSR array of finite numbers."""
-    found = sparse.csr_array(values, dtype=np.float64, copy=True)
+    found = sparse.csr_array(checked_sparse(f"{part}: {name}", values), dtype=np.float64, copy=True)
     if found.ndim != 2 or 0 in found.shape:
         raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
     _finite(part, name, found.data)
@@ -94,6 +96,7 @@ def one_of(part: str, name: str, value: Any, choices: Sequence) -> Any:
 
 
 def a_set(name: str, inner: Any) -> Any:
-    """Return ``inner`` if it is a constraint set."""
+    """Return ``inner`` if it is a constraint set; its class then answers all that sets are asked."""
     require(name, inner, SET_METHODS, "a constraint set")
+    completed(type(inner))
     return inner

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.held import Held
-from frankwolfe.parts import part, positive
+from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Block, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import one_of, same_length, vector
 from frankwolfe.sets.grouping import as_labels, as_lists
 from frankwolfe.sets.images import image_diameters
@@ -145,7 +146,7 @@ def block(scout, r, radius):
     return Block(at, values)
 
 
-@part
+@constraint_set
 class GroupBall(NamedTuple):
     """All ``w`` with ``sum_g weight_g ||w_g|| <= radius``: the ball of the group lasso. Vertices lie in one group.
 
@@ -239,7 +240,7 @@ class GroupBall(NamedTuple):
         return image_diameters(self, X)
 
 
-@part
+@constraint_set
 class LatentGroupBall(NamedTuple):
     """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
 

@@ -34,6 +34,10 @@ class Hull(NamedTuple):
     signed: bool
     filled: bool
 
+    def scaled(self, factor: float) -> "Hull":
+        """Return the hull of ``factor`` times the atoms."""
+        return self._replace(radius=factor * self.radius)
+
     def gap(self, slope: np.ndarray, u: np.ndarray) -> float:
         """Return ``max <slope, u - v>`` over the hull, as a sum of terms none of which is negative: none cancel."""
         best = -np.abs(slope).max() if self.signed else slope.min()

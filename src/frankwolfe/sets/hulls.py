@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.parts import finite, part
+from frankwolfe.inputs import checked_sparse
+from frankwolfe.parts import finite
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import matrix, same_length
 from frankwolfe.sets.images import from_reaches, of_columns, reaches
 
@@ -14,7 +16,7 @@ MOST_IMAGES = 1e8
 """Entries of the images of all vertices beyond which a bound is given instead of looking at them."""
 
 
-@part
+@constraint_set
 class ConvexHull(NamedTuple):
     """The hull of given points. Vertices: those of the points that are no mixture of others.
 
@@ -33,7 +35,8 @@ class ConvexHull(NamedTuple):
     points: Any
 
     def _checked(self):
-        points = self.points.toarray() if sparse.issparse(self.points) else self.points
+        points = checked_sparse("ConvexHull: points", self.points)
+        points = points.toarray() if sparse.issparse(points) else points
         return self._replace(points=matrix("ConvexHull", "points", points))
 
     def fitted(self, d):
@@ -86,7 +89,7 @@ class ConvexHull(NamedTuple):
         return of_columns(1.0, np.asarray(X @ self.points.T), with_zero=False)
 
 
-@part
+@constraint_set
 class MonotoneBox(NamedTuple):
     """All ``w`` with ``lower <= w_1 <= w_2 <= ... <= w_d <= upper``. Vertices: one step from ``lower`` to ``upper``.
 

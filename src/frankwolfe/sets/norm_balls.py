@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.matrices import column_norms, row_norms, spectral_norm
-from frankwolfe.parts import part, positive
+from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.lengths import oppose
 from frankwolfe.verbs import leader
 
 
-@part
+@constraint_set
 class L1Ball(NamedTuple):
     """All ``w`` with ``|w_1| + ... + |w_d| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
 
@@ -73,7 +74,7 @@ class L1Ball(NamedTuple):
         return {p: (2.0 * self.radius * float(column_norms(X, p).max()), True) for p in (1, 2, np.inf)}
 
 
-@part
+@constraint_set
 class L2Ball(NamedTuple):
     """All ``w`` with Euclidean norm at most ``radius``.
 

@@ -5,16 +5,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.matrices import spectral_norm, weighted_row_sums
-from frankwolfe.parts import part, positive
+from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import number_or_vector, one_for_each, vector
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.images import of_columns
+from frankwolfe.sets.structure import Bounds, Structure
 from frankwolfe.verbs import leader
 
 
-@part
+@constraint_set
 class Simplex(NamedTuple):
     """All ``w >= 0`` whose entries sum to ``radius``. Vertices: ``radius`` on one coordinate.
 
@@ -69,7 +71,7 @@ class Simplex(NamedTuple):
         return of_columns(self.radius, X, with_zero=False)
 
 
-@part
+@constraint_set
 class NonNegativeL1Ball(NamedTuple):
     """All ``w >= 0`` whose entries sum to at most ``radius``: the simplex filled in down to zero.
 
@@ -125,7 +127,7 @@ class NonNegativeL1Ball(NamedTuple):
         return of_columns(self.radius, X, with_zero=True)
 
 
-@part
+@constraint_set
 class Box(NamedTuple):
     """All ``w`` with ``lower <= w <= upper``, entry by entry.
 
@@ -177,6 +179,22 @@ class Box(NamedTuple):
     def fitted(self, d):
         """Return the box with one lower and one upper bound for each of ``d`` coordinates."""
         return Box._make(one_for_each("Box", name, bound, d) for name, bound in self._asdict().items())
+
+    def structure(self):
+        """Say how the points are made up: a range for each coordinate."""
+        return Structure(Bounds(self.lower, self.upper))
+
+    def own_radius(self):
+        """Return the largest size of an entry where the box is an l-infinity ball, else None."""
+        radius = float(np.max(self.upper))
+        is_ball = radius > 0.0 and np.all(self.upper == radius) and np.all(self.lower == -radius)
+        return radius if is_ball else None
+
+    def with_radius(self, radius):
+        """Return the l-infinity ball of another radius."""
+        if self.own_radius() is None:
+            raise no_radius(self, ", for it is not as large in every direction")
+        return LinfBall(radius)
 
     def scout(self, d):
         """Room for a vertex."""

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from frankwolfe.held import Held
 from frankwolfe.matrices import weighted_row_sums
-from frankwolfe.parts import part
 from frankwolfe.sets.atoms import checked_direction
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
 from frankwolfe.sets.images import Diameters, from_reaches, reaches, widths
@@ -19,7 +19,7 @@ MOST_PROGRAMS = 2000
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-@part
+@constraint_set
 class Birkhoff(NamedTuple):
     """Doubly stochastic matrices, flattened row by row: not negative, every row and column summing to one.
 
@@ -41,6 +41,14 @@ class Birkhoff(NamedTuple):
 
     def _checked(self):
         return self._replace(size=whole("Birkhoff", "size", self.size))
+
+    def shaped(self, rows, columns):
+        """Return the set itself, if the weights are a matrix of its size."""
+        if (rows, columns) != (self.size, self.size):
+            raise ValueError(
+                f"Birkhoff: size is {self.size}, but the weights are {rows} x {columns} (columns in X, outputs)"
+            )
+        return self
 
     def fitted(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
@@ -88,7 +96,7 @@ class Birkhoff(NamedTuple):
         return _image_diameters(self, X)
 
 
-@part
+@constraint_set
 class Polytope(NamedTuple):
     """All ``w`` with ``A w <= b`` and ``E w = e``: any bounded polytope. A vertex is a linear program, solved by HiGHS.
 

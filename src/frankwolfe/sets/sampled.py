@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.entries import Entries, EntryAtom, Factors
-from frankwolfe.parts import part
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, krylov_answer
+from frankwolfe.sets.structure import Structure, TraceNorm
 from frankwolfe.singular import Triplets, leading_triplets
 from frankwolfe.verbs import recount
 
 
-@part
+@constraint_set
 class SampledTraceBall(NamedTuple):
     """All matrices of trace norm at most ``radius``, of which only some entries are looked at.
 
@@ -43,6 +44,10 @@ class SampledTraceBall(NamedTuple):
     def matrix(self, r: np.ndarray) -> Any:
         """Return the sparse matrix that ``r`` stands for."""
         return self.entries.matrix(r, self.columns)
+
+    def structure(self):
+        """Say how the points are made up: singular values with a bounded sum."""
+        return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
 
     def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
         """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""

@@ -5,15 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import finite, part, positive
+from frankwolfe.parts import finite, positive
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, same_length, vector
 from frankwolfe.sets.images import from_reaches, image_diameters, reaches
 from frankwolfe.sets.lengths import normalise
 from frankwolfe.verbs import row_add
 
 
-@part
+@constraint_set
 class LpBall(NamedTuple):
     """All ``w`` with ``(|w_1|^p + ... + |w_d|^p)^(1/p) <= radius``.
 
@@ -105,7 +106,7 @@ class EllipsoidScout(NamedTuple):
         """Do nothing: the oracle looks at everything anyway."""
 
 
-@part
+@constraint_set
 class Ellipsoid(NamedTuple):
     """All ``w`` with ``(w - centre)' S^-1 (w - centre) <= radius^2``.
 

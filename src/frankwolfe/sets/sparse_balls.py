@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import part, positive
+from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import Block, vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
 from frankwolfe.sets.images import image_diameters
 from frankwolfe.sets.lengths import normalise, oppose
@@ -54,7 +55,7 @@ def ranked(values, rank):
     return values[rank]
 
 
-@part
+@constraint_set
 class KSupportBall(NamedTuple):
     """The hull of all vectors with at most ``k`` non-zeros and norm at most ``radius``.
 
@@ -167,7 +168,7 @@ def _k_support_norm(sizes: np.ndarray, k: int) -> float:
     return float(np.sqrt(squares[sizes[:k] * (k - first) <= tails * (1.0 + 1e-12)].min(initial=np.inf)))
 
 
-@part
+@constraint_set
 class OWLBall(NamedTuple):
     """The ordered weighted l1 ball: all ``w`` with ``sum_i weights_i |w|_(i) <= radius``, the largest ``|w_j|`` first.
 

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import part, positive
+from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import vertex_of
+from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
+from frankwolfe.sets.structure import Structure, TraceNorm
 from frankwolfe.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.verbs import recount
 
 
-@part
+@constraint_set
 class TraceBall(NamedTuple):
     """All matrices whose singular values sum to at most ``radius``: the ball of the trace (nuclear) norm.
 
@@ -77,6 +79,10 @@ class TraceBall(NamedTuple):
         """Return a flat vector as the matrix it stands for."""
         return np.reshape(r, self.shape)
 
+    def structure(self):
+        """Say how the points are made up: singular values with a bounded sum."""
+        return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
+
     def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
         """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""
         return leading_triplets(self.matrix(r), count, **how)
@@ -88,6 +94,10 @@ class TraceBall(NamedTuple):
     def support(self, direction):
         """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
         return self.radius * self.triplets(direction, tolerance=CLOSE).bound
+
+    def attains_support(self):
+        """Say no: singular vectors of large matrices are found about as closely as a step needs them."""
+        return False
 
     def proven_support(self, direction):
         """Return the same, proven where that is affordable: see `frankwolfe.singular.leading_triplets`."""
@@ -105,7 +115,7 @@ class TraceBall(NamedTuple):
         return 2.0 * self.radius
 
 
-@part
+@constraint_set
 class Spectrahedron(NamedTuple):
     """All symmetric positive semidefinite matrices whose trace is ``trace``. Vertices: ``trace * v v'``, ``|v| = 1``.
 
@@ -126,6 +136,14 @@ class Spectrahedron(NamedTuple):
 
     def _checked(self):
         return self._replace(trace=positive("Spectrahedron", "trace", self.trace))
+
+    def shaped(self, rows, columns):
+        """Return the set itself, if the weights are a square matrix."""
+        if rows != columns:
+            raise ValueError(
+                f"Spectrahedron: matrices are square, but the weights are {rows} x {columns} (columns in X, outputs)"
+            )
+        return self
 
     def fitted(self, size):
         """Check that the weights are as many as a square matrix has entries."""
