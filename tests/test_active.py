@@ -145,9 +145,10 @@ def test_extreme_atoms_are_on_the_iterates_side_and_include_zero():
     ball = fw.L1Ball(2.0)
     assert extreme(ball.hull(), active, iterate, r, 1.0) == (0, 2.0)
     assert extreme(ball.hull(), active, iterate, r, -1.0) == (1, -2.0)
-    assert extreme(ball.hull(), active, iterate, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount == 0.0  # zero is the worst
+    against = -np.abs(r) * np.sign(w + (w == 0))
+    assert extreme(ball.hull(), active, iterate, against, 1.0).amount == 0.0  # zero is the worst
     full = Iterate.at(w * 2.0 / 0.75)
-    assert extreme(ball.hull(), ActiveSet.of(full.v), full, -np.abs(r) * np.sign(w + (w == 0)), 1.0).amount != 0.0
+    assert extreme(ball.hull(), ActiveSet.of(full.v), full, against, 1.0).amount != 0.0
 
 
 # --- stored atoms ---------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.files.cells import MISSING_WORDS
-from frankwolfe.inputs import column_names, numeric_frame
-from frankwolfe.inputs import checked_sparse
+from frankwolfe.inputs import checked_sparse, column_names, numeric_frame
 from frankwolfe.names import nearest
 
 SHOWN = 5

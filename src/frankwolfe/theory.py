@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from frankwolfe.matrices import row_norms, spectral_norm
+from frankwolfe.sets.images import diameters_of
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
@@ -50,23 +50,14 @@ def diameters(problem: "Problem") -> Diameters:
     >>> problem.diameters()
     Diameters(one=6.0, two=6.0, inf=6.0, exact=(True, True, True))
     """
-    own = getattr(problem.constraint, "image_diameters", None)
-    found = own(problem.design) if own is not None else _bounds_from_euclidean(problem)
+    kind = type(problem.constraint)
+    if not hasattr(kind, "image_diameters") and not hasattr(kind, "diameter"):
+        raise TypeError(
+            f"{kind.__name__} has neither image_diameters(X) nor diameter(d): nothing to bound its image by"
+        )
+    found = diameters_of(problem.constraint, problem.design)
     (one, one_exact), (two, two_exact), (inf, inf_exact) = found[1], found[2], found[np.inf]
     return Diameters(one, two, inf, (one_exact, two_exact, inf_exact))
-
-
-def _bounds_from_euclidean(problem: "Problem") -> dict[float, tuple[float, bool]]:
-    """Bound ``||X (u - v)||_p`` by the Euclidean length of ``u - v``."""
-    diameter = getattr(problem.constraint, "diameter", None)
-    if diameter is None:
-        name = type(problem.constraint).__name__
-        raise TypeError(f"{name} has neither image_diameters(X) nor diameter(d): nothing to bound its image by")
-    length = float(diameter(problem.size))
-    lengths = row_norms(problem.design, 2)
-    two = length * spectral_norm(problem.X)
-    one = min(float(np.sqrt(problem.n)) * two, length * float(lengths.sum()))
-    return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}
 
 
 def table_error(problem: "Problem", alpha: np.ndarray, w: np.ndarray) -> float:

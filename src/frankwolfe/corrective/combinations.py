@@ -49,16 +49,46 @@ def name_vertex(constraint, scout, r, iterate):
     deposit(oracle(constraint, scout, r), iterate, 1.0)
 
 
-class Coordinates:
+class Shifted:
+    """What all active atoms share: a set may add the same shift to each of its points. Atoms are without it.
+
+    Parameters
+    ----------
+    rows : rows
+        Of the data.
+    shift : array or None
+        What the set adds.
+    """
+
+    matrix: Any
+
+    def __init__(self, rows: Any, shift: np.ndarray | None):
+        self.shift = shift
+        self.base = None if shift is None else np.asarray(rows.dot_all(shift), dtype=np.float64).ravel()
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return the predictions for weights of the atoms."""
+        z = self.matrix.predict(u)
+        return z if self.base is None else z + self.base
+
+    def own_part(self, z: np.ndarray) -> np.ndarray:
+        """Return the part of predictions that is due to the atoms."""
+        return z if self.base is None else z - self.base
+
+    def stretched(self, z: np.ndarray, factor: float) -> np.ndarray:
+        """Return what predictions become when the weights of all atoms are multiplied by a factor."""
+        return factor * z if self.base is None else self.base + factor * (z - self.base)
+
+
+class Coordinates(Shifted):
     """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
 
     indirect = False  # predictions are sums over the columns, as they are at the point itself
 
     def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most, shift: np.ndarray | None = None):
+        super().__init__(problem.samples.rows, shift)
         self.hull, self.source, self.n, self.d = hull, problem.samples.rows, problem.n, problem.size
         self.most = most
-        self.shift = shift
-        self.base = None if shift is None else np.asarray(self.source.dot_all(shift), dtype=np.float64).ravel()
         w = w if shift is None else w - shift
         self.active = np.flatnonzero(w)
         self.u = hull.fit(w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
@@ -78,19 +108,6 @@ class Coordinates:
         w = np.zeros(self.d)
         w[self.active] = self.u
         return w
-
-    def predict(self, u: np.ndarray) -> np.ndarray:
-        """Return the predictions for weights of the atoms."""
-        z = self.matrix.predict(u)
-        return z if self.base is None else z + self.base
-
-    def own_part(self, z: np.ndarray) -> np.ndarray:
-        """Return the part of predictions that is due to the atoms."""
-        return z if self.base is None else z - self.base
-
-    def stretched(self, z: np.ndarray, factor: float) -> np.ndarray:
-        """Return what predictions become when the weights of all atoms are multiplied by a factor."""
-        return factor * z if self.base is None else self.base + factor * (z - self.base)
 
     def few(self, count: int, late: bool) -> bool:
         """Whether forming the Hessian of ``count`` atoms is worth it."""
@@ -165,30 +182,25 @@ class Coordinates:
         return True
 
 
-class Vertices:
+class Vertices(Shifted):
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
 
     settled = True
     covered = False  # there may always be others
     indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
 
-    def __init__(self, problem: Problem, w: np.ndarray):
+    def __init__(self, problem: Problem, w: np.ndarray, shift: np.ndarray | None = None):
+        super().__init__(problem.samples.rows, shift)
         self.hull, self.problem = Hull(1.0, False, False), problem
-        self.points, self.u = w[None, :].copy(), np.ones(1)
-        self.matrix = DenseColumns(self._images(w))
+        point = w.copy() if shift is None else w - shift
+        self.points, self.u = point[None, :], np.ones(1)
+        self.matrix = DenseColumns(self._images(point))
         self.scout = problem.constraint.scout(problem.size)
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
-        return self.u @ self.points
-
-    def predict(self, u: np.ndarray) -> np.ndarray:
-        """Return the predictions for weights of the atoms."""
-        return self.matrix.predict(u)
-
-    def own_part(self, z: np.ndarray) -> np.ndarray:
-        """Return the part of predictions that is due to the atoms: all of them."""
-        return z
+        w = self.u @ self.points
+        return w if self.shift is None else w + self.shift
 
     def few(self, count: int, late: bool) -> bool:
         """Return True: they come one at a time."""
@@ -214,8 +226,9 @@ class Vertices:
         kept = self.u != 0.0
         vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
         name_vertex(self.problem.constraint, self.scout, found.gradient, vertex)
-        self.points = np.vstack([self.points[kept], vertex.v])
-        self.matrix = DenseColumns(np.vstack([self.matrix.values[kept], self._images(vertex.v)]))
+        point = vertex.v if self.shift is None else vertex.v - self.shift
+        self.points = np.vstack([self.points[kept], point])
+        self.matrix = DenseColumns(np.vstack([self.matrix.values[kept], self._images(point)]))
         self.hessian = Hessian(self.matrix)
         self.u = np.append(self.u[kept], 0.0)
         return True
@@ -225,5 +238,5 @@ def atoms_of(problem: Problem, w: np.ndarray, most: Most) -> Coordinates | Verti
     """Return a point as a combination of atoms, of the kind that the set is made of."""
     structure = problem.constraint.structure()
     if structure.hull is None:
-        return Vertices(problem, w)
+        return Vertices(problem, w, structure.shift)
     return Coordinates(problem, structure.hull, w, most, structure.shift)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.matrices import column_norms, farthest_columns, row_ranges, spectral_norm
+from frankwolfe.matrices import column_norms, farthest_columns, row_norms, row_ranges, spectral_norm
 
 Diameters = dict[float, tuple[float, bool]]
 
@@ -48,9 +48,23 @@ def image_diameters(constraint: Any, X: Any) -> Diameters:
 
 
 def diameters_of(constraint: Any, X: Any) -> Diameters:
-    """``D_p`` for p = 1, 2, inf as a set, perhaps a user's, knows them, else from its support function."""
+    """``D_p`` for p = 1, 2, inf as a set, perhaps a user's, knows them.
+
+    Else bounds from its Euclidean diameter, if it knows that; else from its support function.
+    """
     own = getattr(constraint, "image_diameters", None)
-    return image_diameters(constraint, X) if own is None else own(X)
+    if own is not None:
+        return own(X)
+    own = getattr(constraint, "diameter", None)
+    return image_diameters(constraint, X) if own is None else _from_diameter(float(own(X.shape[1])), X)
+
+
+def _from_diameter(length: float, X: Any) -> Diameters:
+    """Bound ``||X (u - v)||_p`` by the Euclidean length of ``u - v``."""
+    lengths = row_norms(X, 2)
+    two = length * spectral_norm(X)
+    one = min(float(np.sqrt(X.shape[0])) * two, length * float(lengths.sum()))
+    return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}
 
 
 def of_columns(radius: float, images: Any, with_zero: bool) -> Diameters:

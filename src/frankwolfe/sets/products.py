@@ -9,7 +9,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.sets.atoms import Full, vertex_of, wired
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import a_set, whole
-from frankwolfe.sets.images import diameter_of, image_diameters
+from frankwolfe.sets.images import diameter_of, diameters_of, image_diameters
 from frankwolfe.sets.structure import Bounds, Structure
 from frankwolfe.verbs import deposit, fill, oracle, rebuild, row_add
 
@@ -187,5 +187,5 @@ class Product(NamedTuple):
         return float(np.linalg.norm([diameter_of(inner, block.stop - block.start) for inner, block in self._blocks()]))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; of several sets, for p = 1 and 2 upper bounds."""
+        return diameters_of(self.sets[0], X) if len(self.sets) == 1 else image_diameters(self, X)

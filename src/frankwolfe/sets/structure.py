@@ -66,7 +66,8 @@ class Structure(NamedTuple):
         Vertices are single coordinates; or there is a range for each coordinate; or the set is a trace-norm ball. None:
         nothing is known but the oracle.
     shift : array or None
-        What is added to every point of such a set; a box has none, for its bounds move along.
+        What is added to every point of such a set, one of unknown shape included; a box has none, for its bounds move
+        along.
 
     Examples
     --------
@@ -107,8 +108,6 @@ class Structure(NamedTuple):
         """Return the structure of the set moved by ``shift``."""
         if self.bounds is not None:
             return Structure(self.bounds.moved(shift))
-        if self.shape is None:
-            return self
         return self._replace(shift=shift if self.shift is None else self.shift + shift)
 
     def noted(self, note: Callable[[], None]) -> "Structure":

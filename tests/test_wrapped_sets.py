@@ -1,0 +1,136 @@
+"""Every wrapper around every set, with one output and with several: the same answer, as fast, able to do the same.
+
+A wrapped set is a bare one seen through a map of the weights. With the data changed to match, both problems are the
+same, so a run on the one must go as a run on the other.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from tests import cases
+
+D, SIDE, ROWS = 9, 3, 12
+SHIFT = np.round(np.linspace(-0.25, 0.25, D), 3)
+
+SETS = {
+    **{cases.name_of(constraint): lambda d, kept=constraint: kept for constraint in cases.SETS},
+    **{
+        name: make
+        for name, make in cases.SIZED_SETS.items()
+        if name not in ("Translated", "Scaled", "Cached", "Counted")
+    },
+}
+
+
+class View(NamedTuple):
+    """A wrapped set, with how its weights follow from those of the set: ``w -> factor * w + shift``."""
+
+    wrap: Any
+    factor: float = 1.0
+    shift: Any = None
+
+
+VIEWS = {
+    "counted": View(fw.Counted),
+    "cached": View(lambda inner: fw.Cached(inner, 3)),
+    "scaled": View(lambda inner: fw.Scaled(inner, 2.0), 2.0),
+    "translated": View(lambda inner: fw.Translated(inner, SHIFT), shift=SHIFT),
+    "product": View(lambda inner: fw.Product([inner], [D])),
+    "nested": View(
+        lambda inner: fw.Translated(fw.Scaled(fw.Counted(fw.Cached(inner)), 2.0), SHIFT), factor=2.0, shift=SHIFT
+    ),
+}
+EVERY_SET = pytest.mark.parametrize("name", SETS)
+EVERY_VIEW = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+OUTPUTS = pytest.mark.parametrize("outputs", [0, SIDE], ids=["one-output", "several"])
+
+
+@cache
+def made(name):
+    """Return a set for nine weights."""
+    return SETS[name](D)
+
+
+def table(outputs):
+    """Data for nine weights: nine columns, or three columns and three outputs."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(ROWS, SIDE if outputs else D))
+    return X, 2.0 * rng.normal(size=(ROWS, outputs) if outputs else ROWS)
+
+
+def moved_by(view):
+    return np.zeros(D) if view.shift is None else view.shift
+
+
+def bare_and_wrapped(name, view, outputs):
+    """Two problems that are one, and where to start in each."""
+    inner, (X, y), loss = made(name), table(outputs), "multitask-squared" if outputs else "squared"
+    bare = fw.Problem(X, y, loss, inner)
+    start = bare.default_start()
+    shift = moved_by(view)
+    seen = X / view.factor
+    moved = y + seen @ (shift.reshape(SIDE, outputs) if outputs else shift)
+    wrapped = fw.Problem(seen, moved, loss, view.wrap(inner))
+    return bare, wrapped, start, view.factor * start + shift
+
+
+def run(problem, start, tolerance, **options):
+    return fw.minimize(problem, x0=start, tol=tolerance / problem.zero_value, max_passes=3000, trace=0, **options)
+
+
+@EVERY_SET
+@EVERY_VIEW
+@OUTPUTS
+@pytest.mark.usefixtures("interpreted")
+def test_a_wrapped_set_is_as_good_as_the_bare_one(name, view, outputs):
+    bare, wrapped, start, mapped = bare_and_wrapped(name, view, outputs)
+    tolerance = 1e-4 * bare.zero_value
+    one, other = run(bare, start, tolerance), run(wrapped, mapped, tolerance)
+    assert one.success
+    assert other.success
+    assert other.method == one.method
+    # where every round adds a vertex of a curved set, the rounding of a shift may decide which
+    one_more_or_less = 1.0 if view.shift is None or bare.constraint.structure().shape is not None else 0.3 * one.passes
+    assert abs(other.passes - one.passes) <= one_more_or_less
+    assert abs(other.fun - one.fun) <= max(one.gap, other.gap) + 1e-12
+    assert wrapped.constraint.contains(other.x.ravel(), 1e-8)
+    assert wrapped.evaluate(other.x).gap == pytest.approx(other.gap, abs=1e-9)
+    found = (other.x.ravel() - moved_by(view)) / view.factor
+    assert bare.constraint.contains(found, 1e-8)
+    assert bare.evaluate(found).gap == pytest.approx(other.gap, abs=1e-9)
+
+
+@EVERY_SET
+@EVERY_VIEW
+@OUTPUTS
+def test_a_wrapped_set_can_do_what_the_bare_one_can(name, view, outputs):
+    bare, wrapped, _, mapped = bare_and_wrapped(name, view, outputs)
+    inner, outer = bare.constraint, wrapped.constraint
+    assert type(outer.structure().shape) is type(inner.structure().shape)
+    assert outer.attains_support() == inner.attains_support()
+    rng, shift = np.random.default_rng(0), moved_by(view)
+    for direction in rng.normal(size=(5, D)):
+        level = direction @ shift
+        assert outer.support(direction) - level == pytest.approx(view.factor * inner.support(direction), rel=1e-9)
+        assert outer.proven_support(direction) - level == pytest.approx(
+            view.factor * inner.proven_support(direction), rel=1e-9
+        )
+        np.testing.assert_allclose(outer.vertex(direction), view.factor * inner.vertex(direction) + shift, atol=1e-12)
+    one, other = bare.head(2).diameters(), wrapped.head(2).diameters()
+    np.testing.assert_allclose(other[:3], one[:3], rtol=1e-9)
+    assert other.exact == one.exact
+    assert wrapped.complexity(mapped) >= 0
+    if inner.own_radius() is None:
+        assert outer.own_radius() is None
+        with pytest.raises(ValueError, match="has no radius to change"):
+            outer.with_radius(2.0)
+        return
+    assert outer.own_radius() == pytest.approx(view.factor * inner.own_radius())
+    small, r = outer.with_radius(0.1 * view.factor), np.linspace(-1.0, 1.0, D)
+    assert small.own_radius() == pytest.approx(0.1 * view.factor)
+    ready = wrapped.over(small).constraint
+    assert ready.support(r) - r @ shift == pytest.approx(view.factor * inner.with_radius(0.1).support(r))
