@@ -14,8 +14,8 @@ ESTIMATORS = [
     fw.FrankWolfeRegressorCV(radii=4, cv=3, tol=1e-12),
     fw.SimplexRegressor(),
     fw.NonNegativeRegressor(),
-    fw.LowRankClassifier(),
-    fw.LowRankRegressor(radius=1.0, tol=1e-12),
+    fw.LowRankClassifier(tol=1e-12),
+    fw.LowRankRegressor(radius=10.0, tol=1e-12),
     fw.MatrixCompletion(),
 ]
 

@@ -19,6 +19,7 @@ _HOMES = {
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
     "frankwolfe.entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
+    "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
     "frankwolfe.fitted_model": ("FittedModel",),
@@ -93,6 +94,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
+    from frankwolfe.advice import ScaleWarning as ScaleWarning
     from frankwolfe.compiled import python_mode as python_mode
     from frankwolfe.completion import CompletionProblem as CompletionProblem
     from frankwolfe.completion import Offsets as Offsets

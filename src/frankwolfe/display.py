@@ -21,6 +21,7 @@ STYLE = """
 #{id} p {{ margin: 0 0 0.5em; }}
 #{id} .word {{ font-weight: 650; color: var(--open); }}
 #{id} .word.sure {{ color: var(--sure); }}
+#{id} .advice {{ border-left: 3px solid var(--open); padding-left: 0.7em; }}
 #{id} .side {{ display: flex; flex-wrap: wrap; gap: 0.6em 2em; align-items: flex-start; }}
 #{id} dl {{ display: grid; grid-template-columns: auto auto; gap: 0 1em; margin: 0; }}
 #{id} dt {{ color: var(--muted); }}
@@ -82,10 +83,11 @@ def html_of(result: "Result") -> str:
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),
     ]
+    advice = "".join(f'<p class="advice">{escape(sentence)}</p>' for sentence in result.advice)
     items = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in numbers)
     return (
         f'<div id="{identity}"><style>{STYLE.format(id=identity, dark=DARK)}</style>'
-        f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>'
+        f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>{advice}'
         f'<div class="side"><dl>{items}</dl>{_picture(result)}</div></div>'
     )
 

@@ -174,8 +174,12 @@ class Problem:
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         if self._zero_value is None:
-            self._zero_value = Point.at(self.own().samples, self._samples.table()).value  # no pass: X 0 = 0
+            self._zero_value = self.value_of_predictions(self._samples.table())  # no pass: X 0 = 0
         return self._zero_value
+
+    def value_of_predictions(self, z: np.ndarray) -> float:
+        """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
+        return Point.at(self.own().samples, z).value
 
     def __repr__(self) -> str:
         stored = "dense" if isinstance(self._X, np.ndarray) else f"{self._X.nnz} stored values"

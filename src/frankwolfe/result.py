@@ -75,6 +75,11 @@ class Trace(Mapping[str, np.ndarray]):
         if self._pending_bytes > PENDING_BYTES:
             self._settle()
 
+    @property
+    def problem(self) -> "Problem | None":
+        """What was solved; None in a copy, which lets go of the data."""
+        return self._problem
+
     def last_nit(self) -> int:
         """Step number of the latest point, -1 if there is none."""
         return int(self._rows[-1]["nit"]) if self._rows else -1
@@ -164,6 +169,8 @@ class Result:
         Rows looked at in a step.
     trace : Trace
         How the run went.
+    advice : list of str
+        What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
 
     x: Any
@@ -185,6 +192,32 @@ class Result:
     batch_size: int
     trace: Trace
     memory: "Memory" = field(repr=False)
+    told: list[str] | None = field(default=None, repr=False)
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do about columns of unlike scale, or a radius that lets next to nothing be fitted; mostly empty.
+
+        Worked out when it is first asked for, from some rows of the data.
+
+        Examples
+        --------
+        >>> import numpy as np, frankwolfe as fw
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> problem = fw.Problem(X, X @ [100.0, 50.0, 0.0], loss="squared", constraint=fw.L1Ball(0.1))
+        >>> fw.minimize(problem).advice[0][:45]
+        'Radius 0.1 lowers the objective by only 0.2%.'
+        """
+        if self.told is None:
+            from frankwolfe.advice import advice_on
+
+            problem = self.trace.problem
+            self.told = [] if problem is None else advice_on(problem, self)
+        return self.told
+
+    def __getstate__(self) -> dict:
+        self.advice  # noqa: B018 - worked out while the data is at hand, which a pickled result does not carry
+        return self.__dict__
 
     @property
     def success(self) -> bool:
@@ -230,6 +263,7 @@ class Result:
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
+            *(("advice", sentence) for sentence in self.advice),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
 

@@ -1,5 +1,6 @@
 """Estimators that solve problems and keep what was certified of the answers."""
 
+import re
 import warnings
 from copy import copy
 from dataclasses import replace
@@ -10,10 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from frankwolfe.advice import ScaleWarning
 from frankwolfe.estimators.parameters import PartParameters
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 from frankwolfe.run import minimize
+
+SAID: set[tuple] = set()
+"""Advice that has been given in this process, but for its numbers."""
 
 
 class CertifiedEstimator(PartParameters):
@@ -46,6 +51,7 @@ class CertifiedEstimator(PartParameters):
 
     def _record(self, results: list[Result]) -> None:
         """Keep the results and their numbers; warn of runs that ended without a certificate, in the worst's words."""
+        self._advise(results)
         light = [replace(found, trace=copy(found.trace)) for found in results]  # copied, a trace lets go of the data
         self.result_ = light[0] if len(light) == 1 else light
         self.gap_ = max(found.gap for found in results)
@@ -57,6 +63,23 @@ class CertifiedEstimator(PartParameters):
             advice = "Raise max_passes or tol, or scale the data."
             text = f"{type(self).__name__} is not certified to its tolerance. {worst.message} {advice}"
             warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return what there is to say about a result."""
+        return found.advice
+
+    def _advise(self, results: list[Result]) -> None:
+        """Say what keeps the model from fitting, if anything does: scales of columns, a radius far too small.
+
+        Once for each kind of model, radius and number of columns, as folds and grids would say it over and over:
+        scikit-learn resets what Python remembers of its warnings between folds. ``result_.advice`` has it always.
+        """
+        sentences = dict.fromkeys(sentence for found in results for sentence in self._advice(found))
+        text = f"{type(self).__name__}: {' '.join(sentences)}"
+        about = (re.sub(r"[\d.,]+", "", text), getattr(self, "radius", None), np.shape(results[0].x))
+        if sentences and about not in SAID:
+            SAID.add(about)
+            warnings.warn(text, ScaleWarning, stacklevel=5)
 
 
 def _minimize(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any]) -> Result:

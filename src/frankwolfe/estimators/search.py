@@ -18,11 +18,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _check_sample_weight
 
+from frankwolfe.advice import on_radius
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.names import lookup
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
-from frankwolfe.result import Status
+from frankwolfe.result import Result, Status
 
 RULES = {"best": "best", "1se": "1se"}
 
@@ -71,6 +72,12 @@ class RadiusSearch(LinearModel):
         self.cv_results_ = summary(self.radii_, self.scores_)
         self._solve([problem.over(problem.constraint.with_radius(self.radius_)) for problem in problems])
         return self
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return what there is to say about a result: nothing about the radius, which held-out rows have chosen."""
+        assert found.trace.problem is not None
+        about_radius = on_radius(found.trace.problem, found)
+        return [sentence for sentence in found.advice if sentence not in about_radius]
 
     def _grid(self, problems: list[Problem]) -> np.ndarray:
         """Return the radii: those given, or as many as asked for, as far as any of the problems needs them."""

@@ -1,0 +1,183 @@
+"""What to do about data or a radius that keeps a model from fitting: short sentences, or none.
+
+False alarms are worse than silence. The thresholds lie well apart from what was measured: on the tables of scikit-learn
+and on text, in their own units and standardised, columns that are fit to be compared differ in size by a factor of 18
+at most, those in unlike units by 1,600 and more (diabetes, 67, is left alone).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.sets import (
+    GroupBall,
+    KSupportBall,
+    L1Ball,
+    L2Ball,
+    LatentGroupBall,
+    LpBall,
+    NonNegativeL1Ball,
+    OWLBall,
+    TraceBall,
+)
+from frankwolfe.sets.atoms import vertex_of
+
+if TYPE_CHECKING:
+    from frankwolfe.problem import Problem
+    from frankwolfe.result import Result
+
+BALLS = (
+    GroupBall,
+    KSupportBall,
+    L1Ball,
+    L2Ball,
+    LatentGroupBall,
+    LpBall,
+    NonNegativeL1Ball,
+    OWLBall,
+    TraceBall,
+)
+"""Sets whose radius is a budget that all weights share. Shares, boxes and hulls mean the units they are given."""
+
+UNLIKE = 100.0
+"""Columns are told apart when the sizes of the large ones are this many times those of the small ones."""
+
+LITTLE, WORTHWHILE = 0.01, 0.1
+"""Parts of the objective of zero: a fit below the first is next to nothing, if the second is within reach."""
+
+MOST_ENTRIES, LEAST_ROWS, MOST_ROWS = 200_000, 50, 1000
+"""How much of the data is looked at to compare its columns."""
+
+DOUBLINGS = 40
+"""How often a radius is doubled to see what a larger one would do."""
+
+
+class ScaleWarning(UserWarning):
+    """The scale of the columns, or a small radius, keeps an estimator from fitting: says what to do about it.
+
+    Examples
+    --------
+    >>> import warnings, frankwolfe as fw
+    >>> warnings.simplefilter("ignore", fw.ScaleWarning)  # for those who know
+    """
+
+
+def advice_on(problem: "Problem", result: "Result") -> list[str]:
+    """Return what to do about a result, in sentences: an empty list where there is nothing to say.
+
+    Looks at some rows of the data; only where next to nothing is fitted, at all of them, for predictions.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was solved.
+    result : Result
+        Its answer.
+
+    Returns
+    -------
+    list of str
+    """
+    return [*on_columns(problem, result), *on_radius(problem, result)]
+
+
+def _is_ours(problem: "Problem", result: "Result") -> bool:
+    """Whether there is a radius that all weights share, and weights that are numbers."""
+    return isinstance(problem.constraint, BALLS) and isinstance(result.x, np.ndarray)
+
+
+def _binds(problem: "Problem", w: np.ndarray) -> bool:
+    """Whether the weights use up the radius; if not, neither it nor the columns' scales keep them from anything."""
+    return not problem.constraint.contains(1.01 * w)
+
+
+def on_columns(problem: "Problem", result: "Result") -> list[str]:
+    """Return what to do about columns of unlike scale."""
+    if not _is_ours(problem, result):
+        return []
+    ratio = unlikeness(problem.X)
+    if ratio < UNLIKE or (result.success and not _binds(problem, result.x.ravel())):
+        return []
+    return [
+        f"The columns of X differ in size by a factor of about {_round(ratio)}, and the set treats all weights alike, "
+        "so small columns hardly count: standardise them (sklearn.preprocessing.StandardScaler; on the command line "
+        "--standardize)."
+    ]
+
+
+def unlikeness(X: Any) -> float:
+    """Return how many times the size of a small column that of a large one is.
+
+    The size of a column is the root mean square of its differences from the median, where they are not zero: the
+    standard deviation of a measurement, one for a column of few ones however few they are. A twentieth of the columns
+    may be smaller than the small one, and as many larger than the large one. Some rows, evenly spread, stand for all.
+
+    Examples
+    --------
+    >>> unlikeness(np.array([[0.0, 1000.0], [1.0, 1000.0], [0.0, 3000.0]]))
+    2000.0
+    """
+    n, d = X.shape
+    if sparse.issparse(X):
+        some = X[_spread(n, MOST_ROWS)]
+        counts = np.bincount(some.indices, some.data != 0.0, minlength=d)
+        squares = np.bincount(some.indices, np.square(some.data, dtype=np.float64), minlength=d)
+    else:
+        some = X[_spread(n, min(MOST_ROWS, max(LEAST_ROWS, MOST_ENTRIES // d)))]
+        apart = some - np.median(some, axis=0)
+        counts, squares = np.count_nonzero(apart, axis=0), np.square(apart, dtype=np.float64).sum(axis=0)
+    sizes = np.sqrt(squares[counts > 0] / counts[counts > 0])
+    sizes = sizes[(sizes > 0.0) & np.isfinite(sizes)]
+    if sizes.size < 2:
+        return 1.0
+    return float(np.quantile(sizes, 0.95, method="higher") / np.quantile(sizes, 0.05, method="lower"))
+
+
+def _spread(n: int, most: int) -> np.ndarray:
+    """Return the numbers of at most so many of ``n`` rows, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+
+
+def on_radius(problem: "Problem", result: "Result") -> list[str]:
+    """Return what to do about a radius that lets next to nothing be fitted."""
+    if not _is_ours(problem, result) or not result.success or not problem.zero_value > 0.0:
+        return []
+    w, fitted = result.x.ravel(), 1.0 - result.fun / problem.zero_value
+    if not fitted < LITTLE:
+        return []
+    if not w.any():  # zero itself met the tolerance: look where the first step would have gone
+        w = vertex_of(problem.constraint, problem.gradient(np.zeros(problem.shape)).ravel())
+    elif not _binds(problem, w):
+        return []
+    factor, best = _along(problem, w, result.fun)
+    possible = 1.0 - best / problem.zero_value
+    if not (possible > WORTHWHILE and possible > 4.0 * fitted):
+        return []
+    radius = problem.constraint.radius
+    return [
+        f"Radius {radius:g} lowers the objective by only {_percent(fitted)}. At radius {factor * radius:g} a multiple "
+        f"of the same weights would lower it by {_percent(possible)}: try larger ones, for instance by fw.radius_path "
+        "or an estimator whose name ends in CV."
+    ]
+
+
+def _along(problem: "Problem", w: np.ndarray, fun: float) -> tuple[float, float]:
+    """Return by which power of two to multiply the weights, and the objective there: for as long as it falls."""
+    z = np.asarray(problem.samples.rows.dot_all(w), dtype=np.float64)
+    factor, best = 1.0, fun
+    for _ in range(DOUBLINGS):
+        value = problem.value_of_predictions(2.0 * factor * z)
+        if not value < best - 1e-3 * (problem.zero_value - best):  # the last doublings are not worth their radius
+            break
+        factor, best = 2.0 * factor, value
+    return factor, best
+
+
+def _round(number: float) -> str:
+    """Return a number with one digit: near enough, and the same for all folds of the data."""
+    return f"{float(f'{number:.1g}'):,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{float(f'{100.0 * max(share, 0.0):.1g}'):g}%"
