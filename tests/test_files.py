@@ -194,3 +194,17 @@ def test_targets_that_do_not_fit_are_told():
         fit(["1", "x"], "huber")
     with pytest.raises(ValueError, match="takes one target column, not 2"):
         fit([[1.0, 2.0]], "squared")
+
+
+def test_a_guess_from_the_first_rows_is_no_promise(tmp_path):
+    """Types are guessed from the first thousand rows: what comes later counts as much."""
+    head = "".join(f"{row},{row},true,,{row % 2}\n" for row in range(1500))
+    path = write(tmp_path / "a.csv", "a,b,c,d,y\n" + head + "0.5,1e3,false,7.5,1\n")
+    found = read_data(path, ["y"], ignore=["d"])
+    assert found.X[-1].tolist() == [0.5, 1000.0, 0.0]
+    assert found.X[1000].tolist() == [1000.0, 1000.0, 1.0]
+    late = write(tmp_path / "late.csv", "a,y\n" + "1,2\n" * 1500 + "oops,3\n")
+    with pytest.raises(ValueError, match="line 1502: column 'a' holds 'oops'"):
+        read_data(late, ["y"])
+    with pytest.raises(ValueError, match="line 2: column 'd' is empty"):
+        read_data(path, ["y"])

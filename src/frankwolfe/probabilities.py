@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from frankwolfe.losses import Logistic, ModifiedHuber, Multinomial
 
@@ -15,6 +14,8 @@ def has_probabilities(loss: Any) -> bool:
 
 def probability_of_second(loss: Any, scores: np.ndarray) -> np.ndarray:
     """Return the probability of the second of two classes, +1."""
+    from scipy.special import expit  # heavy: a fit asks for no probabilities
+
     return (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0 if isinstance(loss, ModifiedHuber) else expit(scores)
 
 
@@ -37,6 +38,8 @@ def probabilities_of(loss: Any, scores: np.ndarray) -> np.ndarray:
     >>> probabilities_of(Logistic(), np.array([0.0]))
     array([[0.5, 0.5]])
     """
+    from scipy.special import softmax  # heavy: a fit asks for no probabilities
+
     if not has_probabilities(loss):
         raise ValueError(
             "probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber'; "

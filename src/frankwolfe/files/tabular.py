@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.files.cells import as_numbers, sort_cells
-from frankwolfe.files.records import first_mistake, header, line_of_record, records, separator_of
-from frankwolfe.files.streams import is_compressed, opened
-from frankwolfe.files.targets import is_number
+from frankwolfe.files.csv_frame import read_csv
+from frankwolfe.files.records import first_mistake, line_of_record, records, separator_of
+from frankwolfe.files.streams import opened
 from frankwolfe.names import nearest
 from frankwolfe.tables import Table, as_words
 
@@ -50,10 +50,9 @@ class Columns:
             raise ImportError("CSV and Parquet files need polars: pip install 'frankwolfe[cli]'") from None
         self._polars = polars
         self.path = path
-        self._as_text = words
         self._separator = separator_of(path) if kind == "csv" else None
         try:
-            self._frame = self._read_parquet() if self._separator is None else self._read_csv(self._separator)
+            self._frame = self._read_parquet() if kind == "parquet" else read_csv(path, str(self._separator), words)
         except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
             raise ValueError(self._explained(error)) from None
         self._rows = self._row_numbers()
@@ -63,38 +62,6 @@ class Columns:
     def _read_parquet(self) -> Any:
         with opened(self.path) as stream:
             return self._polars.read_parquet(stream)
-
-    def _read_csv(self, separator: str) -> Any:
-        names = self._checked_header(separator)
-        try:  # types follow from all rows: a column is numbers if every cell is
-            frame = self._parsed_csv(separator, infer_schema_length=None)
-        except self._polars.exceptions.ComputeError:  # integers too long for any type, for instance
-            frame = self._parsed_csv(separator, infer_schema=False)
-        if frame.width != len(names):
-            raise ValueError(
-                f"{self.path}: the header can be read in two ways, {names[:SHOWN]} or {frame.columns[:SHOWN]}: do "
-                "lines end with a carriage return alone?"
-            )
-        frame.columns = names  # without doubled quotation marks, which polars leaves in
-        return frame
-
-    def _parsed_csv(self, separator: str, **options: Any) -> Any:
-        options["schema_overrides"] = dict.fromkeys(self._as_text, self._polars.String)
-        if not is_compressed(self.path):
-            return self._polars.read_csv(self.path, separator=separator, glob=False, **options)
-        with opened(self.path) as stream:
-            return self._polars.read_csv(stream, separator=separator, **options)
-
-    def _checked_header(self, separator: str) -> list[str]:
-        names = header(self.path, separator)
-        twice = [name for k, name in enumerate(names) if name in names[:k]]
-        if twice:
-            raise ValueError(f"{self.path}: the header names column {twice[0]!r} twice")
-        if all(is_number(name) for name in names):
-            raise ValueError(
-                f"{self.path}: the first line is numbers; a CSV file needs a header line with column names"
-            )
-        return names
 
     def _explained(self, error: BaseException) -> str:
         if self._separator is None:
