@@ -11,9 +11,11 @@ import frankwolfe as fw
 from frankwolfe.compiled import Kernel
 from frankwolfe.corrective.columns import DenseColumns, active_matrix
 from frankwolfe.corrective.combinations import MOST, Coordinates, Most
+from frankwolfe.corrective.coupled import coupled_curvatures
 from frankwolfe.corrective.engine import CorrectiveEngine
 from frankwolfe.corrective.models import STALE, Hessian, _face_move
 from frankwolfe.experiments.reference import certified_optimum
+from frankwolfe.objective import Point
 from frankwolfe.sets.hull import Hull
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
@@ -401,6 +403,41 @@ def test_hessian_follows_the_atoms_that_are_chosen():
     hessian, bends = Hessian(A), rng.random(40)
     for chosen in ([0, 2, 3], [2, 3], [0, 1, 3, 4], [4], [0, 1, 2, 3, 4]):
         assert hessian.at(bends, np.array(chosen)) == pytest.approx(A.gram(bends, np.array(chosen)), rel=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["dense64", "csr64"])
+@pytest.mark.parametrize("care", [0.0, 1.0])
+@pytest.mark.usefixtures("interpreted")
+def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
+    X, y = cases.vector_table(fw.Multinomial(), n=20, d=6)
+    problem = fw.Problem(cases.LAYOUTS[layout](X), y, "multinomial", fw.L1Ball(3.0), sample_weight=np.arange(1.0, 21.0))
+    w, chosen = np.random.default_rng(0).normal(size=problem.size), np.array([0, 2, 3, 7, 11, 12, 17])
+    at = Point.at(problem.samples, problem.samples.rows.dot_all(w))
+    bends = coupled_curvatures(problem, at, care, 1e-12)
+    H = Hessian(active_matrix(problem.samples.rows, np.arange(problem.size), problem.size)).at(bends, chosen)
+    h, unit = 1e-6, np.eye(problem.size)
+    true = [(problem.gradient(w + h * unit[j]) - problem.gradient(w - h * unit[j]))[chosen] / (2.0 * h) for j in chosen]
+    above = H - np.array(true)
+    if care == 0.0:
+        np.testing.assert_allclose(above, 0.0, atol=1e-8)
+    else:  # along its slope no loss is flatter than the parabola down to zero
+        assert np.linalg.eigvalsh(above).min() >= -1e-8
+        slopes, losses = at.alpha.reshape(20, 3) / problem.samples.weights[:, None], at.heights
+        along = np.einsum("ic,icd,id->i", slopes, bends, slopes) / (slopes**2).sum(axis=1)
+        assert (along >= (1.0 - 1e-9) * problem.samples.weights * 0.5 * (slopes**2).sum(axis=1) / losses).all()
+    vertices = DenseColumns(np.asarray(problem.design.todense()).T[chosen].copy())
+    np.testing.assert_allclose(vertices.gram(bends, np.arange(len(chosen))), H, atol=1e-12)
+
+
+@pytest.mark.parametrize("constraint", [fw.L1Ball(10.0), fw.Simplex(1e3), fw.NonNegativeL1Ball(10.0)], ids=str)
+@pytest.mark.parametrize("name", ["scaled", "shifted", "weighted"])
+@pytest.mark.usefixtures("interpreted")
+def test_several_classes_on_raw_data_are_certified(name, constraint):
+    X, y = cases.vector_table(fw.Multinomial(), n=40, d=6)
+    weights = np.where(y == 0, 1e7, 1.0) if name == "weighted" else None
+    problem = fw.Problem(HARD_COLUMNS.get(name, lambda X: X)(X), y, "multinomial", constraint, sample_weight=weights)
+    result = fw.minimize(problem, tol=1e-8, max_passes=100, trace=0)
+    assert result.success, result.message
 
 
 def test_columns_are_copied_before_they_are_needed():

@@ -93,6 +93,9 @@ class DenseColumns(NamedTuple):
         values, bent = self.values, np.flatnonzero(bends)
         if len(chosen) < len(values):
             values = values[chosen]
+        if bends.ndim == 3:  # a matrix for each sample
+            bent = np.einsum("jic,icd->jid", values.reshape(len(values), *bends.shape[:2]), bends)
+            return bent.reshape(values.shape) @ values.T
         if 2 * len(bent) <= len(bends):
             values, bends = values[:, bent], bends[bent]
         return (values * bends) @ values.T
@@ -144,7 +147,8 @@ class SparseRows:
         place = np.full(self._matrix.shape[1], -1, np.int32)
         place[chosen] = np.arange(len(chosen))
         H = np.zeros((len(chosen), len(chosen)))
-        add_pairs(*self.entries, bends, place, H)
+        add = add_pairs if bends.ndim == 1 else add_coupled_pairs
+        add(*self.entries, bends, place, H)
         return H
 
 
@@ -229,3 +233,32 @@ def add_pairs(data, columns, starts, bends, place, H):
     for j in range(len(H)):
         for other in range(j):
             H[other, j] = H[j, other]
+
+
+@kernel
+def add_coupled_pairs(data, columns, starts, bends, place, H):
+    """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
+    most, outputs = 0, bends.shape[1]
+    for i in range(len(bends)):
+        most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
+    places, homes, entries = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1)
+    for i in range(len(bends)):
+        count = 0
+        for c in range(outputs):
+            for k in range(starts[i * outputs + c], starts[i * outputs + c + 1]):
+                j = place[columns[k]]
+                places[count] = j
+                homes[count] = c
+                entries[count] = data[k]
+                count += j >= 0
+        for k in range(count):
+            j, c, x = places[k], homes[k], entries[k]
+            for other in range(k + 1):
+                H[j, places[other]] += x * bends[i, c, homes[other]] * entries[other]
+    for j in range(
+        len(H)
+    ):  # entries come output by output, not in ascending order: each pair was added once, somewhere
+        for other in range(j):
+            total = H[j, other] + H[other, j]
+            H[j, other] = total
+            H[other, j] = total

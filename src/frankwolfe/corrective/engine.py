@@ -11,6 +11,7 @@ import numpy as np
 
 from frankwolfe.compiled import compiling
 from frankwolfe.corrective.combinations import MOST, Most, atoms_of
+from frankwolfe.corrective.coupled import coupled_curvatures
 from frankwolfe.corrective.models import ColumnModel, GramModel, minimise
 from frankwolfe.corrective.rounds import RoundEngine
 from frankwolfe.engine import Memory
@@ -85,6 +86,7 @@ class CorrectiveEngine(RoundEngine):
         self.atoms: Any = atoms_of(problem, w, most)
         self.left = 0.0  # of the gap, by the last Newton step
         self.caution, self.lowest, self.vain = 1.0, (np.inf, np.inf), 0
+        self.promised = np.inf  # fall of the objective, by the last step that was made in full
         self.unseen = 0  # steps since the gap was lowest that the objective could not judge
 
     def warm_up(self) -> None:
@@ -110,7 +112,7 @@ class CorrectiveEngine(RoundEngine):
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
         self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
-        self.unseen = 0
+        self.unseen, self.promised = 0, np.inf
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.w())
             self._found = found._replace(gap=0.0 if gap < 0.0 else gap)
@@ -175,9 +177,7 @@ class CorrectiveEngine(RoundEngine):
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
-        atoms, samples = self.atoms, self.problem.samples
-        care = min(1.0, self.caution * CARE * gap / self.scale)
-        bends = curvatures(samples, self.at, care, max(FLOOR * care, 1e-12) * self.problem.loss.smoothness())
+        atoms = self.atoms
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
             return False  # no weight, and nothing promises any
@@ -185,6 +185,7 @@ class CorrectiveEngine(RoundEngine):
         few = atoms.few(len(chosen), late)
         if few:
             atoms.forget_columns()
+        bends = self._curvatures(gap, few)
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = (
             GramModel(atoms, chosen, slope, bends, shifts)
@@ -199,6 +200,14 @@ class CorrectiveEngine(RoundEngine):
         if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
             return self._settle(u, slope, gap)
         return self._search(u, fall)
+
+    def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
+        """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
+        care = min(1.0, self.caution * CARE * min(gap, self.promised) / self.scale)
+        floor = max(FLOOR * care, 1e-12) * self.problem.loss.smoothness()
+        if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
+            return coupled_curvatures(self.problem, self.at, care, floor)
+        return curvatures(self.problem.samples, self.at, care, floor)
 
     def _noise(self) -> float:
         """Return what rounding may do to the objective: to its sum, and to the predictions."""
@@ -259,6 +268,7 @@ class CorrectiveEngine(RoundEngine):
         gamma, self.at = best
         self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
         self._adapt(gamma)
+        self.promised = fall if gamma == 1.0 else np.inf
         return True
 
     @staticmethod

@@ -10,6 +10,7 @@ from scipy.linalg.blas import dsyr2
 
 from frankwolfe.corrective.cycle import cycle
 from frankwolfe.corrective.exchange import exchange
+from frankwolfe.elimination import eliminated
 from frankwolfe.sets.hull import SPENT, Hull
 
 RIDGES = (1e-13, 1e-10, 1e-7)
@@ -119,7 +120,9 @@ class Hessian:
         if len(chosen) < len(self.chosen):
             place = np.searchsorted(self.chosen, chosen)
             self.chosen, self.H = chosen, self.H[np.ix_(place, place)]
-        stale = np.abs(bends - self.bends) > STALE * bends
+        stale = np.abs(bends - self.bends) > STALE * np.abs(bends)
+        if bends.ndim == 3:  # a matrix for each sample: any of its entries makes it stale
+            stale = np.broadcast_to(stale.any(axis=(1, 2), keepdims=True), bends.shape)
         if stale.any():
             self.H += self.matrix.gram(np.where(stale, bends - self.bends, 0.0), chosen)
             self.bends = np.where(stale, bends, self.bends)
@@ -128,6 +131,9 @@ class Hessian:
 
 def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarray:
     """Return the Hessian of the model in which intercepts follow the weights: a Schur complement."""
+    if hessian.bends.ndim == 3:
+        cross = [hessian.matrix.project(hessian.bends[:, output].ravel())[hessian.chosen] for output in range(shifts)]
+        return eliminated(H, np.array(cross), hessian.bends.sum(axis=0))
     bends = hessian.bends.reshape(-1, shifts)
     for output in range(shifts):
         own = np.zeros_like(bends)

@@ -65,6 +65,11 @@ class Multinomial(NamedTuple):
         return True
 
     @property
+    def coupled(self):
+        """Whether the second derivative has entries beside its diagonal."""
+        return True
+
+    @property
     def targets(self):
         """Which targets fit: class numbers from 0."""
         return "classes"
@@ -145,6 +150,11 @@ class MultitaskSquared(NamedTuple):
     def convex(self):
         """Whether the loss is convex in ``z``."""
         return True
+
+    @property
+    def coupled(self):
+        """Whether the second derivative has entries beside its diagonal."""
+        return False
 
     @property
     def targets(self):
