@@ -65,6 +65,15 @@ def test_standardised_weights_are_those_of_scaled_columns_and_told_on_both_scale
     assert order == sorted(order, reverse=True)
 
 
+def test_advice_on_scales_is_printed_and_followed(desk):
+    unlike = np.array([1e4, 1e4, 1.0, 1.0])
+    write(desk / "a.csv", frame(X * unlike, y=SIGNAL))
+    said = call("fit", "a.csv", "-t", "y", "--radius", 1e-3, "--tol", 1e-9).stdout
+    assert "advice" in said
+    assert "--standardize" in said
+    assert "advice" not in call("fit", "a.csv", "-t", "y", "--radius", 3, "--standardize").stdout
+
+
 def test_sparse_files_are_scaled_and_not_shifted(desk):
     dense = X * SCALES * (np.random.default_rng(1).random(X.shape) < 0.5)
     write(desk / "a.svm", svmlight(dense, SIGNAL))

@@ -157,8 +157,8 @@ def on_radius(problem: "Problem", result: "Result") -> list[str]:
     radius = problem.constraint.radius
     return [
         f"Radius {radius:g} lowers the objective by only {_percent(fitted)}. At radius {factor * radius:g} a multiple "
-        f"of the same weights would lower it by {_percent(possible)}: try larger ones, for instance by fw.radius_path "
-        "or an estimator whose name ends in CV."
+        f"of the same weights would lower it by {_percent(possible)}: try larger ones, for instance by fw.radius_path, "
+        "an estimator whose name ends in CV, or on the command line by frankwolfe path."
     ]
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from frankwolfe import __version__
 from frankwolfe.files.read import Features
+from frankwolfe.fitted_run import Run
 from frankwolfe.losses import as_loss
 from frankwolfe.preparation import Preparation, Prepared
 from frankwolfe.probabilities import probabilities_of
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result, Status
+from frankwolfe.result import Result
 from frankwolfe.sets.checks import a_set
 from frankwolfe.tables import Table, as_table
 
@@ -22,61 +23,6 @@ from frankwolfe.tables import Table, as_table
 def _versions() -> dict[str, str]:
     """Return what a model is made with."""
     return {"frankwolfe": __version__, "python": platform.python_version(), "numpy": np.__version__}
-
-
-@dataclass(frozen=True)
-class Run:
-    """How the answer was found: what a `Result` says, without the answer itself.
-
-    Attributes
-    ----------
-    fun, gap, tolerance : float
-        Exact objective, exact gap, and what the gap had to meet.
-    convex : bool
-        Whether the loss is convex, so that the objective is at most ``gap`` above its minimum.
-    status, message, method : str
-        How the run ended, and which method it was.
-    passes, seconds : float
-        What it took.
-    rows : int
-        Rows of the data.
-    seed : int or None
-        Of the batches.
-    """
-
-    fun: float
-    gap: float
-    tolerance: float
-    convex: bool
-    status: str
-    message: str
-    method: str
-    passes: float
-    seconds: float
-    rows: int
-    seed: int | None
-
-    @classmethod
-    def of(cls, problem: Problem, result: Result, seed: int | None) -> "Run":
-        """Return what there is to know of the run that ended with a result."""
-        return cls(
-            fun=float(result.fun),
-            gap=float(result.gap),
-            tolerance=float(result.tolerance),
-            convex=result.convex,
-            status=str(result.status),
-            message=result.message,
-            method=result.method,
-            passes=float(result.passes),
-            seconds=float(result.seconds),
-            rows=problem.n,
-            seed=seed,
-        )
-
-    @property
-    def success(self) -> bool:
-        """Whether the exact gap met the tolerance."""
-        return self.status == Status.CONVERGED
 
 
 @dataclass(frozen=True, eq=False)

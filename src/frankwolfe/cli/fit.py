@@ -71,8 +71,9 @@ def fit(
         )
     with writing(out):
         model.save(out)
-    rows = [*facts(data, question, posed), *_answer(model, result), *scores, ("model", str(out))]
-    show(rows, {"certificate": "green" if result.success else "yellow"})
+    advice = [("advice", sentence) for sentence in result.advice]
+    rows = [*facts(data, question, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
+    show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
     show_weights(model, top)
     if not result.success:
         raise SystemExit(NOT_CERTIFIED)

@@ -17,7 +17,8 @@ from frankwolfe.files.archive import Archive, require_size
 from frankwolfe.files.atomic import replacing
 from frankwolfe.files.parts import described, restored
 from frankwolfe.files.read import Features
-from frankwolfe.fitted_model import FittedModel, Run
+from frankwolfe.fitted_model import FittedModel
+from frankwolfe.fitted_run import Run
 from frankwolfe.preparation import Preparation
 from frankwolfe.result import Status
 
