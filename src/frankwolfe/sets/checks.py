@@ -100,3 +100,14 @@ def a_set(name: str, inner: Any) -> Any:
     require(name, inner, SET_METHODS, "a constraint set")
     completed(type(inner))
     return inner
+
+
+def rounding(*numbers: Any) -> Any:
+    """Return by how much points whose coordinates are about so large may be off, after a few sums and products.
+
+    Examples
+    --------
+    >>> rounding(-2.0, 1.0) < 1e-14
+    True
+    """
+    return 16.0 * np.finfo(np.float64).eps * np.max(np.abs(np.broadcast_arrays(*numbers)), axis=0)

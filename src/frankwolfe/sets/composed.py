@@ -7,7 +7,7 @@ import numpy as np
 from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import Shifted, Stretched, vertex_of
 from frankwolfe.sets.base import wrapper
-from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each
+from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each, rounding
 from frankwolfe.sets.images import diameter_of, diameters_of
 from frankwolfe.verbs import oracle
 
@@ -67,7 +67,13 @@ class Translated(NamedTuple):
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to what ``tolerance`` means to the set that is moved."""
-        return self.set.contains(np.subtract(w, self.shift), tolerance)
+        moved = np.subtract(w, self.shift)
+        if self.set.contains(moved, tolerance):
+            return True
+        # far from zero a small set is blurred: points are rounded where they are
+        blur = np.sqrt(moved.size) * float(np.max(rounding(self.shift)))
+        width = diameter_of(self.set, moved.size)
+        return bool(width > 0.0 and blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

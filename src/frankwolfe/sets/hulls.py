@@ -9,7 +9,7 @@ from frankwolfe.inputs import checked_sparse
 from frankwolfe.parts import finite
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.checks import matrix, same_length
+from frankwolfe.sets.checks import matrix, rounding, same_length
 from frankwolfe.sets.images import from_reaches, of_columns, reaches
 
 MOST_IMAGES = 1e8
@@ -68,17 +68,18 @@ class ConvexHull(NamedTuple):
         return float((self.points @ np.asarray(direction, dtype=np.float64)).max())
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the largest entry: least squares over the weights."""
+        """Whether ``w`` is in the set, up to ``tolerance`` times its half width: least squares over the weights."""
         from scipy.optimize import nnls  # heavy, and only wanted here
 
         w = np.asarray(w, dtype=np.float64)
         if not np.isfinite(w).all():
             return False
         middle = self.points.mean(axis=0)
-        scale = float(np.abs(self.points - middle).max()) or 1.0
+        width = float(np.abs(self.points - middle).max())
+        scale = width or 1.0
         atoms = np.vstack([((self.points - middle) / scale).T, np.ones(len(self.points))])
         _, distance = nnls(atoms, np.append((w - middle) / scale, 1.0), maxiter=100 * atoms.shape[1])
-        return bool(distance * scale <= tolerance * (np.abs(self.points).max() or 1.0))
+        return bool(distance * scale <= tolerance * width + np.sqrt(len(w)) * float(np.max(rounding(self.points))))
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions; with too many points to compare all, an upper bound."""
@@ -147,9 +148,9 @@ class MonotoneBox(NamedTuple):
         return self.lower * float(ends[-1]) + (self.upper - self.lower) * max(0.0, float(ends.max()))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the larger bound."""
+        """Whether ``w`` is in the set, up to ``tolerance`` times the width, and rounding."""
         w = np.asarray(w, dtype=np.float64)
-        slack = tolerance * max(abs(self.lower), abs(self.upper))
+        slack = tolerance * (self.upper - self.lower) + rounding(self.lower, self.upper)
         steps = np.diff(w) if self.increasing else -np.diff(w)
         return bool(np.all(steps >= -slack) and w.min() >= self.lower - slack and w.max() <= self.upper + slack)
 

@@ -9,7 +9,7 @@ from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.sets.base import constraint_set, no_radius
-from frankwolfe.sets.checks import number_or_vector, one_for_each, vector
+from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.images import of_columns
 from frankwolfe.sets.structure import Bounds, Structure
@@ -217,8 +217,8 @@ class Box(NamedTuple):
         return float(np.sum(direction * np.where(direction > 0.0, self.upper, self.lower)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the larger bound of each coordinate."""
-        slack = tolerance * np.maximum(np.abs(self.lower), np.abs(self.upper))
+        """Whether ``w`` is in the set, up to ``tolerance`` times the width of each coordinate, and its rounding."""
+        slack = tolerance * np.subtract(self.upper, self.lower) + rounding(self.lower, self.upper)
         return bool(np.all(w >= self.lower - slack) and np.all(w <= self.upper + slack))
 
     def diameter(self, d):

@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.parts import finite, positive
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, same_length, vector
+from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, rounding, same_length, vector
 from frankwolfe.sets.images import from_reaches, image_diameters, reaches
 from frankwolfe.sets.lengths import normalise
 from frankwolfe.verbs import row_add
@@ -193,14 +193,17 @@ class Ellipsoid(NamedTuple):
         return float(direction @ self._centre()) + self.radius * self._length(direction)
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius, and what rounding does far from zero."""
         offset = (np.asarray(w, dtype=np.float64) - self._centre()) / self.radius
+        blur = np.sqrt(len(offset)) * float(np.max(rounding(self._centre()))) / self.radius
         if not np.isfinite(offset).all():
             return False
         if self.shape.ndim == 1:
-            return bool(np.linalg.norm(offset / self.shape) <= 1.0 + tolerance)
+            return bool(np.linalg.norm(offset / self.shape) <= 1.0 + tolerance + blur / self.shape.min())
         root = np.linalg.cholesky(self.shape)
-        return bool(np.linalg.norm(np.linalg.solve(root, offset)) <= 1.0 + tolerance)
+        shortest = np.sqrt(max(np.linalg.eigvalsh(self.shape)[0], 0.0))
+        most = 1.0 + tolerance + (blur / shortest if blur > 0.0 and shortest > 0.0 else 0.0)
+        return bool(np.linalg.norm(np.linalg.solve(root, offset)) <= most)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
