@@ -141,3 +141,15 @@ def test_bounds_stay_close_over_many_changes():
     truth = exact_keys(scout, r)
     assert (scout.keys >= truth * (1.0 - 1e-15)).all()
     assert scout.keys.max() <= truth.max() * (1.0 + 1e-12)
+
+
+def test_rounding_in_a_coordinate_of_no_group_is_no_way_out():
+    ball = fw.LatentGroupBall([[0, 2]], 2.0)
+    moved = fw.Translated(ball, [0.1, 0.7, 0.3])
+    assert all(
+        moved.contains(share * np.array([0.1, 0.7, 0.3]) + (1.0 - share) * moved.vertex([1.0, 1.0, 1.0]))
+        for share in np.linspace(0.0, 1.0, 20)
+    )
+    assert ball.contains([1.0, 1e-9, 1.0])
+    assert not ball.contains([1.0, 1e-8, 1.0])
+    assert not ball.contains([1.0, np.nan, 1.0])

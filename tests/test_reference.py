@@ -18,7 +18,7 @@ def test_a_set_from_its_definition_has_the_vertices_of_the_library(name):
     size = 4
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        known = sets.make(name, rng, size)
+        known = sets.make(name, rng, (size,))
         constraint = fitted(known.make(), size)
         corners = []
         for _ in range(6):

@@ -83,7 +83,7 @@ def make(seed, number):
         method, layout = str(rng.choice(METHODS)), str(rng.choice(list(data.LAYOUTS)))
         intercept, form = bool(rng.random() < 0.4), rng
     outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
-    d = _columns(form, name, max(1, outputs))
+    d = _columns(form, name, outputs)
     constraint = _constraint(form, name, d, outputs)
     X, damage = data.table(rng, int(rng.choice([1, 2, 3, 5, 8, 12, 20, 30])), d)
     y = data.targets(rng, loss, X, outputs)
@@ -121,13 +121,17 @@ def make(seed, number):
 
 def _columns(rng, name, outputs):
     """Return a number of columns for which there is such a set of weights."""
-    choices = [d for d in range(1, 11) if d * outputs <= 20 and sets.fits(name, d * outputs)]
-    return int(rng.choice(choices)) if choices else outputs  # of a square matrix with as many columns as outputs
+    choices = [d for d in range(1, 11) if d * max(1, outputs) <= 20 and sets.fits(name, _shape(d, outputs))]
+    return int(rng.choice(choices))
+
+
+def _shape(d, outputs):
+    return (d, outputs) if outputs else (d,)
 
 
 def _constraint(rng, name, d, outputs):
     """Return a set for the weights; for a matrix of weights, a ball of matrices finds the shape itself."""
-    found = sets.make(name, rng, d * max(1, outputs))
+    found = sets.make(name, rng, _shape(d, outputs))
     return _shaped(found, (d, outputs), bool(rng.random() < 0.3)) if outputs else found
 
 

@@ -110,36 +110,36 @@ SETS = {
     "Spectrahedron": lambda rng, size: known.Spectrahedron(radius(rng)),
 }
 
-FITS = {
-    "Birkhoff": lambda size: _square(size) and size <= 9,
-    "Spectrahedron": _square,
-    "Polytope": lambda size: size <= MOST_LISTED,
-}
-"""Numbers of coordinates that a set can have, where not any will do."""
+SQUARE = ("Birkhoff", "Spectrahedron")
+"""Sets of square matrices: a matrix of weights, with several outputs, must be square itself."""
 
 WRAPPERS = ("Product", "Translated", "Scaled", "Counted", "Cached")
 NAMES = (*SETS, *WRAPPERS)
 
 
-def fits(name, size):
-    """Whether there is a set of that name with so many coordinates."""
-    return FITS.get(name, lambda size: True)(size)
+def fits(name, shape):
+    """Whether there is a set of that name for weights of a shape: ``(d,)``, or ``(d, outputs)``."""
+    size = int(np.prod(shape))
+    if name in SQUARE and not (shape[0] == shape[1] if len(shape) == 2 else _square(size)):
+        return False
+    return size <= {"Birkhoff": 16, "Polytope": MOST_LISTED}.get(name, size)
 
 
-def plain(rng, size):
+def plain(rng, shape):
     """Return a random set that is no wrapper."""
-    return SETS[str(rng.choice([name for name in SETS if fits(name, size)]))](rng, size)
+    return SETS[str(rng.choice([name for name in SETS if fits(name, shape)]))](rng, int(np.prod(shape)))
 
 
-def make(name, rng, size):
-    """Return a random set of that name."""
+def make(name, rng, shape):
+    """Return a random set of that name for weights of a shape."""
+    size = int(np.prod(shape))
     if name in SETS:
         return SETS[name](rng, size)
     if name == "Product":
         cuts = np.sort(rng.choice(np.arange(1, size), min(size - 1, int(rng.integers(0, 3))), replace=False))
         sizes = tuple(int(length) for length in np.diff([0, *cuts, size]))
-        return known.Product(tuple(plain(rng, length) for length in sizes), sizes)
-    inner = make("Product", rng, size) if rng.random() < 0.1 else plain(rng, size)
+        return known.Product(tuple(plain(rng, (length,)) for length in sizes), sizes)
+    inner = make("Product", rng, shape) if rng.random() < 0.1 else plain(rng, shape)
     if name == "Translated":
         return known.Translated(inner, radius(rng) * rng.normal(size=size))
     if name == "Scaled":
