@@ -4,6 +4,7 @@ Nothing is changed silently: integers and half precision become float64, other s
 orders become C order; anything that would lose digits, or rows, is refused.
 """
 
+import inspect
 import re
 from numbers import Integral, Real
 from typing import Any
@@ -65,6 +66,14 @@ def column_names(X: Any) -> list[str] | None:
     """Return the names of a data frame's columns; None where there are none, or numbers in their place."""
     names = list(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def refuse_dates(X: Any) -> None:
+    """Raise TypeError if a pandas frame holds dates or spans of time."""
+    kinds = X.dtypes.items() if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2 else ()
+    dates = [str(name) for name, kind in kinds if getattr(kind, "kind", "") in ("m", "M")]
+    if dates:
+        raise TypeError(f"X: column{'s' * (len(dates) > 1)} {', '.join(dates[:5])} not numeric: encode dates first")
 
 
 def _as_csr(X: Any) -> sparse.csr_array:
@@ -251,9 +260,13 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     weights = as_vector("sample_weight", sample_weight, n, "rows in X")
     if (weights < 0.0).any():
         raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
-    total = weights.sum()
-    if not 0.0 < total < np.inf:
-        raise ValueError(f"sample_weight must have a positive, finite sum, got {total:g}")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):  # only proportions matter
+        weights = weights / weights.max()
+        total = weights.sum()
+    if not total > 0.0:
+        raise ValueError("sample_weight must have a positive sum, and all weights are zero")
     return weights / total
 
 
@@ -277,9 +290,37 @@ def as_budget(name: str, number: Any, least: float = 0.0, optional: bool = False
         return np.inf
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be a number{' or None' if optional else ''}, got {type(number).__name__}")
-    if not float(number) >= least:
+    try:
+        found = float(number)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float{': None means no limit' if optional else ''}") from None
+    if not found >= least:
         raise ValueError(f"{name} must be at least {least:g}, got {number}")
-    return float(number)
+    return found
+
+
+def as_flag(name: str, value: Any) -> bool:
+    """Return a yes or no; anything else, such as the word ``"no"``, is refused rather than taken for yes."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def as_callback(callback: Any) -> Any:
+    """Return a function that can be called with one argument, or None."""
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    try:
+        signature = inspect.signature(callback)
+    except (TypeError, ValueError):  # some built-in functions do not say
+        return callback
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise TypeError(f"callback must take one argument, the state of the run: {error}") from None
+    return callback
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -1,7 +1,7 @@
 """Names a user types: looked up in one place, with the nearest right spelling, or what is offered instead."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
@@ -135,7 +135,7 @@ def _slips(a: str, b: str) -> int:
     return row[-1]
 
 
-def lookup(argument: str, name: str, table: Mapping[str, Entry]) -> Entry:
+def lookup(argument: str, name: Any, table: Mapping[str, Entry]) -> Entry:
     """Entry of ``table`` called ``name``; a ValueError that names the argument and the choices otherwise.
 
     Examples
@@ -145,9 +145,11 @@ def lookup(argument: str, name: str, table: Mapping[str, Entry]) -> Entry:
     ...
     ValueError: unknown loss 'logistc'; did you mean 'logistic'? Known: 'logistic', 'squared'.
     """
-    if name in table:
+    if isinstance(name, str) and name in table:
         return table[name]
     known = ", ".join(repr(key) for key in table)
+    if not isinstance(name, str):
+        raise TypeError(f"{argument} must be a name, got {type(name).__name__}. Known: {known}.")
     elsewhere = ELSEWHERE.get(argument, {}).get(name.strip().lower().replace("_", "-").replace(" ", "-"))
     hint = f": {elsewhere}." if elsewhere else nearest(name, table) or "."
     raise ValueError(f"unknown {argument} {name!r}{hint} Known: {known}.")

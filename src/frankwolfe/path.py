@@ -16,6 +16,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result, Status
 from frankwolfe.run import drive, minimize
+from frankwolfe.sets.checks import numbers
 
 SHORTEST = 1e-3
 """The first radius of a grid, as a part of the last."""
@@ -172,7 +173,7 @@ def posed(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, interc
 
 def as_radii(radii: Any) -> np.ndarray:
     """Return the radii of a path, checked and ascending."""
-    grid = np.unique(np.asarray(radii, dtype=np.float64))
+    grid = np.unique(numbers("radius_path", "radii", radii, "a list"))
     if grid.size == 0 or grid.ndim != 1 or not np.isfinite(grid).all() or grid[0] <= 0.0:
         raise ValueError(f"radii must be positive, finite numbers, at least one; got {radii!r}")
     return grid

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.inputs import as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.inputs import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.intercept import shifted
 from frankwolfe.iterate import Iterate
 from frankwolfe.keywords import teaching
@@ -91,6 +91,7 @@ class Problem:
             raise TypeError(f"constraint must be a set, e.g. fw.L1Ball(10.0), not the string {constraint!r}")
         loss = as_loss(loss)
         a_set("constraint", constraint)
+        intercept = as_flag("intercept", intercept)
         matrix = as_matrix(X)
         n, d = matrix.shape
         targets = as_targets(y, n, loss)

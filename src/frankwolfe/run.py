@@ -7,7 +7,7 @@ import numpy as np
 from frankwolfe.directions import Toward
 from frankwolfe.driver import Callback, Driver, Limits
 from frankwolfe.engine import Engine, Memory
-from frankwolfe.inputs import as_batch_size, as_budget, as_generator
+from frankwolfe.inputs import as_batch_size, as_budget, as_callback, as_flag, as_generator
 from frankwolfe.keywords import teaching
 from frankwolfe.methods import Method, as_method, pick
 from frankwolfe.parts import short
@@ -92,8 +92,7 @@ def minimize(
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     generator = as_generator(random_state)

@@ -9,7 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.estimators.certified import CertifiedEstimator
-from frankwolfe.inputs import FLOATS, checked_sparse
+from frankwolfe.inputs import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.problem import Problem
 from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result
@@ -34,6 +34,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _training_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return what `fit` is given, checked."""
+        refuse_dates(X)  # scikit-learn would take them for numbers of nanoseconds
         checks = self._target_checks()
         X = checked_sparse("X", X)  # before anything is converted
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", **checks)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.sets import L1Ball, NonNegativeL1Ball
+from frankwolfe.sets.checks import numbers
 
 
 class SignedColumns(NamedTuple):
@@ -55,7 +56,7 @@ def checked_signs(signs: Any, d: int, names: Any) -> np.ndarray:
         for name, sign in signs.items():
             found[places[name]] = sign
     else:
-        found = np.asarray(signs, dtype=np.float64)
+        found = numbers("FrankWolfeRegressor", "signs", signs, "a number or a list")
         if found.ndim > 1 or found.size not in (1, d):
             raise ValueError(f"signs must be one number, or one for each of {d} features; got shape {found.shape}")
         found = np.broadcast_to(found, d)

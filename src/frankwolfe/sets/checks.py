@@ -1,7 +1,7 @@
 """Checks of what sets are made from: every message names the set and the argument, and says what was expected."""
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,33 @@ from frankwolfe.sets.base import completed
 SET_METHODS = ("scout", "oracle", "support", "contains")
 
 
+def numbers(part: str, name: str, values: Any, shape: str) -> np.ndarray:
+    """Return ``values`` as a new array of floats; what would have to be cast to become one is refused.
+
+    NumPy would turn dates into counts of nanoseconds, texts of digits into numbers, and fill masked entries.
+    """
+    if sparse.issparse(values) or np.ma.isMaskedArray(values):
+        raise TypeError(f"{part}: {name} must be {shape} of numbers, got {type(values).__name__}")
+    try:
+        found = np.asarray(values)
+        words = found.dtype == object and any(isinstance(entry, str | bytes) for entry in found.flat)
+        found = found.astype(np.float64) if found.dtype == object and not words else found
+    except (TypeError, ValueError):
+        raise TypeError(f"{part}: {name} must be {shape} of numbers, got {_shown(values)}") from None
+    if found.dtype.kind not in "fiub":
+        raise TypeError(f"{part}: {name} must be {shape} of numbers, got {_shown(values)}")
+    return np.array(found, dtype=np.float64, order="C")
+
+
+def _shown(values: Any) -> str:
+    """Return a value in few letters."""
+    text = repr(values)
+    return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
 def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
     """Return ``values`` as a new vector of finite numbers; ``why`` says what finiteness is needed for."""
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{part}: {name} must be a vector of numbers") from error
+    found = numbers(part, name, values, "a vector")
     if found.ndim != 1 or found.size == 0:
         raise ValueError(f"{part}: {name} must be a vector with at least one entry, got shape {found.shape}")
     return _finite(part, name, found, why)
@@ -27,23 +48,21 @@ def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
 
 def number_or_vector(part: str, name: str, values: Any, why: str = "") -> Any:
     """Return ``values`` as a float or as a vector of finite numbers."""
-    if np.ndim(values) == 0:
-        return finite(part, name, values.item() if isinstance(values, np.ndarray) else values)
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{part}: {name} must be a number or a vector of numbers") from error
-    if found.ndim != 1:
-        raise ValueError(f"{part}: {name} must be a number or a vector, got shape {found.shape}")
+    if not isinstance(values, np.ndarray) and (isinstance(values, str) or not hasattr(values, "__len__")):
+        return finite(part, name, values)
+    found = numbers(part, name, values, "a number or a vector")
+    if found.ndim == 0 and found.dtype != bool:
+        return finite(part, name, found.item())
+    if found.ndim != 1 or found.size == 0:
+        raise ValueError(
+            f"{part}: {name} must be a number or a vector with at least one entry, got shape {found.shape}"
+        )
     return _finite(part, name, found, why)
 
 
 def matrix(part: str, name: str, values: Any) -> np.ndarray:
     """Return ``values`` as a new matrix of finite numbers, C-ordered."""
-    try:
-        found = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{part}: {name} must be a matrix of numbers with rows of equal length") from error
+    found = numbers(part, name, values, "a matrix, with rows of equal length,")
     if found.ndim != 2 or found.size == 0:
         raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
     return _finite(part, name, found)
@@ -51,6 +70,8 @@ def matrix(part: str, name: str, values: Any) -> np.ndarray:
 
 def sparse_matrix(part: str, name: str, values: Any) -> sparse.csr_array:
     """Return any SciPy sparse matrix as a new CSR array of finite numbers."""
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"{part}: {name} must hold numbers, got dtype {values.dtype}")
     found = sparse.csr_array(checked_sparse(f"{part}: {name}", values), dtype=np.float64, copy=True)
     if found.ndim != 2 or 0 in found.shape:
         raise ValueError(f"{part}: {name} must be a matrix with at least one row and column, got shape {found.shape}")
@@ -64,12 +85,21 @@ def _finite(part: str, name: str, found: np.ndarray, why: str = "") -> np.ndarra
     return found
 
 
+def sequence(part: str, name: str, values: Any) -> tuple:
+    """Return ``values``, a list or a tuple, as a tuple."""
+    if not isinstance(values, list | tuple | range | np.ndarray) or hasattr(values, "_fields"):
+        raise TypeError(f"{part}: {name} must be a list, got {type(values).__name__}")
+    return tuple(values)
+
+
 def whole(part: str, name: str, number: Any, least: int = 1) -> int:
     """Return ``number`` as an int that is at least ``least``."""
     if isinstance(number, bool) or not isinstance(number, Integral):
         raise TypeError(f"{part}: {name} must be an int, got {type(number).__name__}")
     if int(number) < least:
         raise ValueError(f"{part}: {name} must be at least {least}, got {number}")
+    if int(number) >= 2**31:
+        raise ValueError(f"{part}: {name} must be below 2^31")
     return int(number)
 
 
@@ -89,7 +119,7 @@ def same_length(part: str, name: str, size: int, d: int) -> None:
 def one_of(part: str, name: str, value: Any, choices: Sequence) -> Any:
     """Return the choice that ``value`` equals."""
     for choice in choices:
-        if not isinstance(value, bool) and value == choice:
+        if isinstance(value, Real | str) and not isinstance(value, bool) and value == choice:
             return choice
     known = " or ".join(f"{choice:g}" if isinstance(choice, float) else repr(choice) for choice in choices)
     raise ValueError(f"{part}: {name} must be {known}, got {value!r}")

@@ -44,8 +44,14 @@ def as_labels(part: str, groups: Any) -> tuple[np.ndarray, int]:
     """
     if _labels_given(groups):
         labels = np.asarray(groups)
+        kinds = {isinstance(label, str) for label in groups}
+        labels = np.array(labels.tolist()) if labels.dtype == object else labels
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError(f"{part}: groups holds NaN or infinity; labels must be ints or strings")
+        if len(kinds) > 1 or labels.dtype.kind not in "iufbUS":
+            raise TypeError(
+                f"{part}: groups must hold labels that are all ints or all strings, got {list(groups)[:5]!r}"
+            )
         names, numbers = np.unique(labels, return_inverse=True)
         return numbers.astype(np.int64), len(names)
     owner: dict[int, int] = {}

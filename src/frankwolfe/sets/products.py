@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.iterate import Iterate
 from frankwolfe.sets.atoms import Full, vertex_of, wired
 from frankwolfe.sets.base import constraint_set, no_radius
-from frankwolfe.sets.checks import a_set, whole
+from frankwolfe.sets.checks import a_set, sequence, whole
 from frankwolfe.sets.images import diameter_of, diameters_of, image_diameters
 from frankwolfe.sets.structure import Bounds, Structure
 from frankwolfe.verbs import deposit, fill, oracle, rebuild, row_add
@@ -88,8 +88,9 @@ class Product(NamedTuple):
     sizes: Any
 
     def _checked(self):
-        sets = tuple(a_set(f"Product: set {k}", inner) for k, inner in enumerate(self.sets))
-        sizes = tuple(whole("Product", f"size {k}", size) for k, size in enumerate(self.sizes))
+        given = sequence("Product", "sets", self.sets), sequence("Product", "sizes", self.sizes)
+        sets = tuple(a_set(f"Product: set {k}", inner) for k, inner in enumerate(given[0]))
+        sizes = tuple(whole("Product", f"size {k}", size) for k, size in enumerate(given[1]))
         if not sets or len(sets) != len(sizes):
             raise ValueError(
                 f"Product: one size for each set, at least one set: got {len(sets)} sets, {len(sizes)} sizes"

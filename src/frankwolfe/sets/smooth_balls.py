@@ -1,6 +1,7 @@
 """Balls without corners: lp and ellipsoids."""
 
 from math import sqrt
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from frankwolfe.parts import finite, positive
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.checks import matrix, number_or_vector, one_for_each, rounding, same_length, vector
+from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
 from frankwolfe.sets.images import from_reaches, image_diameters, reaches
 from frankwolfe.sets.lengths import normalise
 from frankwolfe.verbs import row_add
@@ -36,7 +37,7 @@ class LpBall(NamedTuple):
     radius: float
 
     def _checked(self):
-        if self.p in (1, np.inf) and not isinstance(self.p, bool):
+        if isinstance(self.p, Real) and not isinstance(self.p, bool) and self.p in (1, np.inf):
             better = "L1Ball" if self.p == 1 else "LinfBall"
             raise ValueError(f"LpBall: p must be larger than 1 and finite, got {self.p:g}: use {better}(radius)")
         p = finite("LpBall", "p", self.p)
@@ -134,7 +135,8 @@ class Ellipsoid(NamedTuple):
     centre: Any = 0.0
 
     def _checked(self):
-        shape = _axes(self.shape) if np.ndim(self.shape) == 1 else _spread(self.shape)
+        given = numbers("Ellipsoid", "shape", self.shape, "a vector or a matrix")
+        shape = _axes(given) if given.ndim == 1 else _spread(given)
         centre = number_or_vector("Ellipsoid", "centre", self.centre)
         if np.ndim(centre) and len(centre) != len(shape):
             raise ValueError(f"Ellipsoid: centre has {len(centre)} entries and shape has {len(shape)}")
@@ -219,7 +221,9 @@ def _axes(shape: Any) -> np.ndarray:
     axes = vector("Ellipsoid", "shape", shape)
     if (axes <= 0.0).any():
         j = int(np.argmin(axes))
-        raise ValueError(f"Ellipsoid: the lengths of the half-axes must be positive, got {axes[j]:g} at entry {j}")
+        raise ValueError(
+            f"Ellipsoid: shape: the lengths of the half-axes must be positive, got {axes[j]:g} at entry {j}"
+        )
     return axes
 
 
@@ -231,10 +235,10 @@ def _spread(shape: Any) -> np.ndarray:
     if apart.max() > 1e-12 * np.abs(spread).max():
         i, j = (int(k) for k in np.unravel_index(np.argmax(apart), apart.shape))
         raise ValueError(
-            f"Ellipsoid: the matrix must be symmetric, but entry ({i}, {j}) is {spread[i, j]:g} and ({j}, {i}) is "
+            f"Ellipsoid: shape: it must be symmetric, but entry ({i}, {j}) is {spread[i, j]:g} and ({j}, {i}) is "
             f"{spread[j, i]:g}"
         )
     least = float(np.linalg.eigvalsh(spread)[0])
     if least <= 1e-14 * np.abs(spread).max():
-        raise ValueError(f"Ellipsoid: the matrix must be positive definite, but its least eigenvalue is {least:g}")
+        raise ValueError(f"Ellipsoid: shape: it must be positive definite, but its least eigenvalue is {least:g}")
     return 0.5 * (spread + spread.T)
