@@ -158,5 +158,9 @@ def _target(question: Question) -> str:
     if classes is None:
         return f"numbers from {y.min():.4g} to {y.max():.4g}"
     counts = np.unique(y, return_counts=True)[1]
-    shown = [f"{value} ({count:,} rows)" for value, count in zip(classes, counts, strict=True)]
+    shown = [f"{value} ({_rows(count)})" for value, count in zip(classes, counts, strict=True)]
     return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row" + ("" if count == 1 else "s")
