@@ -47,7 +47,9 @@ class Table(NamedTuple):
     def gaps(self) -> dict[int, np.ndarray]:
         """Return the rows in which a value is missing, for each column that has such, by its place."""
         if sparse.issparse(self.numbers):
-            rows, columns = (part[np.isnan(self.numbers.data)] for part in self.numbers.tocoo().coords)
+            entries = np.flatnonzero(np.isnan(self.numbers.data))
+            rows = np.searchsorted(self.numbers.indptr, entries, side="right") - 1
+            columns = self.numbers.indices[entries]
         else:
             rows, columns = np.nonzero(np.isnan(self.numbers))
         places = np.array(self.number_places, dtype=np.int64)[columns]
