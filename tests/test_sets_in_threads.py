@@ -1,6 +1,7 @@
 """Runs in several threads share sets and problems: each must end as if it were alone, bit for bit."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -33,59 +34,49 @@ SHARED = {
 
 
 def everywhere(work, jobs):
-    """Do all the work at once."""
+    """Do all the work at once, interpreted if the caller is."""
+    contexts = [copy_context() for _ in jobs]
     with ThreadPoolExecutor(RUNS) as pool:
-        return list(pool.map(work, jobs))
+        return list(pool.map(lambda context, job: context.run(work, job), contexts, jobs))
+
+
+def assert_same_bits(one, other):
+    np.testing.assert_array_equal(one.x, other.x)
+    assert (one.fun, one.gap, one.passes) == (other.fun, other.gap, other.passes)
+
+
+def test_compiled_runs_at_once_end_as_one_after_the_other_and_count_everything():
+    counted = fw.Counted(fw.Simplex(1.0))
+    cached, steps = fw.Cached(counted, 2), 2000
+    constraint = fw.Translated(fw.Scaled(cached, 2.0), 0.1)
+    problem = cases.problem(fw.Logistic(), constraint, layout="csr64", n=50, d=D)
+
+    def run(seed):
+        return fw.minimize(problem, "sfw", tol=0.0, max_passes=steps / 50, batch_size=1, random_state=seed, trace=0)
+
+    alone = [run(seed) for seed in range(RUNS)]
+    calls, asked = counted.calls, cached.hits + cached.misses
+    assert calls <= asked >= RUNS * steps
+    for one, other in zip(alone, everywhere(run, range(RUNS)), strict=True):
+        assert problem.constraint.contains(other.x)
+        assert_same_bits(one, other)
+    assert (counted.calls, cached.hits + cached.misses) == (2 * calls, 2 * asked)
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_many_runs_at_once_end_as_one_after_the_other(name):
-    problem = cases.problem(fw.Logistic(), SHARED[name](), layout="csr64", n=60, d=D)
-
-    def run(seed):
-        return fw.minimize(problem, "sfw", tol=0.0, max_passes=30, batch_size=1 + seed % 4, random_state=seed, trace=0)
-
-    alone = [run(seed) for seed in range(RUNS)]
-    together = everywhere(run, range(RUNS))
-    for one, other in zip(alone, together, strict=True):
-        assert problem.constraint.contains(other.x)
-        np.testing.assert_array_equal(one.x, other.x)
-        assert (one.fun, one.gap) == (other.fun, other.gap)
-
-
-def test_runs_of_any_method_on_one_problem_do_not_meet():
-    constraint = fw.Cached(fw.Counted(fw.L1Ball(1.5)), 3)
-    X, y = cases.table(fw.Logistic(), n=60, d=D)
-    problem = fw.Problem(X, y, constraint=constraint, intercept=True)
-    jobs = [(method, seed) for method in ("auto", "sfw", "pairwise") for seed in range(8)]
+@pytest.mark.usefixtures("interpreted")
+def test_interpreted_runs_at_once_end_as_one_after_the_other(name):
+    X, y = cases.table(fw.Logistic(), n=20, d=D)
+    problem = fw.Problem(X, y, constraint=SHARED[name](), intercept=True)
+    jobs = [(method, seed) for method in ("auto", "sfw", "pairwise") for seed in range(3)]
 
     def run(job):
-        return fw.minimize(problem, job[0], tol=1e-6, max_passes=20, random_state=job[1], trace=0)
+        return fw.minimize(problem, job[0], tol=1e-6, max_passes=6, batch_size=4, random_state=job[1], trace=0)
 
-    alone = [run(job) for job in jobs]
-    for one, other in zip(alone, everywhere(run, jobs), strict=True):
-        np.testing.assert_array_equal(one.x, other.x)
-        assert (one.fun, one.gap, one.intercept) == (other.fun, other.gap, other.intercept)
-
-
-def test_nothing_is_lost_from_the_counts():
-    counted, steps = fw.Counted(fw.L1Ball(1.5)), 2000
-    problem = cases.problem(fw.Logistic(), counted, layout="csr64", n=60, d=D)
-
-    def run(seed):
-        return fw.minimize(problem, "sfw", tol=0.0, max_passes=steps / 60, batch_size=1, random_state=seed, trace=0)
-
-    run(0)
-    assert counted.calls == steps
-    counted.reset()
-    everywhere(run, range(RUNS))
-    assert counted.calls == RUNS * steps
-    cached = fw.Cached(fw.L1Ball(1.5), 2)
-    problem = cases.problem(fw.Logistic(), cached, layout="csr64", n=60, d=D)
-    run(0)
-    each = cached.hits + cached.misses
-    everywhere(run, range(RUNS))
-    assert cached.hits + cached.misses == (1 + RUNS) * each
+    for one, other in zip([run(job) for job in jobs], everywhere(run, jobs), strict=True):
+        assert problem.constraint.contains(other.x)
+        assert_same_bits(one, other)
+        assert one.intercept == other.intercept
 
 
 def test_a_cache_that_is_asked_from_many_threads_answers_each():
