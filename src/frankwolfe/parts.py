@@ -83,9 +83,25 @@ def _comparable_field(field: Any) -> Any:
 
 
 def short(part: Any) -> str:
-    """Return a part's name, with its fields where they are numbers."""
-    fields = ", ".join(f"{name}={value:g}" for name, value in part._asdict().items() if isinstance(value, float))
-    return f"{type(part).__name__}({fields})"
+    """Return a part's name, with its fields where they are numbers, or parts themselves.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> short(fw.Scaled(fw.L1Ball(2.0), 3.0))
+    'Scaled(L1Ball(radius=2), factor=3)'
+    """
+    shown = (_short_field(name, value) for name, value in part._asdict().items())
+    return f"{type(part).__name__}({', '.join(text for text in shown if text)})"
+
+
+def _short_field(name: str, value: Any) -> str:
+    if isinstance(value, np.ndarray):  # one number, where all are the same
+        return f"{name}={value.flat[0]:g}" if value.dtype.kind == "f" and np.ptp(value) == 0 else ""
+    if isinstance(value, tuple):
+        parts = (value,) if hasattr(value, "_fields") else value
+        return ", ".join(short(each) for each in parts if hasattr(each, "_fields"))
+    return f"{name}={value:g}" if isinstance(value, float) else ""
 
 
 class Setting(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets import L1Ball, NonNegativeL1Ball
+from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 
 
@@ -68,7 +68,8 @@ def checked_signs(signs: Any, d: int, names: Any) -> np.ndarray:
 
 def signed_set(constraint: Any) -> NonNegativeL1Ball:
     """Return the set that, over signed columns, is the given one with signs."""
-    if isinstance(constraint, L1Ball | NonNegativeL1Ball):
-        return NonNegativeL1Ball(constraint.radius)
+    atoms = constraint.structure().coordinates
+    if atoms is not None and atoms.filled:
+        return NonNegativeL1Ball(atoms.radius)
     kind, bounds = type(constraint).__name__, "for bounds on each weight use fw.Box.signed(signs, bound)"
     raise ValueError(f"signs go with the constraints 'l1' and 'nonnegative-l1', not with {kind}; {bounds}")

@@ -85,6 +85,9 @@ class Counts(Held):
         """Return None: what has been counted makes no set differ from another."""
         return None
 
+    def __repr__(self) -> str:
+        return repr(self.totals.tolist())
+
     def __reduce__(self):
         return Counts.starting, (self.totals.tolist(),)
 

@@ -4,13 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.held import Held
-
 
 def as_lists(part: str, groups: Any) -> tuple[tuple[int, ...], ...]:
     """Return the coordinates of each group, sorted, from a sequence of sequences of ints."""
-    if isinstance(groups, Held):  # checked before
-        return groups.value
     if isinstance(groups, str) or not hasattr(groups, "__iter__"):
         raise TypeError(f"{part}: groups must be a list of lists of coordinates, got {type(groups).__name__}")
     found = tuple(_group(part, g, group) for g, group in enumerate(groups))

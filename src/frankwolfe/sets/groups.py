@@ -250,7 +250,9 @@ class LatentGroupBall(NamedTuple):
     Parameters
     ----------
     groups : list of lists of int
-        The coordinates of each group. A coordinate in none of them is zero in the whole set.
+        The coordinates of each group. A coordinate in none of them is zero in the whole set. With a loss of several
+        outputs they are groups of the columns of ``X``, if none is beyond them: each then holds the rows of the weight
+        matrix that belong to its columns.
     radius : float
         Positive.
 
@@ -265,8 +267,17 @@ class LatentGroupBall(NamedTuple):
     radius: float
 
     def _checked(self):
-        groups = as_lists("LatentGroupBall", self.groups)
-        return self._replace(groups=Held.of(groups), radius=positive("LatentGroupBall", "radius", self.radius))
+        checked = isinstance(self.groups, Held)
+        groups = self.groups if checked else Held.of(as_lists("LatentGroupBall", self.groups))
+        return self._replace(groups=groups, radius=positive("LatentGroupBall", "radius", self.radius))
+
+    def shaped(self, rows, columns):
+        """Return the set for a weight matrix: groups of its rows, if all are, become groups of its entries."""
+        groups = self.groups.value
+        if len(self.groups) or max(group[-1] for group in groups) >= rows:
+            return self  # they have become that already, or they are groups of entries, row after row
+        entries = tuple(tuple(j * columns + c for j in group for c in range(columns)) for group in groups)
+        return self._replace(groups=Held.of(entries, [columns]))
 
     def fitted(self, d):
         """Return the set itself, if its groups lie within ``d`` coordinates."""

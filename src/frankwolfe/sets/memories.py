@@ -153,5 +153,8 @@ class Shelf:
     def __hash__(self) -> int:
         return 0
 
+    def __repr__(self) -> str:
+        return f"<hits and misses: {self.counts!r}>"
+
     def __reduce__(self):
         return Shelf, ()

@@ -103,6 +103,8 @@ class Product(NamedTuple):
 
     def shaped(self, rows, columns):
         """Return the product for a weight matrix: blocks of its rows, if the sizes sum to their number."""
+        if self.sizes == (rows * columns,):  # one block, of all entries: it is the matrix itself
+            return self._replace(sets=self._each("shaped", [(rows, columns)]))
         if sum(self.sizes) != rows:
             return self  # blocks of its entries, row after row; if it has as many
         sets = self._each("shaped", ((size, columns) for size in self.sizes))
