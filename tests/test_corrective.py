@@ -192,6 +192,19 @@ def test_hard_columns_and_large_radii_are_certified(name, loss, constraint):
     assert problem.constraint.contains(result.x)
 
 
+@pytest.mark.usefixtures("interpreted")
+def test_a_run_that_stalls_returns_the_point_of_least_gap():
+    """Objectives of the last points are equal but for rounding, gaps are not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    y = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    problem = fw.Problem(HARD_COLUMNS["scaled"](X) + 100.0, y, "huber", fw.L1Ball(1e4))
+    gaps = []
+    result = fw.minimize(problem, tol=1e-10, max_passes=150, callback=lambda state: gaps.append(state.gap_estimate))
+    assert not result.success
+    assert result.gap == min(gaps)
+
+
 def test_the_last_digits_where_sums_over_many_rows_have_lost_them():
     X, y = cases.data("w8a")
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(5.0))

@@ -16,6 +16,9 @@ from frankwolfe.result import Result, Status, Trace
 SLICE_SECONDS = 0.05
 """How long one call into compiled code should last: the delay of Ctrl-C, the clock and the progress bar."""
 
+VALUE_ROUNDING = 1e-12
+"""Objectives that differ by no more than this part of them may be equal: they are sums over all rows."""
+
 LEAST_LOOK = 4096
 """Fewest gradient evaluations between two looks at the estimated gap, once a run is long."""
 
@@ -262,18 +265,25 @@ class Driver:
         if not self.engine.certifies:
             self.schedule.note(self.passes, found.gap, self.gap_estimate)
         self.last = (self.nit, found)
-        if self.best is None or self._rank(found) <= self._rank(self.best[0]):
+        if self.best is None or self._no_worse(found, self.best[0]):
             self.best = (found, w)
         return found
 
-    def _rank(self, found: Evaluation) -> tuple[bool, bool, float]:
-        """Order certified points, the best first: within the tolerance, then by objective.
+    def _no_worse(self, found: Evaluation, other: Evaluation) -> bool:
+        """Whether a certified point is as good as another: within the tolerance, then by objective.
 
-        Near the optimum objectives differ by rounding only: by them alone an earlier point could win over the one whose
-        gap ended the run.
+        Near the optimum objectives differ by rounding only, and the gap tells which point is better.
         """
-        missed = self.limits.tol > 0.0 and not found.gap <= self.tolerance
-        return bool(np.isnan(found.value)), missed, found.value
+        ours, theirs = self._flaws(found), self._flaws(other)
+        if ours != theirs:
+            return ours < theirs
+        if abs(found.value - other.value) <= VALUE_ROUNDING * abs(other.value):
+            return found.gap <= other.gap
+        return found.value <= other.value
+
+    def _flaws(self, found: Evaluation) -> tuple[bool, bool]:
+        """Whether a point has no value, and whether it misses the tolerance."""
+        return bool(np.isnan(found.value)), self.limits.tol > 0.0 and not found.gap <= self.tolerance
 
     # --- the end ----------------------------------------------------------------------------------------------
 

@@ -42,6 +42,9 @@ way, an exact answer is worth little."""
 CARE, FLOOR = 10.0, 1e-4
 """How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
 
+LEAST_FLOOR = 1e-12
+"""What `FLOOR` does not fall below, times how much of the objective is left."""
+
 LATE = 1e-4
 """Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
 
@@ -199,12 +202,15 @@ class CorrectiveEngine(RoundEngine):
         fall = -float(slope @ (u - atoms.u))
         if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
             return self._settle(u, slope, gap)
-        return self._search(u, fall)
+        return self._search(u, fall, few)
 
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
         """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
         care = min(1.0, self.caution * CARE * min(gap, self.promised) / self.scale)
-        floor = max(FLOOR * care, 1e-12) * self.problem.loss.smoothness()
+        least = LEAST_FLOOR * max(
+            min(1.0, abs(self.at.value) / self.scale), 1e-100
+        )  # losses and curvatures vanish together
+        floor = max(FLOOR * care, least) * self.problem.loss.smoothness()
         if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
             return coupled_curvatures(self.problem, self.at, care, floor)
         return curvatures(self.problem.samples, self.at, care, floor)
@@ -241,8 +247,11 @@ class CorrectiveEngine(RoundEngine):
             gamma *= fall / (fall + rest)
         return False
 
-    def _search(self, u: np.ndarray, fall: float) -> bool:
-        """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there."""
+    def _search(self, u: np.ndarray, fall: float, exact: bool) -> bool:
+        """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there.
+
+        ``exact`` says that ``u`` minimises a model with a Hessian: what it promises is what is left, near an optimum.
+        """
         z, best, lower, images = self.at.z, None, None, self.atoms.predict(u)
         ahead = images - z
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
@@ -268,7 +277,7 @@ class CorrectiveEngine(RoundEngine):
         gamma, self.at = best
         self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
         self._adapt(gamma)
-        self.promised = fall if gamma == 1.0 else np.inf
+        self.promised = fall if exact and gamma == 1.0 else np.inf
         return True
 
     @staticmethod
