@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 
 import frankwolfe as fw
-from frankwolfe.intercept import shifted
+from frankwolfe.objective import Point
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -21,6 +22,12 @@ def far_from_centred(loss, outputs=0, n=60, d=6):
     if not outputs and loss.targets != "labels":
         y = y + 7.0
     return X, y
+
+
+def started_at(problem, shift):
+    """A point whose predictions are zero and whose intercept is where a search starts."""
+    zero = Point.at(problem.samples, problem.samples.table())
+    return zero._replace(shift=np.array(shift), bow=None)
 
 
 def problem_of(loss, outputs=0, constraint=None):
@@ -56,20 +63,19 @@ def test_several_outputs_have_an_intercept_each(loss):
 def test_the_best_shift_is_found_from_anywhere(shift, start):
     rng = np.random.default_rng(0)
     problem = fw.Problem(np.ones((20, 1)), rng.normal(size=20) + shift, "huber", fw.L1Ball(1.0), intercept=True)
-    samples = problem.samples._replace(loss=shifted(fw.Huber()))
-    samples.loss.shift[0] = start
-    samples.loss.settle(samples, np.zeros(20))
-    pulls = [fw.Huber().derivative(samples.loss.shift[0], y) for y in problem.y]
-    assert abs(np.sum(pulls)) <= 1e-9 * np.abs(pulls).sum() + 1e-9
+    found = Point.at(problem.samples, np.zeros(20), started_at(problem, [start]))
+    pulls = [fw.Huber().derivative(found.shift[0], y) for y in problem.y]
+    assert found.stationary
+    assert abs(np.sum(pulls)) <= 1e-14 * (np.abs(pulls).sum() + 20.0 * abs(shift))
 
 
 def test_a_multinomial_shift_is_found_from_far_out_where_the_loss_is_flat():
     problem = problem_of(fw.Multinomial(), outputs=3)
-    samples, z = problem.samples, np.zeros((problem.n, 3))
-    samples.loss.shift[:] = [-40.0, 10.0, 30.0]
-    samples.loss.settle(samples, z)
-    shares = np.bincount(problem.y.astype(int)) / problem.n
-    np.testing.assert_allclose(np.exp(samples.loss.shift) / np.exp(samples.loss.shift).sum(), shares, atol=1e-6)
+    z, shares = np.zeros((problem.n, 3)), np.bincount(problem.y.astype(int)) / problem.n
+    for start in ([-40.0, 10.0, 30.0], [4000.0, -1e4, 0.0], [1e6, 1e6, -1e6]):
+        found = Point.at(problem.samples, z, started_at(problem, start))
+        assert found.stationary
+        np.testing.assert_allclose(softmax(found.shift), shares, atol=1e-9)
 
 
 def with_explicit_column(problem, kind):

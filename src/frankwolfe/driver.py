@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -90,10 +91,10 @@ class Driver:
         callback: Callback | None,
         bar: Progress,
         trace: int,
-        start_gap: float = np.inf,
+        start: tuple[Any, float] = (None, np.inf),
     ):
         self.engine, self.limits, self.callback, self.bar = engine, limits, callback, bar
-        self.start_gap = start_gap  # what an earlier result says of the start, for its own problem
+        self.start, self.start_gap = start  # with what an earlier result says of its gap, for its own problem
         problem = engine.problem
         self.first_step = engine.steps
         self.seconds = self.certificate_seconds = self.compile_seconds = 0.0
@@ -128,11 +129,7 @@ class Driver:
     @property
     def last_step(self) -> float:
         """Number of the last step that the budget allows, where all steps cost the same."""
-        engine = self.engine
-        if not engine.steady:
-            return np.inf
-        left = self.limits.passes * engine.problem.n - engine.evaluated
-        return self.nit + np.floor(left / engine.evaluations + 1e-9)
+        return self.nit + self.engine.affordable_steps() if self.engine.steady else np.inf
 
     @contextmanager
     def _charged(self) -> Iterator[None]:
@@ -150,10 +147,12 @@ class Driver:
         try:
             begun = perf_counter()
             self.engine.warm_up()
-            self.tolerance = self.engine.target = self.limits.tol * self.engine.problem.zero_value
+            self.tolerance = self.engine.target = self.engine.problem.tolerance(self.limits.tol)
             self.compile_seconds = perf_counter() - begun
             optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
             self.schedule = CertificateSchedule(self.tolerance if self.limits.tol > 0.0 else None, optimism)
+            if self._start_is_certified():
+                return Status.CONVERGED
             while True:
                 status = self._checkpoint()
                 if status is None:
@@ -162,6 +161,19 @@ class Driver:
                     return status
         except KeyboardInterrupt:
             return Status.INTERRUPTED
+
+    def _start_is_certified(self) -> bool:
+        """Certify a start that was within the tolerance, at that very point, if the engine keeps it in another form."""
+        w = self.engine.w()
+        same = isinstance(w, np.ndarray) and np.array_equal(w, self.start)
+        if same or not (self.limits.tol > 0.0 and self.start_gap <= self.tolerance):
+            return False
+        before = self.seconds
+        with self._charged():
+            found = self.engine.problem.evaluate(self.start)
+        self.certificate_seconds += self.seconds - before
+        self.best = found, self.start
+        return found.gap <= self.tolerance
 
     def _next_checkpoint(self) -> float:
         return min(self.next_look, max(self.next_trace, self.nit + 1), self.last_step)
@@ -332,10 +344,15 @@ class Driver:
             Status.MAX_PASSES: f"The budget of {self.limits.passes:g} passes ended; {so_far}.",
             Status.MAX_SECONDS: f"The budget of {self.limits.seconds:g} seconds ended; {so_far}.",
             Status.CALLBACK: f"The callback asked to stop; {so_far}.",
-            Status.STALLED: f"No step lowers the objective any further in floating-point numbers; {so_far}.",
+            Status.STALLED: self._why_it_stalled(gap, so_far),
             Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
         }
         return reasons[status]
+
+    def _why_it_stalled(self, gap: float, so_far: str) -> str:
+        if self.engine.problem.intercept and np.isinf(gap):
+            return "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
+        return f"No step lowers the objective any further in floating-point numbers; {so_far}."
 
     def _what_was_not_finite(self) -> str:
         loss, row = type(self.engine.problem.loss).__name__, self.engine.first_bad_row()

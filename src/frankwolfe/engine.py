@@ -78,7 +78,9 @@ class Engine:
     ):
         self.problem = problem
         self.clock = np.array([0 if memory is None else memory.steps])
-        self._first_step, self._extra, self._settled = self.steps, 0, -problem.n
+        self._first_step = self._next_intercept = self.steps
+        self._intercept_cost = 0
+        self._intercept_at: Point | None = None
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
         setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
@@ -109,11 +111,25 @@ class Engine:
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
-        self.advance(0)
+        self._advance(0)
         self.problem.head(1).evaluate(self.w())  # the exact pass too
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""
+        if not self.problem.intercept:
+            return self._advance(steps)
+        before, goal = self.steps, self.steps + steps
+        while self.steps < goal:
+            if self.steps == self._next_intercept:
+                self._optimise_intercept()
+            stop = min(goal, self._next_intercept)
+            self._advance(stop - self.steps)
+            if self.steps < stop:
+                break
+        return self.steps - before
+
+    def _advance(self, steps: int) -> int:
+        """Make up to ``steps`` steps with the intercept as it is; return how many were made."""
         order = self.sampler.draw(steps)
         before = self.steps
         advance(
@@ -136,27 +152,51 @@ class Engine:
     @property
     def evaluated(self) -> int:
         """Gradient evaluations made by this engine."""
-        return (self.steps - self._first_step) * self.evaluations + self._extra
+        return (self.steps - self._first_step) * self.evaluations + self._intercept_cost
+
+    def affordable_steps(self) -> float:
+        """Return the number of steps that the rest of the budget allows."""
+        left, ahead = self.budget - self.evaluated, 0.0
+        if self.problem.intercept and np.isfinite(left):
+            n, period = self.problem.n, self._intercept_period
+            before = self._next_intercept - self.steps
+            if left >= before * self.evaluations:
+                left, ahead = left - before * self.evaluations, float(before)
+                rounds = left // (n + period * self.evaluations)
+                left, ahead = left - rounds * (n + period * self.evaluations), ahead + rounds * period
+                left -= n if left >= n + self.evaluations else 0
+        return float(ahead + np.floor(left / self.evaluations + 1e-9))
+
+    @property
+    def _intercept_period(self) -> int:
+        """Steps from one optimisation of the intercept to the next: those of a pass."""
+        return max(1, -(-self.problem.n // self.evaluations))
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
         return self.problem.evaluate(self.w())
 
-    def _settle(self) -> None:
-        """Make the intercept the best one for the iterate, which takes a pass, and what is remembered of it exact."""
-        samples, gradient = self.problem.samples, self.gradient
-        at = Point.at(samples, np.asarray(samples.rows.dot_all(self.w()), dtype=np.float64))
-        self._settled, self._extra = self.evaluated + self.problem.n, self._extra + self.problem.n
-        if getattr(self.parts[0], "exact_table", False):
-            self.parts[0].alpha[:] = at.alpha.reshape(samples.shape)
-            gradient.r[:] = gradient_of(samples.rows, self.parts[0].alpha, self.problem.size) / gradient.scale[0]
+    def _optimise_intercept(self) -> None:
+        """Make the intercept the best one for the iterate, and what is remembered of it exact, if a pass is left.
+
+        This happens at fixed steps, whoever looks on. At zero it costs nothing: all predictions are known.
+        """
+        samples, gradient, estimate, w = self.problem.samples, self.gradient, self.parts[0], self.w()
+        cost = self.problem.n if w.any() else 0
+        self._next_intercept += self._intercept_period
+        if self.evaluated + cost + self.evaluations > self.budget:
+            return
+        self._intercept_cost += cost
+        z = np.asarray(samples.rows.dot_all(w), dtype=np.float64) if cost else samples.table()
+        at = self._intercept_at = Point.at(samples, z, self._intercept_at)
+        samples.loss.shift[:] = at.shift
+        if getattr(estimate, "exact_table", False) and self.batch_size and cost:
+            estimate.alpha[:] = at.alpha.reshape(samples.shape)
+            gradient.r[:] = gradient_of(samples.rows, estimate.alpha, self.problem.size) / gradient.scale[0]
             gradient.scout.rebuild(gradient.r)
 
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        n = self.problem.n
-        if self.problem.intercept and self._settled + n <= self.evaluated <= self.budget - n:
-            self._settle()
         return self.problem.gap_for(self.gradient.dense(), self.w())
 
     def meter(self) -> tuple[int, float] | None:

@@ -1,25 +1,34 @@
 """A free intercept: a number (or one for each output) that is added to all predictions and that no set constrains.
 
-It lives in the loss, which then judges ``z + shift``, so that no kernel knows of it. Whenever all predictions are at
-hand the shift is made optimal for them, by Newton's method in one variable, or as many as there are outputs: next to a
-pass over the data this costs nothing. The objective is thereby ``min over b of F(w, b)``, which is as convex and as
-smooth as ``F``, and whose gradient in ``w`` is that of ``F`` at the best ``b``: gap and certificate hold as they stand.
+The objective is ``min over b of F(w, b)``, which is as convex and as smooth as ``F``, and whose gradient in ``w`` is
+that of ``F`` at the best ``b``. So whenever all predictions are at hand the intercept is made optimal for them, to
+rounding and from any start. That takes a few rounds, each of which sums up value, slope and curvature over the samples:
+the two solvers here know of the data no more than these sums. Stepwise methods see the intercept in a loss that adds it
+to the predictions, so that no kernel knows of it.
 """
 
-from math import isfinite
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compiled import kernel
+from frankwolfe.elimination import FLAT
 from frankwolfe.parts import part
 from frankwolfe.verbs import bend, curvature, derivative, smoothness, value
 
-STEPS = 100
-"""Most Newton steps, bisections included."""
+EPSILON = float(np.finfo(np.float64).eps)
 
-ROUNDING = 1e-15
-"""Differences of the objective below this part of it are rounding."""
+MOST_ROUNDS = 500
+"""Most sums over the samples in one search. A few are needed, and some ten times as many from absurd starts."""
+
+EXPANSION = 8.0
+"""Factor by which a bracket, or a trust region, may grow in a round."""
+
+FRESH = 0.1
+"""Part of the slope that a step may leave before the curvature is summed up anew."""
+
+SIGNIFICANT = 1e-8
+"""Differences of the objective below this part of it are taken from slopes: those of values end in rounding."""
 
 
 @part
@@ -49,10 +58,6 @@ class Shifted(NamedTuple):
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return smoothness(self.base)
-
-    def settle(self, samples, z: np.ndarray) -> None:
-        """Make the shift optimal for the predictions ``z``."""
-        settle_one(samples, z, self.shift)
 
 
 @part
@@ -92,10 +97,6 @@ class ShiftedOutputs(NamedTuple):
         """Lipschitz constant of the derivative."""
         return smoothness(self.base)
 
-    def settle(self, samples, z: np.ndarray) -> None:
-        """Make the shift optimal for the predictions ``z``."""
-        settle_several(samples, z, self.shift)
-
 
 def shifted(loss: Any) -> Any:
     """Return a loss with a shift of its own, for now zero."""
@@ -103,82 +104,161 @@ def shifted(loss: Any) -> Any:
     return ShiftedOutputs(loss, np.zeros(outputs)) if outputs else Shifted(loss, np.zeros(1))
 
 
-@kernel
-def settle_one(samples, z, shift):
-    """Find where the slope in the shift is zero: Newton's method inside a bracket that is made as it goes."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
-    low, high, first, step = -np.inf, np.inf, 0.0, 0.0
-    for trial in range(STEPS):
-        rise, bow, total = 0.0, 0.0, 0.0
-        for i in range(len(z)):
-            pull = weights[i] * derivative(loss, z[i], targets[i])
-            rise += pull
-            total += abs(pull)
-            bow += weights[i] * curvature(loss, z[i], targets[i])
-        if trial == 0:
-            first = total
-        if not isfinite(rise) or abs(rise) <= 1e-15 * first or low >= high:
-            return
-        here = shift[0]
-        if rise > 0.0:
-            high = here
-        else:
-            low = here
-        limit = 2.0 * abs(step) + 1.0 if trial > 0 else max(1.0, abs(here))
-        step = -rise / bow if bow > 0.0 else -np.sign(rise) * limit
-        step = min(max(step, -10.0 * limit), 10.0 * limit)
-        there = here + step
-        if not low < there < high:  # one end is where we are, so the other is finite
-            there = 0.5 * (low + high)
-        if there == here or there in (low, high):
-            return
-        step, shift[0] = there - here, there
+def is_shifted(loss: Any) -> bool:
+    """Whether a loss adds an intercept to the predictions."""
+    return isinstance(loss, Shifted | ShiftedOutputs)
 
 
-@kernel
-def slope_and_bow(samples, z, slope, bow):
-    """Fill in the first and second derivative of the objective in the shift of all predictions; return its value."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
-    total, unit = 0.0, np.zeros(len(slope))
-    slope[:] = 0.0
-    bow[:] = 0.0
-    for i in range(len(z)):
-        total += weights[i] * value(loss, z[i], targets[i])
-        slope += weights[i] * derivative(loss, z[i], targets[i])
-        for c in range(len(slope)):
-            unit[c] = weights[i]
-            bow[c] += bend(loss, z[i], targets[i], unit)
-            unit[c] = 0.0
-    return total
+class Sums(NamedTuple):
+    """What a round tells about an intercept.
 
-
-def settle_several(samples: Any, z: np.ndarray, shift: np.ndarray) -> None:
-    """Newton's method for a shift of several outputs.
-
-    Where a Newton step does not lower the objective as it promised, as far out on a loss that flattens, the step is
-    bounded: the Hessian plus the length of the slope (Mishchenko 2023) gives one of length one at most. Near the
-    optimum the objective no longer tells which of two shifts is better, and the length of the slope does.
+    Attributes
+    ----------
+    value : float
+        The objective; not needed, and zero, where a bracket is searched.
+    slope : array of shape (outputs,)
+        Its derivative in the intercept: the sum of all ``alpha_i``.
+    rounding : float
+        What one unit of rounding in each prediction, and in each term of the sum, may change the slope by.
     """
-    slope, bow = np.empty(len(shift)), np.empty((len(shift), len(shift)))
-    level = slope_and_bow(samples, z, slope, bow)
-    for _ in range(STEPS):
-        before, bends, axes = shift.copy(), *np.linalg.eigh(bow)
-        pulls = slope @ axes
-        # no loss minds what is added to all outputs of a multinomial: what neither bends nor pulls is left alone
-        kept = (bends > 1e-14 * max(bends[-1], 1e-200)) | (np.abs(pulls) > 1e-13)
-        bends, axes, pulls = np.maximum(bends[kept], 1e-100), axes[:, kept], pulls[kept]
-        steep = float(np.linalg.norm(pulls))
-        if not steep > 0.0:
-            return
-        for ridge in (0.0, *(steep * 4.0**k for k in range(12))):
-            move = -axes @ (pulls / (bends + ridge))
-            fall = float(pulls @ (pulls / (bends + ridge)))
-            shift[:] = before + move
-            reached = slope_and_bow(samples, z, slope, bow)
-            falls = fall > ROUNDING * abs(level) and reached <= level - 0.1 * fall
-            if falls or (reached <= level + ROUNDING * abs(level) and np.linalg.norm(slope @ axes) <= 0.5 * steep):
-                break
+
+    value: float
+    slope: np.ndarray
+    rounding: float
+
+
+def bracketed_root(
+    slope: Callable[[float], tuple[float, float, float]], start: float, most: int = MOST_ROUNDS
+) -> float:
+    """Return where a rising function is zero, to rounding: Newton's method in a bracket that is made as it goes.
+
+    Parameters
+    ----------
+    slope : function
+        From a point to the function there, its derivative, and its rounding.
+    start : float
+        Anywhere: as long as one side of the root is open, steps grow geometrically.
+    most : int
+        Most points to look at.
+
+    Examples
+    --------
+    >>> round(bracketed_root(lambda b: (b**3 - 8.0, 3.0 * b * b, 1e-15), start=-1e6), 12)
+    2.0
+    """
+    low, high, here, last, before, limit = -np.inf, np.inf, start, 0.0, np.inf, max(1.0, abs(start))
+    best, least = start, np.inf
+    for _ in range(most):
+        rise, bow, rounding = slope(here)
+        if abs(rise) < least:
+            best, least = here, abs(rise)
+        if not abs(rise) > 2.0 * rounding or not np.isfinite(rise):
+            return best
+        low, high = (low, here) if rise > 0.0 else (here, high)
+        newton = -rise / bow if bow > 0.0 else -np.copysign(np.inf, rise)
+        if low == -np.inf or high == np.inf:
+            slow = last != 0.0 and (last > 0.0) == (newton > 0.0) and abs(rise) > FRESH * before
+            step = np.copysign(min(max(abs(newton), 2.0 * abs(last) if slow else 0.0), limit), newton)
+            limit = max(limit, abs(step)) * EXPANSION
         else:
-            shift[:] = before
-            return
-        level = reached
+            short = low < here + newton < high and abs(newton) <= 0.5 * abs(last)
+            step = newton if short else 0.5 * (low + high) - here
+        there = here + step
+        if there == here or there in (low, high) or not np.isfinite(there):
+            return best
+        last, before, here = there - here, abs(rise), there
+    return best
+
+
+def trust_region(
+    sums: Callable[[np.ndarray], Sums],
+    hessian: Callable[[np.ndarray], np.ndarray],
+    start: np.ndarray,
+    curvature: np.ndarray | None = None,
+    most: int = MOST_ROUNDS,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Minimise a smooth function of few variables until its slope is rounding: Newton's method in a trust region.
+
+    The Hessian costs more than a slope, and near the optimum an old one will do: it is kept up to date from the slopes
+    (the BFGS formula) and summed up anew where a step left much of the slope.
+
+    Parameters
+    ----------
+    sums, hessian : functions
+        From a point to what is known there, and to the second derivative.
+    start : array
+        Anywhere: the region grows geometrically.
+    curvature : array, optional
+        An approximate second derivative at the start.
+    most : int
+        Most points to look at.
+
+    Returns
+    -------
+    tuple of arrays
+        The point, and an approximate second derivative there if one was needed.
+    """
+    here, at = start.copy(), sums(start)
+    H, fresh, radius = curvature, curvature is None, EXPANSION * max(1.0, float(np.linalg.norm(start)))
+    for _ in range(most):
+        if not np.abs(at.slope).max() > 2.0 * at.rounding or not np.isfinite(at.value):
+            break
+        if H is None or not np.isfinite(H).all():
+            H, fresh = hessian(here), True
+        step = restricted_step(H, at.slope, radius, at.rounding)
+        if not (here + step != here).any():
+            break
+        there = sums(here + step)
+        promised, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
+        if abs(fall) <= SIGNIFICANT * max(abs(at.value), abs(there.value)):
+            fall = -0.5 * float((at.slope + there.slope) @ step)
+        length, left = float(np.linalg.norm(step)), np.linalg.norm(there.slope) / np.linalg.norm(at.slope)
+        good = bool(np.isfinite(there.value)) and fall > 1e-4 * promised
+        if good:
+            radius = EXPANSION * max(radius, length) if fall > 0.75 * promised else radius
+            H = updated(H, step, there.slope - at.slope) if left <= FRESH else None
+            here, at, fresh = here + step, there, False
+        elif fresh and np.abs(at.slope).max() <= 16.0 * at.rounding:
+            break  # what is left is noise
+        elif fresh:
+            radius = 0.25 * length
+        else:
+            H = None  # an old curvature misled: before the region shrinks, the true one is looked at
+    return here, H
+
+
+def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: float) -> np.ndarray:
+    """Return the step that lowers a quadratic most among those within a radius; none where it neither bends nor falls.
+
+    A direction that bends downwards counts as if it bent upwards: every step descends.
+    """
+    bows, axes = np.linalg.eigh(H)
+    bows, pulls = np.abs(bows), slope @ axes
+    kept = (bows > FLAT * bows.max()) | (np.abs(pulls) > 2.0 * rounding)
+    bows, axes, pulls = bows[kept], axes[:, kept], pulls[kept]
+    if not np.isfinite(pulls).all() or not len(pulls):
+        return np.zeros(len(slope))
+
+    steep = float(np.linalg.norm(pulls))
+
+    def move(ridge: float) -> np.ndarray:
+        return pulls / np.maximum(bows + ridge, 1e-100 * steep)
+
+    low, high, ridge = 0.0, steep / radius, 0.0
+    if np.linalg.norm(move(0.0)) > radius:
+        for _ in range(60):
+            ridge = 0.5 * (low + high)
+            size = np.linalg.norm(move(ridge))
+            low, high = (ridge, high) if size > radius else (low, ridge)
+            if 0.9 * radius <= size <= radius:
+                break
+    return -axes @ move(ridge)
+
+
+def updated(H: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """Return a second derivative that maps the last step to the change of the slope (the BFGS formula)."""
+    bent = H @ step
+    along, before = float(step @ change), float(step @ bent)
+    if not along > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)) or not before > 0.0:
+        return H
+    return H - np.outer(bent, bent) / before + np.outer(change, change) / along

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compiled import kernel
+from frankwolfe.intercept import EPSILON, Sums, bracketed_root, is_shifted, trust_region
 from frankwolfe.rows import Samples
-from frankwolfe.verbs import curvature, derivative, row_add, value
+from frankwolfe.verbs import bend, curvature, derivative, row_add, value
 
 
 class Point(NamedTuple):
@@ -15,15 +16,21 @@ class Point(NamedTuple):
     Attributes
     ----------
     z : array
-        Predictions; those of several outputs laid out flat, row after row.
+        Predictions, without intercept; those of several outputs laid out flat, row after row.
     heights : array of shape (n,)
         Losses.
     alpha : array
         Weighted derivatives, as many as predictions.
     value : float
         The objective.
-    shift : array or None
-        The intercept, where it is free.
+    shift : array of shape (outputs,), or None
+        The best intercept, where there is one.
+    stationary : bool
+        Whether the slope in the intercept is zero to rounding. Where it is not, no gap proves anything.
+    mean : array of shape (outputs,), or None
+        Weighted mean of the predictions: as it moves, the intercept is expected to.
+    bow : array of shape (outputs, outputs), or None
+        An approximate second derivative in the intercept.
     """
 
     z: np.ndarray
@@ -31,22 +38,105 @@ class Point(NamedTuple):
     alpha: np.ndarray
     value: float
     shift: np.ndarray | None = None
+    stationary: bool = True
+    mean: np.ndarray | None = None
+    bow: np.ndarray | None = None
 
     @classmethod
-    def at(cls, samples: Samples, z: np.ndarray) -> "Point":
-        """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one."""
-        free = hasattr(samples.loss, "settle")
-        if free:
-            samples.loss.settle(samples, z.reshape(samples.shape))
+    def at(cls, samples: Samples, z: np.ndarray, before: "Point | None" = None) -> "Point":
+        """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
+
+        ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
+        """
         heights, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
-        value = judge(samples, z.reshape(samples.shape), heights, alpha)
-        return cls(z.ravel(), heights, alpha.ravel(), float(value), samples.loss.shift.copy() if free else None)
+        z = z.reshape(samples.shape)
+        if not is_shifted(samples.loss):
+            value = judge(samples.targets, samples.weights, samples.loss, z, heights, alpha)
+            return cls(z.ravel(), heights, alpha.ravel(), float(value))
+        search = _Intercept(samples, z, heights, alpha)
+        shift, bow = search.best(before)
+        at = search.sums(shift)
+        factor = 8.0 + len(heights) ** 0.5  # terms of a sum, whose roundings add up as a random walk does
+        stationary = bool(np.abs(at.slope).max() <= factor * at.rounding)
+        return cls(z.ravel(), heights, alpha.ravel(), at.value, shift, stationary, search.mean, bow)
+
+    def proven(self, gap: float) -> float:
+        """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
+        return gap if self.stationary else float("inf")
+
+    def shifted(self) -> np.ndarray:
+        """Return the predictions with the intercept, flat: what the loss judges."""
+        return self.z if self.shift is None else (self.z.reshape(-1, len(self.shift)) + self.shift).ravel()
+
+
+class _Intercept:
+    """The objective as a function of the intercept, for given predictions."""
+
+    def __init__(self, samples: Samples, z: np.ndarray, heights: np.ndarray, alpha: np.ndarray):
+        self.targets, self.weights, self.loss = samples.targets, samples.weights, samples.loss.base
+        self.z, self.heights, self.alpha = z, heights, alpha
+        self.mean = np.atleast_1d(self.weights @ z)
+        self.size = float(self.weights @ np.abs(z).reshape(len(z), -1).sum(axis=1))
+        self.smoothness = float(self.loss.smoothness())
+        self._at: tuple[np.ndarray, Sums] | None = None
+
+    def best(self, before: Point | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the best intercept, or for a loss that is not convex a stationary one that is no worse than the start.
+
+        Where a point close by is known, its intercept moves with the mean prediction, as it would on centred data.
+        """
+        if before is not None and before.shift is not None and before.mean is not None:
+            start = before.shift + (before.mean - self.mean)
+        else:
+            start = self._first()
+        bow = None if before is None else before.bow
+        if self.z.ndim == 1 and getattr(self.loss, "convex", False):
+            return np.array([bracketed_root(self._slope, float(start[0]))]), None
+        return trust_region(self.sums, self._hessian, start, bow)
+
+    def _first(self) -> np.ndarray:
+        """Return a first guess: predictions centred at zero or, for one output, at the mean target if that is lower."""
+        centred = -self.mean
+        if self.z.ndim > 1:
+            return centred
+        other = centred + self.weights @ self.targets
+        return other if self.sums(other).value < self.sums(centred).value else centred
+
+    def _rounding(self, total: float, shift: Any) -> float:
+        """Return what rounding may change the slope by, one unit in each prediction and each derivative.
+
+        ``total`` is the sum of the sizes of the derivatives.
+        """
+        size = self.smoothness * (self.size + float(np.abs(shift).sum()))
+        return EPSILON * (total + (size if np.isfinite(size) else 0.0))
+
+    def _slope(self, shift: float) -> tuple[float, float, float]:
+        """Slope and curvature in the intercept of one output, and the slope's rounding."""
+        slope, bow, total = slope_and_bow(self.targets, self.weights, self.loss, self.z, shift)
+        return float(slope), float(bow), self._rounding(float(total), shift)
+
+    def sums(self, shift: np.ndarray) -> Sums:
+        """Value and slope; losses and derivatives are filled in."""
+        if self._at is None or not np.array_equal(self._at[0], shift):
+            there = self.z + (shift if self.z.ndim > 1 else shift[0])
+            value = judge(self.targets, self.weights, self.loss, there, self.heights, self.alpha)
+            slope = np.atleast_1d(self.alpha.sum(axis=0))
+            rounding = self._rounding(float(np.abs(self.alpha).sum()), shift)
+            self._at = shift.copy(), Sums(float(value), slope, rounding)
+        return self._at[1]
+
+    def _hessian(self, shift: np.ndarray) -> np.ndarray:
+        """Second derivative in the intercept."""
+        if self.z.ndim == 1:
+            return np.array([[self._slope(float(shift[0]))[1]]])
+        total = np.zeros((len(shift), len(shift)))
+        add_second_derivatives(self.targets, self.weights, self.loss, self.z + shift, total)
+        return total
 
 
 @kernel
-def judge(samples, z, heights, alpha):
+def judge(targets, weights, loss, z, heights, alpha):
     """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
     total = 0.0
     for i in range(len(z)):
         heights[i] = value(loss, z[i], targets[i])
@@ -55,28 +145,49 @@ def judge(samples, z, heights, alpha):
     return total
 
 
+@kernel
+def slope_and_bow(targets, weights, loss, z, shift):
+    """First and second derivative of the objective in a shift of all predictions, and the sum of the slopes' sizes."""
+    slope, bow, total = 0.0, 0.0, 0.0
+    for i in range(len(z)):
+        pull = weights[i] * derivative(loss, z[i] + shift, targets[i])
+        slope += pull
+        total += abs(pull)
+        bow += weights[i] * curvature(loss, z[i] + shift, targets[i])
+    return slope, bow, total
+
+
+@kernel
+def add_second_derivatives(targets, weights, loss, z, total):
+    """Add the weighted second derivatives at the predictions ``z``, each a matrix, of a loss of several outputs."""
+    unit = np.zeros(len(total))
+    for i in range(len(z)):
+        for c in range(len(unit)):
+            unit[c] = weights[i]
+            total[c] += bend(loss, z[i], targets[i], unit)
+            unit[c] = 0.0
+
+
 def curvatures(samples: Samples, point: Point, care: float, floor: float) -> np.ndarray:
     """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size."""
     bends = np.empty(samples.shape)
-    if point.shift is not None:
-        samples.loss.shift[:] = point.shift
+    loss = samples.loss if point.shift is None else samples.loss.base
+    z = point.shifted().reshape(samples.shape)
     if bends.ndim == 1:
-        bend(samples, point, care, floor, bends)
+        bend_one(samples.targets, samples.weights, loss, z, point.heights, point.alpha, care, floor, bends)
     else:
-        bend_outputs(samples, point.z.reshape(bends.shape), floor, bends)
+        bend_outputs(samples.targets, samples.weights, loss, z, floor, bends)
     return bends.ravel()
 
 
 @kernel
-def bend(samples, point, care, floor, bends):
+def bend_one(targets, weights, loss, z, heights, alpha, care, floor, bends):
     """Fill ``bends`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
 
     Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss pulls as
     hard as any and has none. The parabola that touches the loss and has its lowest point at zero has the curvature
     ``f'^2 / (2 f)``, which is the loss's own where that is a square. It is heeded as much as ``care`` says.
     """
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
-    z, heights, alpha = point.z, point.heights, point.alpha
     for i in range(len(z)):
         size = max(abs(curvature(loss, z[i], targets[i])), floor)
         if heights[i] > 0.0 and weights[i] > 0.0:
@@ -86,9 +197,8 @@ def bend(samples, point, care, floor, bends):
 
 
 @kernel
-def bend_outputs(samples, z, floor, bends):
+def bend_outputs(targets, weights, loss, z, floor, bends):
     """Fill ``bends`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
     for i in range(len(z)):
         bends[i] = weights[i] * np.maximum(curvature(loss, z[i], targets[i]), floor)
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.centred import centred, mean_prediction
 from frankwolfe.inputs import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
-from frankwolfe.intercept import shifted
+from frankwolfe.intercept import EPSILON, is_shifted, shifted
 from frankwolfe.iterate import Iterate
 from frankwolfe.keywords import teaching
 from frankwolfe.loop import exact_pass
@@ -31,7 +32,8 @@ class Evaluation(NamedTuple):
         Its gradient.
     gap : float
         The Frank-Wolfe gap ``max_s <gradient, w - s>``. For convex losses an upper bound on ``F(w) - F*``; otherwise a
-        measure of how far ``w`` is from stationary.
+        measure of how far ``w`` is from stationary. Infinite if there is an intercept and the slope in it is not zero
+        to rounding: nothing is proven then.
     alpha : array of shape (n,), or (n, outputs)
         One weighted derivative a sample: the gradient is ``X' alpha``.
     intercept : float, or array of shape (outputs,)
@@ -101,8 +103,11 @@ class Problem:
         self._feature_names = column_names(X)
         self._outputs = getattr(loss, "outputs", 0)
         self._constraint = fitted(constraint, d, self._outputs)
-        self._samples = Samples(
-            as_rows(matrix, self._outputs), targets, as_weights(sample_weight, n), shifted(loss) if intercept else loss
+        rows, weights = as_rows(matrix, self._outputs), as_weights(sample_weight, n)
+        self._samples = (
+            Samples(centred(rows, weights), targets, weights, shifted(loss))
+            if intercept
+            else Samples(rows, targets, weights, loss)
         )
         self._zero_value: float | None = None
 
@@ -159,7 +164,7 @@ class Problem:
     @property
     def intercept(self) -> bool:
         """Whether there is a free intercept."""
-        return hasattr(self._samples.loss, "settle")
+        return is_shifted(self._samples.loss)
 
     @property
     def constraint(self) -> Any:
@@ -180,7 +185,22 @@ class Problem:
 
     def value_of_predictions(self, z: np.ndarray) -> float:
         """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
-        return Point.at(self.own().samples, z).value
+        return Point.at(self._samples, z).value
+
+    def tolerance(self, tol: float) -> float:
+        """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
+
+        Where an intercept alone fits, ``F(0)`` is zero or all rounding, and so is every gap. What a gap is computed
+        from has the size of the derivatives of the zero model without an intercept, each times the largest prediction
+        that its row can have: a few units of rounding of that are the least tolerance.
+        """
+        if not (self.intercept and tol > 0.0):
+            return tol * self.zero_value
+        plain = self._samples._replace(loss=self._loss)
+        pulls = np.abs(Point.at(plain, plain.table()).alpha.reshape(self.n, -1)).sum(axis=1)
+        columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
+        reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
+        return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
     def __repr__(self) -> str:
         stored = "dense" if isinstance(self._X, np.ndarray) else f"{self._X.nnz} stored values"
@@ -201,27 +221,31 @@ class Problem:
         Evaluation
         """
         flat = self.flat("w", w)
-        value, gradient, alpha, shift = self._exact(flat)
+        at, value, gradient, alpha = self._exact(flat)
         gap = self.gap_for(gradient, flat, proof=True)
         # it cannot be negative at a feasible point, but for rounding
         gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
+        shift: Any = 0.0
+        if at is not None:
+            gap, shift = at.proven(gap), self.shift_of(at, flat)
         return Evaluation(value, gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha, shift)
 
-    def _exact(self, w: Any) -> tuple[float, np.ndarray, np.ndarray, Any]:
-        """Objective, gradient, derivatives and intercept."""
+    def _exact(self, w: Any) -> tuple[Point | None, float, np.ndarray, np.ndarray]:
+        """Return the point, where there is an intercept; objective, gradient and derivatives."""
+        samples = self._samples
         if self.intercept:
-            samples = self.own().samples
             at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64))
             alpha = at.alpha.reshape(samples.shape)
-            return at.value, gradient_of(samples.rows, alpha, self.size), alpha, self.shift_of(at)
-        alpha, gradient = self._samples.table(), np.empty(self.size)
-        return float(exact_pass(self._samples, self.point(w), alpha, gradient)), gradient, alpha, 0.0
+            return at, at.value, gradient_of(samples.rows, alpha, self.size), alpha
+        alpha, gradient = samples.table(), np.empty(self.size)
+        return None, float(exact_pass(samples, self.point(w), alpha, gradient)), gradient, alpha
 
-    def shift_of(self, at: Point) -> Any:
-        """Return the intercept of a point: a number, or an array for several outputs."""
+    def shift_of(self, at: Point, w: Any) -> Any:
+        """Return the intercept of a point with weights ``w``: a number, or an array for several outputs."""
         if at.shift is None:
             return 0.0
-        return at.shift if self.outputs else float(at.shift[0])
+        shift = at.shift - mean_prediction(self._samples.rows, w)
+        return shift if self.outputs else float(shift[0])
 
     def own(self) -> "Problem":
         """Return the same problem with all that a run may change its own: the intercept, and what the set remembers."""
@@ -307,7 +331,7 @@ class Problem:
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
         part = copy(self)
         part._X, part._zero_value = self._X[:rows], None
-        part._samples = self._samples.head(rows)
+        part._samples = self.own().samples.head(rows)  # with an intercept of its own: nothing is left behind
         return part
 
     def over(self, constraint: Any) -> "Problem":

@@ -148,7 +148,8 @@ class Result:
     success : bool
         Whether the exact gap at ``x`` met the tolerance.
     tolerance : float
-        What the exact gap had to meet: ``tol * F(0)``.
+        What the exact gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
+        what gaps are computed from (`Problem.tolerance`).
     nit : int
         Steps made.
     passes : float

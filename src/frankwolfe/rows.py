@@ -71,6 +71,10 @@ class Dense(NamedTuple):
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
         return np.sqrt(np.einsum("i,ij,ij->j", weights, self.values, self.values, dtype=np.float64))
 
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return some columns, one after the other."""
+        return np.ascontiguousarray(self.values.T[chosen], dtype=np.float64)
+
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
         return np.empty(d), np.empty(d)

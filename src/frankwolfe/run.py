@@ -48,7 +48,9 @@ def minimize(
     batch_size : int or float, optional
         Rows a step looks at, or a fraction of them in (0, 1). By default the method's own.
     tol : float
-        Stop once the *exact* gap is at most ``tol * F(0)``. Zero runs the budget out.
+        Stop once the *exact* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may be
+        zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
+        (`Problem.tolerance`).
     max_passes : float or None
         Most gradient evaluations, divided by n. None means no limit, and then ``max_seconds`` must be given.
     max_seconds : float, optional
@@ -100,7 +102,7 @@ def minimize(
     w, memory = _start(problem, x0)
     engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
     start_gap = x0.gap if isinstance(x0, Result) else np.inf
-    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start_gap)
+    return drive(engine, limits, method.name, callback, bool(progress), int(trace), (w, start_gap))
 
 
 def drive(
@@ -110,15 +112,15 @@ def drive(
     callback: Callback | None = None,
     progress: bool = False,
     trace: int = 0,
-    start_gap: float = np.inf,
+    start: tuple[Any, float] = (None, np.inf),
 ) -> Result:
     """Run an engine, new or used, until something ends the run.
 
-    ``name`` is what results call the method, ``start_gap`` the gap of the start by the result that it comes from.
+    ``name`` is what results call the method, ``start`` where it starts and the gap there by the result it comes from.
     """
     bar = Progress(progress, name, limits.passes)
     try:
-        run = Driver(engine, limits, callback, bar, trace, start_gap)
+        run = Driver(engine, limits, callback, bar, trace, start)
         status = run.drive()
         return run.result(status, name, engine.batch_size or engine.problem.n)
     finally:

@@ -158,7 +158,7 @@ def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseCo
         return _active_outputs(rows, active)
     rows = unsigned(rows)
     if not isinstance(rows, CSR):
-        return DenseColumns(np.ascontiguousarray(rows.values.T[active], dtype=np.float64))
+        return DenseColumns(rows.columns(active))
     place = np.full(d, -1, np.int32)
     place[active] = np.arange(len(active))
     most = len(rows.data)  # room for all entries: what is not written to is not memory yet
@@ -174,8 +174,10 @@ def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseCo
 def _active_outputs(rows: Several, active: np.ndarray) -> SparseRows:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
-    base = rows.rows._matrix(rows.rows.indices.max(initial=0) + 1) if isinstance(rows.rows, CSR) else rows.rows.values
-    kept = sparse.csc_array(base[:, features])[:, place]
+    if isinstance(rows.rows, CSR):
+        kept = sparse.csc_array(rows.rows._matrix(rows.rows.indices.max(initial=0) + 1)[:, features])[:, place]
+    else:
+        kept = sparse.csc_array(rows.rows.columns(features).T)[:, place]
     samples = kept.indices * rows.outputs + np.repeat(active % rows.outputs, np.diff(kept.indptr))
     shape = (kept.shape[0] * rows.outputs, len(active))
     spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()

@@ -3,6 +3,10 @@
 The model is that of `frankwolfe.corrective.exchange`, but ``H`` stays a product of the columns.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from frankwolfe.compiled import kernel
 from frankwolfe.corrective.columns import column_add_bent, column_dot
 from frankwolfe.sets.hull import SPENT
@@ -24,25 +28,50 @@ def moved(hull, u, slope, bent, square, slack, total, curve):
     return sign, (least if lead <= least * bow else lead / bow)
 
 
+class FollowingIntercept(NamedTuple):
+    """The intercept of a model in which it follows the weights, in numbers that one atom at a time can keep up to date.
+
+    Attributes
+    ----------
+    totals : array of shape (outputs,)
+        Sums of the curvatures. Without an intercept a single one, which nothing refers to.
+    homes : array of shape (m,)
+        The output that each column meets.
+    pulls : array of shape (m,)
+        Sums of the columns, each entry times its curvature; zeros without an intercept.
+    sums : array of shape (outputs,)
+        Sums of ``D A u``: the intercept has moved by minus ``sums / totals``.
+    """
+
+    totals: np.ndarray
+    homes: np.ndarray
+    pulls: np.ndarray
+    sums: np.ndarray
+
+
 @kernel
-def cycle(columns, hull, bends, linear, square, u, bent, visit, turns, tolerance):
+def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns, tolerance):
     """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
 
     The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
     shrinking ``u`` and all that depends on it is one factor. ``bent`` is ``D X u``. While the budget is not spent,
-    weight comes from the zero atom instead, which is ordinary coordinate descent.
+    weight comes from the zero atom instead, which is ordinary coordinate descent. An ``intercept`` follows each move.
     """
+    totals, homes, pulls, sums = intercept.totals, intercept.homes, intercept.pulls, intercept.sums
     radius, scale, gap = hull.radius, 1.0, 0.0
     for _ in range(turns):
         size, pull, curve = 0.0, 0.0, 0.0
         for i in range(len(bends)):
             curve += bent[i] * bent[i] / bends[i] if bends[i] > 0.0 else 0.0
+        for c in range(len(sums)):
+            curve -= sums[c] * sums[c] / totals[c]
         for j in range(len(u)):
             size += abs(u[j])
             pull += linear[j] * u[j]
         gap = pull + curve if hull.filled else 0.0
         for j in visit:
-            weight, along = scale * u[j], scale * column_dot(columns, j, bent)
+            home = homes[j]
+            weight, along = scale * u[j], scale * (column_dot(columns, j, bent) - pulls[j] * sums[home] / totals[home])
             slope = linear[j] + along
             key = -abs(slope) if hull.signed else slope
             gap = max(gap, pull + curve - radius * key)
@@ -75,16 +104,19 @@ def cycle(columns, hull, bends, linear, square, u, bent, visit, turns, tolerance
                         bent[i] *= scale
                     for k in range(len(u)):
                         u[k] *= scale
+                    sums *= scale
                     scale = 1.0
             if change != 0.0:
                 u[j] = goal / scale
                 column_add_bent(columns, j, change / scale, bends, bent)
+                sums[home] += change / scale * pulls[j]
         if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
         for i in range(len(bent)):
             bent[i] *= scale
         for k in range(len(u)):
             u[k] *= scale
+        sums *= scale
         scale = 1.0
         if gap <= tolerance:
             break

@@ -118,7 +118,7 @@ class CorrectiveEngine(RoundEngine):
         self.unseen, self.promised = 0, np.inf
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.w())
-            self._found = found._replace(gap=0.0 if gap < 0.0 else gap)
+            self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
             self.at, self._found = self._judge(self.atoms.stretched(self.at.z, stretch)), None
@@ -193,7 +193,7 @@ class CorrectiveEngine(RoundEngine):
         model: Any = (
             GramModel(atoms, chosen, slope, bends, shifts)
             if few
-            else ColumnModel(atoms, slope, bends, atoms.own_part(self.at.z))
+            else ColumnModel(atoms, slope, bends, atoms.own_part(self.at.z), shifts)
         )
         share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
         u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)

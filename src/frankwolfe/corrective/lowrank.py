@@ -16,6 +16,7 @@ import numpy as np
 from frankwolfe.compiled import kernel
 from frankwolfe.corrective.rounds import RoundEngine
 from frankwolfe.corrective.trace_model import TraceModel, gap_within
+from frankwolfe.elimination import EliminatedIntercept
 from frankwolfe.engine import Memory
 from frankwolfe.objective import Point, curvatures
 from frankwolfe.problem import Evaluation, Problem
@@ -54,9 +55,8 @@ LOOSE = 0.05
 
 
 @kernel
-def total_loss(samples, z):
+def total_loss(targets, weights, loss, z):
     """Objective at the predictions ``z``."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
     total = 0.0
     for i in range(len(z)):
         total += weights[i] * value(loss, z[i], targets[i])
@@ -64,9 +64,8 @@ def total_loss(samples, z):
 
 
 @kernel
-def bend_all(samples, z, change, bent):
+def bend_all(targets, weights, loss, z, change, bent):
     """Fill ``bent`` with the second derivatives at ``z`` times ``change``, for losses of several outputs."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
     for i in range(len(z)):
         bent[i] = weights[i] * bend(loss, z[i], targets[i], change[i])
 
@@ -90,11 +89,11 @@ class LowRankEngine(RoundEngine):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
-        head = self.problem.samples.head(1)
+        head, loss = self.problem.head(1).samples, self.problem.loss
         Point.at(head, head.table())
-        total_loss(head, head.table())
+        total_loss(head.targets, head.weights, loss, head.table())
         if len(head.shape) > 1:
-            bend_all(head, head.table(), head.table(), head.table())
+            bend_all(head.targets, head.weights, loss, head.table(), head.table(), head.table())
         view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
@@ -170,20 +169,18 @@ class LowRankEngine(RoundEngine):
 
     def _bender(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from changes of predictions to what the derivatives change by, to first order."""
-        samples = self.problem.samples
+        samples, loss = self.problem.samples, self.problem.loss
         if len(samples.shape) == 1:
-            bends = curvatures(samples, at, 1.0, FLOOR * self.problem.loss.smoothness())
-            return lambda change: bends * change
-        shift, z = at.shift, at.z.reshape(samples.shape)
+            bends = curvatures(samples, at, 1.0, FLOOR * loss.smoothness())
+            return EliminatedIntercept.diagonal(bends, samples.shape) if self.problem.intercept else bends.__mul__
+        z = at.shifted().reshape(samples.shape)
 
         def bent(change: np.ndarray) -> np.ndarray:
-            if shift is not None:
-                samples.loss.shift[:] = shift
             out = np.empty(samples.shape)
-            bend_all(samples, z, np.ascontiguousarray(change), out)
+            bend_all(samples.targets, samples.weights, loss, z, np.ascontiguousarray(change), out)
             return out
 
-        return bent
+        return EliminatedIntercept(bent, samples.shape) if self.problem.intercept else bent
 
     def _line_search(self, at: Point, z: np.ndarray, fall: float) -> float:
         """Return how far to go along a change ``z`` of the predictions: all the way, or half as far and so on."""
@@ -199,5 +196,5 @@ class LowRankEngine(RoundEngine):
         """Return the objective where the predictions are ``z``: without derivatives, which cost more."""
         samples = self.problem.samples
         if self.problem.intercept:
-            return Point.at(samples, z).value
-        return float(total_loss(samples, z.reshape(samples.shape)))
+            return Point.at(samples, z, self.at).value
+        return float(total_loss(samples.targets, samples.weights, samples.loss, z.reshape(samples.shape)))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyr2
 
-from frankwolfe.corrective.cycle import cycle
+from frankwolfe.corrective.cycle import FollowingIntercept, cycle
 from frankwolfe.corrective.exchange import exchange
 from frankwolfe.elimination import eliminated
 from frankwolfe.sets.hull import SPENT, Hull
@@ -260,12 +260,33 @@ def _face_solver(
 class ColumnModel(_Model):
     """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
 
-    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray):
+    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u)
         self.matrix, self.columns, self.bends, self.bent = atoms.matrix, atoms.columns, bends, bends * z
-        matrix = atoms.matrix
-        self.square = matrix.squares(bends)
-        self.linear = slope - matrix.project(self.bent)
+        self.free, outputs, m = shifts > 0, max(1, shifts), len(slope)
+        totals, homes, pulls = np.ones(outputs), atoms.active % outputs, np.zeros(m)
+        if self.free:
+            totals, pulls = self._sums(bends, outputs), self.matrix.project(bends)
+            totals = np.where(totals > 0.0, totals, 1.0)
+        self.intercept = FollowingIntercept(totals, homes, pulls, np.zeros(outputs))
+        self._follow()
+        self.square = np.maximum(self.matrix.squares(bends) - pulls * pulls / totals[homes], 0.0)
+        self.linear = slope - self._along(self.bent, self.intercept.sums)
+
+    @staticmethod
+    def _sums(bent: np.ndarray, outputs: int) -> np.ndarray:
+        """Return the sums over all samples, one for each output."""
+        return bent.reshape(-1, outputs).sum(axis=0)
+
+    def _follow(self) -> None:
+        """Let the intercept follow the weights, whose ``bent`` has been set."""
+        if self.free:
+            self.intercept.sums[:] = self._sums(self.bent, len(self.intercept.sums))
+
+    def _along(self, bent: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return ``A' bent``, less what an intercept that follows takes away: its sums are ``sums``."""
+        totals, homes, pulls, _ = self.intercept
+        return self.matrix.project(bent) - pulls * (sums / totals)[homes] if self.free else self.matrix.project(bent)
 
     def descend(self, tolerance: float) -> float:
         """Visit all atoms once, then those with weight a few times; return the gap that was seen on the way."""
@@ -277,19 +298,20 @@ class ColumnModel(_Model):
         return gap
 
     def _cycle(self, visit: np.ndarray, turns: int, tolerance: float) -> float:
-        arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent
+        arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent, self.intercept
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
     def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face by conjugate gradients; say whether that was any way."""
         face, signs, spent = self._face()
-        slope = (self.linear + self.matrix.project(self.bent))[face]
+        slope = (self.linear + self._along(self.bent, self.intercept.sums))[face]
         square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
 
         def product(move):
             whole = np.zeros(len(self.u))
             whole[face] = move
-            return self.matrix.project(self.bends * self.matrix.predict(whole))[face]
+            bent = self.bends * self.matrix.predict(whole)
+            return self._along(bent, self._sums(bent, len(self.intercept.sums)))[face]
 
         move = conjugate_gradients(product, slope, square, signs if spent else None, ACCURACY, CG_STEPS * 2**failures)
         if not (slope @ move < 0.0):
@@ -300,20 +322,24 @@ class ColumnModel(_Model):
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
         goal = self._cut(face, signs, move)
         images = self.matrix.predict(goal)
-        bent = images * self.bends
-        if not self.linear @ goal + 0.5 * (bent @ images) < self._value():
+        bent, totals = images * self.bends, self.intercept.totals
+        saved = (self._sums(bent, len(totals)) ** 2 / totals).sum() if self.free else 0.0
+        if not self.linear @ goal + 0.5 * (bent @ images - saved) < self._value():
             return False
         self.u, self.bent = goal, bent
+        self._follow()
         return True
 
     def _put(self, u: np.ndarray) -> None:
         """Set the weights, and what follows from them."""
         self.u, self.bent = u, self.bends * self.matrix.predict(u)
+        self._follow()
 
     def _value(self) -> float:
         """Return the model's value."""
         weighted = self.bends > 0.0
-        return float(self.linear @ self.u + 0.5 * (self.bent[weighted] ** 2 / self.bends[weighted]).sum())
+        saved = (self.intercept.sums**2 / self.intercept.totals).sum()
+        return float(self.linear @ self.u + 0.5 * ((self.bent[weighted] ** 2 / self.bends[weighted]).sum() - saved))
 
 
 def conjugate_gradients(

@@ -56,9 +56,12 @@ class RoundEngine(ABC):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
             for made in range(steps):
                 found = self.evaluate()
-                if not np.isfinite(found.value) or not np.isfinite(found.gap):
+                if not np.isfinite(found.value) or np.isnan(found.gap) or (np.isinf(found.gap) and self.at.stationary):
                     return made
-                self._round(found)
+                if self.at.stationary:
+                    self._round(found)
+                else:
+                    self.stuck = True  # no best intercept was found: its slope jumps, and no step would mend that
                 self.clock[0] += 1
         return steps
 
@@ -67,14 +70,14 @@ class RoundEngine(ABC):
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gap = 0.0 if gap < 0.0 else gap
-            self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at))
+            gap = self.at.proven(0.0 if gap < 0.0 else gap)
+            self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
         return self._found
 
     def _judge(self, z: np.ndarray) -> Point:
         """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.evaluated += self.problem.n
-        at = Point.at(self.problem.samples, z)
+        at = Point.at(self.problem.samples, z, self.at)
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 
