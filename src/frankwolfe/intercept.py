@@ -27,6 +27,9 @@ EXPANSION = 8.0
 FRESH = 0.1
 """Part of the slope that a step may leave before the curvature is summed up anew."""
 
+NOISE = 16.0
+"""Units of rounding in a slope that may be noise."""
+
 SIGNIFICANT = 1e-8
 """Differences of the objective below this part of it are taken from slopes: those of values end in rounding."""
 
@@ -179,8 +182,8 @@ def trust_region(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Minimise a smooth function of few variables until its slope is rounding: Newton's method in a trust region.
 
-    The Hessian costs more than a slope, and near the optimum an old one will do: it is kept up to date from the slopes
-    (the BFGS formula) and summed up anew where a step left much of the slope.
+    The Hessian costs more than a slope, and near the optimum an old one will do: it is summed up anew where a step left
+    much of the slope.
 
     Parameters
     ----------
@@ -216,9 +219,9 @@ def trust_region(
         good = bool(np.isfinite(there.value)) and fall > 1e-4 * promised
         if good:
             radius = EXPANSION * max(radius, length) if fall > 0.75 * promised else radius
-            H = updated(H, step, there.slope - at.slope) if left <= FRESH else None
+            H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
-        elif fresh and np.abs(at.slope).max() <= 16.0 * at.rounding:
+        elif fresh and np.abs(at.slope).max() <= NOISE * at.rounding:
             break  # what is left is noise
         elif fresh:
             radius = 0.25 * length
@@ -234,7 +237,8 @@ def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: f
     """
     bows, axes = np.linalg.eigh(H)
     bows, pulls = np.abs(bows), slope @ axes
-    kept = (bows > FLAT * bows.max()) | (np.abs(pulls) > 2.0 * rounding)
+    # a flat direction that pulls no more than noise does is left alone: dividing noise by nothing would lead far away
+    kept = np.abs(pulls) > np.where(bows > FLAT * bows.max(), 2.0, NOISE) * rounding
     bows, axes, pulls = bows[kept], axes[:, kept], pulls[kept]
     if not np.isfinite(pulls).all() or not len(pulls):
         return np.zeros(len(slope))
@@ -253,12 +257,3 @@ def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: f
             if 0.9 * radius <= size <= radius:
                 break
     return -axes @ move(ridge)
-
-
-def updated(H: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return a second derivative that maps the last step to the change of the slope (the BFGS formula)."""
-    bent = H @ step
-    along, before = float(step @ change), float(step @ bent)
-    if not along > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)) or not before > 0.0:
-        return H
-    return H - np.outer(bent, bent) / before + np.outer(change, change) / along

@@ -191,13 +191,15 @@ class Problem:
         """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
 
         Where an intercept alone fits, ``F(0)`` is zero or all rounding, and so is every gap. What a gap is computed
-        from has the size of the derivatives of the zero model without an intercept, each times the largest prediction
-        that its row can have: a few units of rounding of that are the least tolerance.
+        from has the size of the derivatives of the zero model without an intercept, or of what the intercept's own
+        rounding changes derivatives by, each times the largest prediction that its row can have: a few units of
+        rounding of that are the least tolerance.
         """
         if not (self.intercept and tol > 0.0):
             return tol * self.zero_value
-        plain = self._samples._replace(loss=self._loss)
+        plain, zero = self._samples._replace(loss=self._loss), Point.at(self._samples, self._samples.table())
         pulls = np.abs(Point.at(plain, plain.table()).alpha.reshape(self.n, -1)).sum(axis=1)
+        pulls += plain.weights * self._loss.smoothness() * np.abs(zero.shifted()).max()
         columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
         reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
