@@ -86,7 +86,7 @@ def test_shifted_columns_change_neither_the_answer_nor_the_passes(loss, constrai
         assert abs(moved.passes - base.passes) <= 2
         assert moved.fun == pytest.approx(base.fun, rel=1e-8)
         np.testing.assert_allclose(moved.x, base.x, atol=1e-8)
-        np.testing.assert_allclose(moved.intercept, base.intercept - shift * base.x.sum(axis=0), atol=1e-7)
+        np.testing.assert_allclose(moved.intercept, base.intercept - shift * moved.x.sum(axis=0), atol=1e-7)
 
 
 def test_sparse_columns_far_from_zero_take_no_more_passes_either():
