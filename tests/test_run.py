@@ -780,3 +780,13 @@ def test_a_plot_has_labels_and_the_curves_of_the_trace(loss):
         assert result.plot(ax=axes) is axes
     finally:
         plt.close(axes.figure)
+
+
+@interpreted
+def test_a_line_search_from_where_a_loss_has_no_curvature_left():
+    # the slope over the curvature, 1e-321, is no number: warnings are errors here
+    data = {"X": [[1.0], [1.0]], "y": [1, -1], "loss": "logistic", "sample_weight": [1.0, 1e-3]}
+    problem = fw.Problem(**data, constraint=fw.L1Ball(740.0))
+    result = fw.minimize(problem, "fw", step="line-search", x0=[-740.0], tol=1e-6, max_passes=50)
+    assert result.success
+    assert result.x[0] == pytest.approx(np.log(1e3), rel=1e-6)

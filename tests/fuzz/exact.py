@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tests.reference.losses import derivatives, losses, wide
-from tests.reference.sets import reach
+from tests.reference.sets import accuracy, reach
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -69,7 +69,7 @@ class Recomputed:
         alpha = p * pulls
         gradient = (self.X.T @ alpha).ravel()
         sizes = (np.abs(self.X).T @ (bends + EPS * (n + 4) * np.abs(alpha))).ravel()
-        sizes += EPS * (self.size + 4) * np.abs(gradient)
+        sizes += (EPS * (self.size + 4) + accuracy(self.constraint)) * np.abs(gradient)
         return Exact(
             fun=(self.p * heights).sum(),
             gap=gradient @ w + self.constraint.support(-gradient),

@@ -141,7 +141,9 @@ def make(name, rng, shape):
         return known.Product(tuple(plain(rng, (length,)) for length in sizes), sizes)
     inner = make("Product", rng, shape) if rng.random() < 0.1 else plain(rng, shape)
     if name == "Translated":
-        return known.Translated(inner, radius(rng) * rng.normal(size=size))
+        # far beyond its size a set is lost in rounding
+        sizes = [float(most) for most in known.reach(inner, size) if most > 0.0] or [1.0]
+        return known.Translated(inner, 10.0 ** rng.uniform(-3.0, 4.0) * min(sizes) * rng.normal(size=size))
     if name == "Scaled":
         return known.Scaled(inner, float(10.0 ** rng.uniform(-3.0, 3.0)))
     return known.Wrapped(inner, fw.Counted if name == "Counted" else fw.Cached)

@@ -32,6 +32,12 @@ def reach(known, size):
     return np.array([max(abs(known.support(unit)), abs(known.support(-unit))) for unit in units])
 
 
+def accuracy(known):
+    """Relative error of the library's support function beyond rounding: where a solver finds it, the solver's."""
+    inner = getattr(known, "sets", None) or [getattr(known, "set", None)]
+    return getattr(known, "accuracy", 0.0) or max(accuracy(part) if part is not None else 0.0 for part in inner)
+
+
 @dataclass(frozen=True)
 class L1Ball:
     radius: float
@@ -324,6 +330,7 @@ class Polytope:
     E: Any = None
     e: Any = None
     sparse: bool = False
+    accuracy = 1e-10  # of the library's linear programs
 
     def make(self):
         from scipy.sparse import csr_array

@@ -80,7 +80,6 @@ class LowRankEngine(RoundEngine):
         structure = problem.constraint.structure()
         self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows
         self.radius = self.norm.radius
-        self.base = 0.0 if self.shift is None else np.asarray(self.rows.dot_all(self.shift), dtype=np.float64)
         self.left, self.sizes, self.right = problem.factors(w if self.shift is None else w - self.shift)
         self.bound = 0.0
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
@@ -104,11 +103,16 @@ class LowRankEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        own = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))  # but for what the set adds
-        self.at = self._judge(own + self.base)
+        if self.shift is None:
+            z = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))
+        else:  # what is added may all but cancel: only the sum itself says what its rounding does
+            w = self.w()
+            z = np.asarray(self.rows.dot_all(w), dtype=np.float64)
+        self.at = self._judge(z)
         gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
         self.found = self._triplets(-gradient)
-        gap = float(self.at.alpha @ own.ravel()) + self.radius * self.found.bound
+        own = float(self.at.alpha @ z.ravel()) if self.shift is None else float(gradient @ (w - self.shift))
+        gap = own + self.radius * self.found.bound
         self.last_gap = max(gap, 0.0)
         return gradient, gap
 

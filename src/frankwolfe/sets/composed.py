@@ -70,9 +70,10 @@ class Translated(NamedTuple):
         moved = np.subtract(w, self.shift)
         if self.set.contains(moved, tolerance):
             return True
-        # far from zero a small set is blurred: points are rounded where they are
-        blur = np.sqrt(moved.size) * float(np.max(rounding(self.shift)))
-        width = diameter_of(self.set, moved.size)
+        # far from zero a small set is blurred: points are rounded where they are, also where the set has no width
+        blurs = rounding(self.shift)
+        moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)
+        blur, width = np.sqrt(moved.size) * float(np.max(blurs)), diameter_of(self.set, moved.size)
         return bool(width > 0.0 and blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
     def diameter(self, d):

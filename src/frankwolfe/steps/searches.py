@@ -212,7 +212,7 @@ def _level(samples, z, q, high, by_curvature):
     gamma, rise = low, first_slope
     for trial in range(100):
         guess = -1.0  # outside the bracket: bisect. Every third trial does, so that the bracket shrinks in any case
-        if trial % 3 < 2 and by_curvature and bend > 0.0:
+        if trial % 3 < 2 and by_curvature and abs(rise) < bend * (high - low):  # else the quotient may overflow
             guess = gamma - rise / bend
         elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
             guess = low - low_rise * (high - low) / (high_rise - low_rise)
