@@ -50,6 +50,8 @@ NO_DATA = {
     "only spaces": (b"  \n\n \t\n", "is empty"),
     "UTF-16": ("a,b,y\n1,2,3\n".encode("utf-16-be"), "NUL bytes|UTF-16"),
     "an open quotation mark": (b'a,b,y\n1,2,3\n1,"2,3\n4,5,6\n', "line 3: a quotation mark is opened there"),
+    "one far away": (b"a,y\n" + b"1,2.5\n" * 1200 + b'1,"2\n3,4\n', "line 1202: a quotation mark is opened there"),
+    "a quotation mark in a word": (b'a,y\n1,x"y\n2,z\n', "line 2: a quotation mark within a field"),
     "old line ends": (b"a,b,y\r1,2,3\r4,5,6\r", "carriage return"),
     "a long word": (b"a,b,y\n1," + b"x" * 200_000 + b",3\n4,5,6\n", r"line 2: column 'b' holds 'xxx.*characters\)"),
     "a long word in a long row": (b"a,b,y\n1,2,3\n1," + b"x" * 200_000 + b",3,4\n", "line 3: 4 fields"),

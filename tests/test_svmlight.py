@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import tracemalloc
 from fractions import Fraction
 from random import Random
 
@@ -228,6 +229,20 @@ def test_blocks_and_threads_change_nothing(packed, large, tmp_path):
     expected = plainly(large)
     for threads, block in [(1, 2**22), (2, 10_000), (3, 777), (2, 500)]:
         assert_same(rows_of(path, threads, block), expected)
+
+
+@pytest.mark.parametrize(("packed", "most"), [(False, 1.5), (True, 2.3)])
+def test_memory_is_bounded_by_the_arrays(packed, most, large, tmp_path):
+    """Mapped files are read to their place. Blocks of a stream are given up as they are joined."""
+    path = tmp_path / "data.gz" if packed else large
+    if packed:
+        path.write_bytes(gzip.compress(large.read_bytes(), 1))
+    rows_of(path)  # loads the code
+    tracemalloc.start()
+    found = rows_of(path, threads=2, block=20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < most * sum(part.nbytes for part in found)
 
 
 def test_python_mode_reads_the_same(large):

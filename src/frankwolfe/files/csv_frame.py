@@ -1,5 +1,6 @@
 """A CSV file as a frame of polars: columns of numbers as float64, truth values, and text for all the rest."""
 
+import warnings
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -76,12 +77,20 @@ def _read_guessing(read: Callable[..., Any], text: dict[str, Any]) -> Any:
         types = {column.name: polars.Float64 if column.dtype.is_numeric() else column.dtype for column in sample} | text
         try:
             return read(schema_overrides=types)
-        except polars.exceptions.ComputeError:  # some cell is no number: it is a null here, as empty ones are
-            lenient = read(schema_overrides=types, ignore_errors=True)
-            doubtful = [column.name for column in lenient if column.dtype == polars.Float64 and column.null_count()]
-            return read(schema_overrides=types | dict.fromkeys(doubtful, polars.String))
+        except polars.exceptions.ComputeError:  # some cell is no number, for instance
+            return read(schema_overrides=types | _doubtful(read, types))
     except polars.exceptions.ComputeError:
         return None
+
+
+def _doubtful(read: Callable[..., Any], types: dict[str, Any]) -> dict[str, Any]:
+    """Return text as the type of the columns of numbers in which a cell is empty, or none."""
+    import polars
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with the file shows when it is read for good
+        found = read(schema_overrides=types, ignore_errors=True)  # what does not fit becomes a null
+    return {column.name: polars.String for column in found if column.dtype == polars.Float64 and column.null_count()}
 
 
 def _checked_header(path: Path, separator: str) -> list[str]:

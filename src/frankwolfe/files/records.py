@@ -52,7 +52,7 @@ def first_mistake(path: Path, separator: str) -> str | None:
     """Say which line of a CSV file does not fit, or None if all do."""
     found = records(path, separator)
     last, names = next(found)
-    width = len(names)
+    width, marked = len(names), None
     for line, fields in found:
         if len(fields) > width:
             return f"{path}, line {line}: {len(fields)} fields, but the header has {width}"
@@ -60,8 +60,12 @@ def first_mistake(path: Path, separator: str) -> str | None:
             return f"{path}, line {line}: not UTF-8 text: save the file as UTF-8"
         if line > last + 1 and fields and fields[-1].endswith("\n") and len(fields) < width + 1:
             return f"{path}, line {last + 1}: a quotation mark is opened there and never closed"
+        if marked is None and any('"' in field for field in fields):
+            marked = line
         last = line
-    return None
+    if marked is None:
+        return None
+    return f"{path}, line {marked}: a quotation mark within a field: double it, and put the field in quotation marks"
 
 
 def separator_of(path: Path) -> str:
