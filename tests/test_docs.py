@@ -1,11 +1,19 @@
 """The documentation keeps its word: links point at what they name, quoted code is the tested code, examples run."""
 
+import importlib.util
 import re
+import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib as mpl
+import numpy as np
 import pytest
+from click.testing import CliRunner
+
+import frankwolfe as fw
+from frankwolfe.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -39,7 +47,49 @@ def test_the_readmes_first_example_runs():
     exec(code_blocks(ROOT / "README.md")[0], names)
     result = names["result"]
     assert result.success
-    assert 0 < result.nonzeros < 30
+    told = re.search(r"result.nonzeros  # (\d+) of (\d+) features", code_blocks(ROOT / "README.md")[0])
+    assert (result.nonzeros, result.x.size) == (int(told[1]), int(told[2]))
+
+
+def test_the_readmes_commands_and_what_python_reads_of_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)).round(3)
+    words = ["yes" if row.sum() + 0.5 * rng.normal() > 0.0 else "no" for row in X]
+    lines = [f"{a},{b},{word}" for (a, b), word in zip(X, words, strict=True)]
+    (tmp_path / "patients.csv").write_text("\n".join(["age,pressure,outcome", *lines]) + "\n")
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line for line in page.splitlines() if line.startswith("frankwolfe ") and "patients.csv" in line]
+    assert [command.split()[1] for command in commands] == ["info", "fit", "predict"]
+    names = {"fw": fw}
+    with fw.python_mode():
+        for command in commands:
+            outcome = CliRunner().invoke(main, shlex.split(command)[1:])
+            assert outcome.exit_code == 0, outcome.output
+        exec(code_blocks(ROOT / "README.md")[1], names)
+    assert names["model"].classes.tolist() == ["no", "yes"]
+    assert names["model"].run.success
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 31
+
+
+def test_an_index_gets_no_link_that_leads_nowhere(monkeypatch):
+    # hatchling is there when a package is built, and nowhere else
+    interface = SimpleNamespace(MetadataHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", interface)
+    place = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    hook = importlib.util.module_from_spec(place)
+    place.loader.exec_module(hook)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!http)([^)]+)\)", page)
+    assert len(links) > 10
+    bare = hook.long_description(page)
+    assert re.findall(r"\]\((?!http)", bare) == []
+    assert "![" not in bare
+    assert "More on the command line, and examples that end in pictures" in bare
+    whole = hook.long_description(page, "https://files.example/v1/")
+    assert re.findall(r"\]\((?!http)", whole) == []
+    assert all(f"](https://files.example/v1/{link})" in whole for link in links)
+    assert whole.count("![") == page.count("![")
 
 
 def test_the_examples_of_structured_sets_run():

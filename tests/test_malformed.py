@@ -282,6 +282,46 @@ def path_sites():
     yield Site("radius_path", call, good, values, right)
 
 
+def completion_sites():
+    """Matrix completion: where entries are, what they are, and how large the matrix is."""
+    rng = np.random.default_rng([SEED, 13])
+    rows, columns, values = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 1]), np.linspace(-1.0, 2.0, 6)
+    places = vectors(rows.astype(float), rng) | {"negative": -rows - 1, "outside": rows + 9, "halves": rows + 0.5}
+    shapes = {"small": (2, 2), "three": (4, 3, 1), "one": (4,), "text": "4x3", "floats": (4.5, 3.0), "zero": (0, 0)}
+    good = {
+        "rows": rows,
+        "columns": columns,
+        "values": values,
+        "shape": (4, 3),
+        "constraint": fw.TraceBall(2.0),
+        "offsets": False,
+        "damping": 5.0,
+        "sample_weight": None,
+    }
+
+    def right(problem, given):
+        weights = np.ones(6) if np.ndim(given["sample_weight"]) == 0 else dense(given["sample_weight"])
+        p, entries = weights / weights.sum(), dense(given["values"])
+        order = np.lexsort((dense(given["columns"]), dense(given["rows"])))
+        assert given["offsets"] is False, "offsets that are neither yes nor no"
+        assert abs(problem.zero_value - 0.5 * p @ entries**2) <= 1e-6, "another objective"
+        gradient = problem.evaluate(problem.zero()).gradient
+        assert np.allclose(gradient, -(p * entries)[order], atol=1e-6), "another gradient"
+
+    values_of = {
+        "rows": places,
+        "columns": {kind: value for kind, value in places.items() if kind not in ("locked", "strided")},
+        "values": vectors(values, rng),
+        "shape": shapes,
+        "constraint": {**PARTS, "ball": fw.L1Ball(1.0), "text": "trace"},
+        "offsets": {"text": "yes", "number": 3, "array": np.ones(2), "object": Odd()},
+        "damping": numbers("huge-int"),
+        "sample_weight": {**vectors(np.ones(6), rng), "zero": np.zeros(6), "negative": -np.ones(6)},
+    }
+    named = {"rows": ("entries",), "columns": ("entries",), "values": ("y ", "entries"), "shape": ("matrix",)}
+    yield Site("completion_problem", fw.completion_problem, good, values_of, right, named)
+
+
 def right_model(model, given):
     """Hold a fitted regressor to what it says of itself."""
     A, t = dense(given["X"]), dense(given["y"]).ravel()
@@ -408,6 +448,18 @@ def sites():
     yield from set_sites()
     yield from loss_sites()
     yield from path_sites()
+    yield from completion_sites()
+    yield Site(
+        "load_model",
+        fw.load_model,
+        {},
+        {
+            "path": {
+                kind: value for kind, value in NUMBERS.items() if kind not in ("text", "word", "bytes", "true", "int")
+            }
+        },
+        lambda found, given: None,
+    )
     yield from estimator_sites()
     yield Site("minimize-problem", fw.minimize, {}, {"problem": {**PARTS, "array": X}}, right_result)
 

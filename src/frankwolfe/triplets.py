@@ -33,7 +33,10 @@ def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | N
 
 def as_places(name: str, index: Any, side: int | None) -> np.ndarray:
     """Return row or column numbers, checked against the side of the matrix."""
-    array = np.asarray(index)
+    try:
+        array = np.asarray(index)
+    except ValueError:
+        raise TypeError(f"{name} must be a vector of ints: its entries differ in length") from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a vector of ints, got {array.dtype} of shape {array.shape}")
     if array.size and (array.min() < 0 or (side is not None and array.max() >= side)):

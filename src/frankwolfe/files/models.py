@@ -88,6 +88,8 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
+    if not isinstance(path, str | os.PathLike):  # Python would take a number for an open file
+        raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path} does not exist")
     with open(path, "rb") as stream:
