@@ -242,7 +242,8 @@ def _mean_and_scale(block: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 def _sparse_scales(X: sparse.csr_array, shares: np.ndarray) -> np.ndarray:
     """Return the standard deviations of the columns of a sparse matrix; 1 in place of 0."""
-    largest = abs(X).max(axis=0).toarray().ravel()
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, X.indices, np.abs(X.data))
     unit = np.where(largest > 0.0, largest, 1.0)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     values, p = X.data / unit[X.indices], shares[rows]

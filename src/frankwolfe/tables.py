@@ -46,6 +46,14 @@ class Table(NamedTuple):
 
     def gaps(self) -> dict[int, np.ndarray]:
         """Return the rows in which a value is missing, for each column that has such, by its place."""
+        found = self._gaps_in_numbers() if _holds_nan(self.numbers) else {}
+        for place, words in self.words.items():
+            empty = np.flatnonzero([word is None for word in words])
+            if empty.size:
+                found[place] = empty
+        return dict(sorted(found.items()))
+
+    def _gaps_in_numbers(self) -> dict[int, np.ndarray]:
         if sparse.issparse(self.numbers):
             entries = np.flatnonzero(np.isnan(self.numbers.data))
             rows = np.searchsorted(self.numbers.indptr, entries, side="right") - 1
@@ -53,12 +61,7 @@ class Table(NamedTuple):
         else:
             rows, columns = np.nonzero(np.isnan(self.numbers))
         places = np.array(self.number_places, dtype=np.int64)[columns]
-        found = {int(place): rows[places == place] for place in np.unique(places)}
-        for place, words in self.words.items():
-            empty = np.flatnonzero([word is None for word in words])
-            if empty.size:
-                found[place] = empty
-        return dict(sorted(found.items()))
+        return {int(place): rows[places == place] for place in np.unique(places)}
 
     def refuse_gaps(self, names: Sequence[str] | None) -> None:
         """Raise ValueError if values are missing, with the number and the first rows of each column."""
@@ -72,6 +75,13 @@ class Table(NamedTuple):
             f"X holds {count:,} missing value{'s' * (count > 1)}, by column: {', '.join(told[:SHOWN])}{more}; fill "
             "them in first, or let a model do so that was fitted with --missing mean"
         )
+
+
+def _holds_nan(numbers: Any) -> bool:
+    """Whether there is a NaN among numbers: a sum tells for sure that there is none, without an array of its own."""
+    values = numbers.data if sparse.issparse(numbers) else numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
 
 
 def _called(place: int, names: Sequence[str] | None) -> str:

@@ -75,7 +75,8 @@ COLUMNS = together(
         is_flag=False,
         flag_value="",  # without a name: all that hold text
         metavar="[COLUMN]",
-        help="Column of categories, one 0/1 column each; may be repeated. Without a name: all columns of text.",
+        help="Column of categories, one 0/1 column each; may be repeated. Without a name (last, or before "
+        "another option): all columns of text.",
     ),
     click.option(
         "--missing",

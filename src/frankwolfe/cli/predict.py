@@ -43,7 +43,8 @@ def predict(model: Path, data: Path, out: Path | None, probabilities: bool, deci
         fitted = _loaded(model, data)
         found = _read(data, fitted, missing)
         whole = _rows_without_gaps(found, fitted)
-        matrix, notes = fitted.prepared(found.table.rows(whole))
+        table = found.table if len(whole) == found.table.n else found.table.rows(whole)
+        matrix, notes = fitted.prepared(table)
         scores = fitted.scores(matrix)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
