@@ -294,8 +294,8 @@ def as_budget(name: str, number: Any, least: float = 0.0, optional: bool = False
         found = float(number)
     except OverflowError:
         raise ValueError(f"{name} is too large for a float{': None means no limit' if optional else ''}") from None
-    if not found >= least:
-        raise ValueError(f"{name} must be at least {least:g}, got {number}")
+    if not found >= least or (np.isinf(found) and not optional):
+        raise ValueError(f"{name} must be at least {least:g}{'' if optional else ', and finite'}; got {number}")
     return found
 
 
