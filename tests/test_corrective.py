@@ -192,6 +192,26 @@ def test_hard_columns_and_large_radii_are_certified(name, loss, constraint):
     assert problem.constraint.contains(result.x)
 
 
+def one_hot_table(rows=8124, columns=22):
+    """Categories coded by ones, so that the columns of each add up to the same; labels from a rule."""
+    rng = np.random.default_rng(0)
+    common, blocks = rng.integers(0, 6, size=rows), []
+    for _ in range(columns):
+        kinds = int(rng.integers(2, 10))
+        own = rng.choice(kinds, size=rows, p=rng.dirichlet(np.full(kinds, 0.6)))
+        blocks.append(np.eye(kinds)[np.where(rng.random(rows) < 0.5, common % kinds, own)])
+    score = 2.0 * blocks[4][:, 0] + blocks[0][:, 0] + 0.5 * blocks[8][:, 1] - blocks[19][:, 0]
+    return sparse.csr_array(np.hstack(blocks)), np.where(score > 0.0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("radius", [5.0, 1000.0])
+def test_one_hot_columns_are_certified_to_the_last_digits(radius):
+    X, y = one_hot_table()
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(radius))
+    result = fw.minimize(problem, tol=1e-11, max_passes=100, trace=0)
+    assert result.success, result.message
+
+
 @pytest.mark.usefixtures("interpreted")
 def test_a_run_that_stalls_returns_the_point_of_least_gap():
     """Objectives of the last points are equal but for rounding, gaps are not."""
