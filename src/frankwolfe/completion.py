@@ -178,6 +178,9 @@ class CompletionProblem(Problem):
         """Return an iterate at ``w``, and room for a gradient."""
         return self.point(w), np.empty(self.n)
 
+    def barrier(self) -> None:
+        """Return None: weights are kept as factors."""
+
     def inner(self, gradient: np.ndarray, w: Factors) -> float:
         """Inner product of a gradient with weights."""
         return float(gradient @ self.entries.dot_all(w))

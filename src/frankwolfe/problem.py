@@ -16,6 +16,7 @@ from frankwolfe.losses import as_loss
 from frankwolfe.objective import Point, gradient_of
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
+from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.checks import a_set
 from frankwolfe.singular import rank_of
 from frankwolfe.theory import Diameters, diameters
@@ -352,6 +353,10 @@ class Problem:
         other._zero_value = self.zero_value  # the same for every set: worked out once
         other._constraint = fitted(a_set("constraint", constraint), self.d, self.outputs)
         return other
+
+    def barrier(self) -> Barrier | None:
+        """Barrier of the set, for weights as they are kept here; None if it has none."""
+        return self._constraint.barrier(self.size)
 
     def default_start(self) -> Any:
         """Where a run starts when it is not told: zero if that is feasible, else a vertex."""

@@ -129,15 +129,11 @@ def drive(
 
 def _engine_class(method: Method, problem: Problem) -> Any:
     """Return what runs a method."""
-    if method.engine == "corrective" and problem.constraint.structure().trace_norm is not None:
-        from frankwolfe.corrective.lowrank import LowRankEngine
-
-        return LowRankEngine
     if method.engine == "corrective":
         # imported here: a good deal of code that the other methods do without
-        from frankwolfe.corrective.engine import CorrectiveEngine
+        from frankwolfe.corrective.choose import engine_for
 
-        return CorrectiveEngine
+        return engine_for(problem)
     return Engine
 
 

@@ -13,9 +13,9 @@ from frankwolfe.compiled import compiling
 from frankwolfe.corrective.combinations import MOST, Most, atoms_of
 from frankwolfe.corrective.coupled import coupled_curvatures
 from frankwolfe.corrective.models import ColumnModel, GramModel, minimise
-from frankwolfe.corrective.rounds import RoundEngine
+from frankwolfe.corrective.rounds import NOISE, RoundEngine
 from frankwolfe.engine import Memory
-from frankwolfe.objective import Point, curvatures, gradient_of
+from frankwolfe.objective import curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -47,9 +47,6 @@ LEAST_FLOOR = 1e-12
 
 LATE = 1e-4
 """Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
-
-NOISE = 1e-14
-"""Differences of the objective below this part of its first value are rounding."""
 
 BLIND_STEPS = 4
 """Points that are tried along a step where the objective cannot tell which is better."""
@@ -215,14 +212,6 @@ class CorrectiveEngine(RoundEngine):
             return coupled_curvatures(self.problem, self.at, care, floor)
         return curvatures(self.problem.samples, self.at, care, floor)
 
-    def _noise(self) -> float:
-        """Return what rounding may do to the objective: to its sum, and to the predictions."""
-        return NOISE * (abs(self.at.value) + float(np.abs(self.at.alpha * self.at.z).sum()))
-
-    def _rise(self, there: Point) -> float:
-        """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
-        return float(self.problem.samples.weights @ (there.heights - self.at.heights))
-
     def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.
 
@@ -252,26 +241,7 @@ class CorrectiveEngine(RoundEngine):
 
         ``exact`` says that ``u`` minimises a model with a Hessian: what it promises is what is left, near an optimum.
         """
-        z, best, lower, images = self.at.z, None, None, self.atoms.predict(u)
-        ahead = images - z
-        gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
-        for _ in range(40):
-            there = self._judge(images if gamma == 1.0 else z + gamma * ahead)
-            slope = float(there.alpha @ ahead)
-            if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
-                best = gamma, there
-            if there.value < (self.at if lower is None else lower[1]).value:
-                lower = gamma, there
-            if self.spent or (best is not None and self._level_enough(gamma, best[0], slope, fall, low, high)):
-                break
-            if slope < 0.0 and np.isfinite(there.value):
-                low, low_slope = gamma, slope
-            else:
-                high, high_slope = gamma, slope
-            share = low_slope / (low_slope - high_slope) if np.isfinite(high_slope) else 0.5
-            gamma = low + min(0.7, max(0.2, share)) * (high - low)
-        if best is None and lower is not None and self._rise(lower[1]) < -self._noise():
-            best = lower  # round a sharp bend less is to be had than the slope before it promised
+        best = self._search_toward(self.atoms.predict(u), fall)
         if best is None:
             return False
         gamma, self.at = best
@@ -279,13 +249,6 @@ class CorrectiveEngine(RoundEngine):
         self._adapt(gamma)
         self.promised = fall if exact and gamma == 1.0 else np.inf
         return True
-
-    @staticmethod
-    def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:
-        """Whether to end the search: the best point is about level, or the objective still falls at the far end."""
-        if gamma == 1.0:
-            return best == 1.0 and slope <= 0.5 * fall
-        return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""

@@ -10,6 +10,9 @@ from frankwolfe.gradients import FullGradient
 from frankwolfe.objective import Point
 from frankwolfe.problem import Evaluation, Problem
 
+NOISE = 1e-14
+"""Part of the objective, and of what predictions contribute to it, below which differences are rounding."""
+
 
 class RoundEngine(ABC):
     """An engine with the face of `frankwolfe.engine.Engine` whose steps are rounds."""
@@ -81,6 +84,43 @@ class RoundEngine(ABC):
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 
+    def _noise(self) -> float:
+        """Return what rounding may do to the objective: to its sum, and to the predictions."""
+        return NOISE * (abs(self.at.value) + float(np.abs(self.at.alpha * self.at.z).sum()))
+
+    def _rise(self, there: Point) -> float:
+        """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
+        return float(self.problem.samples.weights @ (there.heights - self.at.heights))
+
+    def _search_toward(self, images: np.ndarray, fall: float, end: Point | None = None) -> tuple[float, Point] | None:
+        """Look for a point where the objective has fallen and is about level, on the way to where predictions are told.
+
+        Returns how much of the way that is, and the point; None if there is none. ``fall`` is minus the slope here,
+        ``end`` the end of the way where that has been judged before.
+        """
+        z, best, lower = self.at.z, None, None
+        ahead = images - z
+        gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
+        for _ in range(40):
+            there = end if end is not None else self._judge(images if gamma == 1.0 else z + gamma * ahead)
+            end = None
+            slope = float(there.alpha @ ahead)
+            if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
+                best = gamma, there
+            if there.value < (self.at if lower is None else lower[1]).value:
+                lower = gamma, there
+            if self.spent or (best is not None and _level_enough(gamma, best[0], slope, fall, low, high)):
+                break
+            if slope < 0.0 and np.isfinite(there.value):
+                low, low_slope = gamma, slope
+            else:
+                high, high_slope = gamma, slope
+            share = low_slope / (low_slope - high_slope) if np.isfinite(high_slope) else 0.5
+            gamma = low + min(0.7, max(0.2, share)) * (high - low)
+        if best is None and lower is not None and self._rise(lower[1]) < -self._noise():
+            return lower  # round a sharp bend less is to be had than the slope before it promised
+        return best
+
     def gap_estimate(self) -> float:
         """Return the exact gap, which the next round needs anyway."""
         return self.evaluate().gap
@@ -102,3 +142,10 @@ class RoundEngine(ABC):
         """Row whose derivative is not finite, if there is one."""
         bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
         return int(bad[0, 0]) if bad.size else None
+
+
+def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:
+    """Whether to end a search: the best point is about level, or the objective still falls at the far end."""
+    if gamma == 1.0:
+        return best == 1.0 and slope <= 0.5 * fall
+    return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high

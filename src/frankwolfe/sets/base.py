@@ -46,6 +46,10 @@ class Defaults:
         """Whether the vertices that the oracle names attain the support function, up to rounding."""
         return True
 
+    def barrier(self, size):
+        """Return a self-concordant barrier of the set's interior, for so many weights: here none is known."""
+        return
+
     def own_radius(self):
         """Return the radius, or None if the set has none."""
         return self.radius if "radius" in self._fields else None
@@ -101,6 +105,10 @@ class Forwarded(Defaults):
     def attains_support(self):
         """Whether the vertices that the oracle names attain the support function, up to rounding."""
         return self.set.attains_support()
+
+    def barrier(self, size):
+        """Return the barrier of the set, None if it has none."""
+        return self.set.barrier(size)
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set."""

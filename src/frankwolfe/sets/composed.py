@@ -76,6 +76,11 @@ class Translated(NamedTuple):
         blur, width = np.sqrt(moved.size) * float(np.max(blurs)), diameter_of(self.set, moved.size)
         return bool(width > 0.0 and blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
+    def barrier(self, size):
+        """Return the barrier of the set that is moved, moved; None if it has none."""
+        inner = self.set.barrier(size)
+        return None if inner is None else inner.translated(self.shift)
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
         return diameter_of(self.set, d)
@@ -142,6 +147,11 @@ class Scaled(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to what ``tolerance`` means to the set that is scaled."""
         return self.set.contains(np.divide(w, self.factor), tolerance)
+
+    def barrier(self, size):
+        """Return the barrier of the set that is scaled, scaled; None if it has none."""
+        inner = self.set.barrier(size)
+        return None if inner is None else inner.scaled(self.factor)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

@@ -13,6 +13,8 @@ from frankwolfe.held import Held
 from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Block, vertex_of
+from frankwolfe.sets.barriers.linear import LargestBarrier
+from frankwolfe.sets.barriers.perspective import GroupBarrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import one_of, same_length, vector
 from frankwolfe.sets.grouping import as_labels, as_lists
@@ -230,6 +232,11 @@ class GroupBall(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(self.weights @ self._norms(w, self.norm) <= self.radius * (1.0 + tolerance))
 
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        lengths = (self.radius / self.weights)[self.groups]
+        return LargestBarrier(self.groups, lengths) if np.isinf(self.norm) else GroupBarrier(self.groups, lengths)
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
         longest = np.sqrt(np.bincount(self.groups)) if np.isinf(self.norm) else np.ones(len(self.weights))
@@ -312,6 +319,14 @@ class LatentGroupBall(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""
         return within(np.asarray(w, dtype=np.float64) / self.radius, self.groups.value, tolerance)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        groups = self.groups.value
+        members = np.concatenate([np.array(group) for group in groups])
+        moves = np.zeros((size, len(members)))
+        moves[members, np.arange(len(members))] = self.radius
+        return GroupBarrier(np.repeat(np.arange(len(groups)), [len(group) for group in groups]), moves)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

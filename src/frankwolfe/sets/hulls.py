@@ -8,6 +8,7 @@ from scipy import sparse
 from frankwolfe.inputs import checked_sparse
 from frankwolfe.parts import finite
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
+from frankwolfe.sets.barriers.linear import simplex_barrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import matrix, rounding, same_length
 from frankwolfe.sets.images import from_reaches, of_columns, reaches
@@ -81,6 +82,10 @@ class ConvexHull(NamedTuple):
         _, distance = nnls(atoms, np.append((w - middle) / scale, 1.0), maxiter=100 * atoms.shape[1])
         return bool(distance * scale <= tolerance * width + np.sqrt(len(w)) * float(np.max(rounding(self.points))))
 
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return simplex_barrier(self.points.T, len(self.points))
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions; with too many points to compare all, an upper bound."""
         return of_columns(1.0, self.points.T, with_zero=False)[2][0]
@@ -153,6 +158,11 @@ class MonotoneBox(NamedTuple):
         slack = tolerance * (self.upper - self.lower) + rounding(self.lower, self.upper)
         steps = np.diff(w) if self.increasing else -np.diff(w)
         return bool(np.all(steps >= -slack) and w.min() >= self.lower - slack and w.max() <= self.upper + slack)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        steps = np.tri(size, size + 1) if self.increasing else np.tri(size, size + 1)[::-1]
+        return simplex_barrier((self.upper - self.lower) * steps, size + 1).translated(self.lower)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

@@ -13,6 +13,8 @@ from frankwolfe.matrices import column_norms, row_norms, spectral_norm
 from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.barriers.balls import EllipsoidBarrier
+from frankwolfe.sets.barriers.perspective import GroupBarrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.lengths import oppose
@@ -65,6 +67,10 @@ class L1Ball(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(np.abs(w).sum() <= self.radius * (1.0 + tolerance))
 
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return GroupBarrier(np.arange(size), np.full(size, self.radius))
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius
@@ -116,6 +122,10 @@ class L2Ball(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(np.linalg.norm(np.divide(w, self.radius)) <= 1.0 + tolerance)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return EllipsoidBarrier(np.full(size, self.radius))
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

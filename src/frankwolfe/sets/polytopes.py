@@ -8,6 +8,7 @@ from frankwolfe.matrices import spectral_norm, weighted_row_sums
 from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
+from frankwolfe.sets.barriers.linear import IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
 from frankwolfe.sets.hull import Hull
@@ -61,6 +62,10 @@ class Simplex(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         slack = self.radius * tolerance
         return bool(np.min(w) >= -slack and abs(np.sum(w) - self.radius) <= slack)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return simplex_barrier(np.full(size, self.radius), size)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
@@ -117,6 +122,10 @@ class NonNegativeL1Ball(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         slack = self.radius * tolerance
         return bool(np.min(w) >= -slack and np.sum(w) <= self.radius + slack)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return simplex_barrier(self.radius * np.eye(size, size + 1), size + 1)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
@@ -220,6 +229,11 @@ class Box(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the width of each coordinate, and its rounding."""
         slack = tolerance * np.subtract(self.upper, self.lower) + rounding(self.lower, self.upper)
         return bool(np.all(w >= self.lower - slack) and np.all(w <= self.upper + slack))
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        lower, upper = (one_for_each("Box", name, bound, size) for name, bound in self._asdict().items())
+        return IntervalBarrier(0.5 * (upper - lower)).translated(0.5 * (upper + lower))
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

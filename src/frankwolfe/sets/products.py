@@ -7,6 +7,7 @@ import numpy as np
 
 from frankwolfe.iterate import Iterate
 from frankwolfe.sets.atoms import Full, vertex_of, wired
+from frankwolfe.sets.barriers.product import ProductBarrier
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import a_set, sequence, whole
 from frankwolfe.sets.images import diameter_of, diameters_of, image_diameters
@@ -184,6 +185,12 @@ class Product(NamedTuple):
         """Whether ``w`` is in the set, up to what ``tolerance`` means to each set."""
         w = np.asarray(w, dtype=np.float64)
         return all(inner.contains(w[block], tolerance) for inner, block in self._blocks())
+
+    def barrier(self, size):
+        """Return the sum of the sets' barriers; None if one of them has none."""
+        parts = [inner.barrier(block.stop - block.start) for inner, block in self._blocks()]
+        known = [part for part in parts if part is not None]
+        return ProductBarrier(known) if len(known) == len(parts) else None
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

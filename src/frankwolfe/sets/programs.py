@@ -8,6 +8,8 @@ from scipy import sparse
 from frankwolfe.held import Held
 from frankwolfe.matrices import weighted_row_sums
 from frankwolfe.sets.atoms import checked_direction
+from frankwolfe.sets.barriers.linear import OrthantBarrier
+from frankwolfe.sets.barriers.polytope import polytope_barrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
@@ -92,6 +94,12 @@ class Birkhoff(NamedTuple):
         square = np.asarray(w, dtype=np.float64).reshape(self.size, self.size)
         sums = np.concatenate([square.sum(axis=0), square.sum(axis=1)])
         return bool(np.all(square >= -tolerance) and np.all(np.abs(sums - 1.0) <= tolerance))
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        side, ones = np.eye(self.size), np.ones((1, self.size))
+        sums = np.vstack([np.kron(side, ones), np.kron(ones, side)])[:-1]  # the last follows from the others
+        return OrthantBarrier(np.ones(size), sums, np.full(size, 1.0 / self.size))
 
     def diameter(self, d):
         """Euclidean diameter: between two permutations that agree nowhere."""
@@ -234,6 +242,10 @@ class Polytope(NamedTuple):
         over = [_within(_plain(self.A), self.b, w, sizes, tolerance, both_ways=False)] if self.A is not None else []
         over += [_within(_plain(self.E), self.e, w, sizes, tolerance, both_ways=True)] if self.E is not None else []
         return all(over)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior; None if that is a single point."""
+        return polytope_barrier(_plain(self.A), self.b, _plain(self.E), self.e, size)
 
     def diameter(self, d):
         """Upper bound on the Euclidean diameter, from the ranges of the coordinates: ``2 d`` linear programs."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from frankwolfe.parts import finite, positive
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
+from frankwolfe.sets.barriers.balls import EllipsoidBarrier, PowerBarrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
 from frankwolfe.sets.images import from_reaches, image_diameters, reaches
@@ -74,6 +75,10 @@ class LpBall(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(_norm(w, self.p) <= self.radius * (1.0 + tolerance))
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return PowerBarrier(self.p, size).scaled(self.radius)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
@@ -206,6 +211,11 @@ class Ellipsoid(NamedTuple):
         shortest = np.sqrt(max(np.linalg.eigvalsh(self.shape)[0], 0.0))
         most = 1.0 + tolerance + (blur / shortest if blur > 0.0 and shortest > 0.0 else 0.0)
         return bool(np.linalg.norm(np.linalg.solve(root, offset)) <= most)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        root = self.shape if self.shape.ndim == 1 else np.linalg.cholesky(self.shape)
+        return EllipsoidBarrier(self.radius * root).translated(self._centre())
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

@@ -6,6 +6,8 @@ import numpy as np
 
 from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import Block, vertex_of
+from frankwolfe.sets.barriers.linear import LargestBarrier, OrderedBarrier
+from frankwolfe.sets.barriers.perspective import SupportBarrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
 from frankwolfe.sets.images import image_diameters
@@ -146,6 +148,13 @@ class KSupportBall(NamedTuple):
             return bool(sizes[0] <= 1.0 + tolerance and sizes.sum() <= self.k * (1.0 + tolerance))
         return bool(_k_support_norm(sizes, self.k) <= 1.0 + tolerance)
 
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        if np.isinf(self.norm):
+            capped = LargestBarrier(np.arange(size), np.ones(size), float(self.k), capped=True)
+            return capped.scaled(self.radius)
+        return SupportBarrier(self.k, size).scaled(self.radius)
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius * (float(np.sqrt(self.k)) if np.isinf(self.norm) else 1.0)
@@ -246,6 +255,10 @@ class OWLBall(NamedTuple):
         """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         sizes = np.sort(np.abs(w))[::-1]
         return bool(self.weights @ sizes <= self.radius * (1.0 + tolerance))
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return OrderedBarrier(self.weights).scaled(self.radius)
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import vertex_of
+from frankwolfe.sets.barriers.spectral import SpectrahedronBarrier, TraceBarrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
 from frankwolfe.sets.structure import Structure, TraceNorm
@@ -110,6 +111,10 @@ class TraceBall(NamedTuple):
             return False
         return bool(np.linalg.svd(matrix, compute_uv=False).sum() <= self.radius * (1.0 + tolerance))
 
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return TraceBarrier(*self.shape).scaled(self.radius)
+
     def diameter(self, size):
         """Euclidean diameter."""
         return 2.0 * self.radius
@@ -175,6 +180,10 @@ class Spectrahedron(NamedTuple):
             return False
         off = abs(np.trace(matrix) - self.trace)
         return bool(off <= slack * len(matrix) and np.linalg.eigvalsh(matrix)[0] >= -slack)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return SpectrahedronBarrier(_side(size)).scaled(self.trace)
 
     def diameter(self, size):
         """Euclidean diameter."""

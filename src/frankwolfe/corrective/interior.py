@@ -1,0 +1,172 @@
+"""The corrective method for sets with a barrier: Newton models of the objective, minimised over the set itself.
+
+A round takes the exact gradient, which certifies; makes a quadratic model of the objective with its true Hessian;
+minimises that over the whole set by an interior-point method (`frankwolfe.corrective.barrier_model`), as exactly as
+the gap is worth; and goes there as far as the objective falls. What a round costs does not depend on how the columns
+of the data are scaled, nor on how many vertices the answer is made of.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.corrective.barrier_model import PathPoint, QuadraticModel, follow_path
+from frankwolfe.corrective.hessian import objective_hessian
+from frankwolfe.corrective.rounds import RoundEngine
+from frankwolfe.engine import Memory
+from frankwolfe.objective import Point, gradient_of
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.sets.barriers import Barrier
+
+FIRST_SHARE, LEAST_SHARE = 1e-3, 1e-8
+"""Part of the gap that may be left in a model: at first, and once models have been right."""
+
+OF_TARGET = 0.3
+"""Part of the tolerance that a model aims at."""
+
+FLOOR = 1e-4
+"""Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
+
+PATIENCE = 8
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+
+
+class InteriorEngine(RoundEngine):
+    """One run of the corrective method on a set with a barrier, with the face of `frankwolfe.engine.Engine`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Any,
+        batch_size: int,
+        generator: Any,
+        w: np.ndarray,
+        memory: Memory | None = None,
+        barrier: Barrier | None = None,
+    ):
+        super().__init__(problem, memory)
+        self.barrier: Any = problem.barrier() if barrier is None else barrier
+        self.point = w.copy()
+        self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
+        self.path: list[PathPoint] = []
+        self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf), 0
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, by a round on the first few rows."""
+        head = self.problem.head(8)
+        InteriorEngine(head, None, 0, None, self.point, barrier=self.barrier).advance(1)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that may end a round."""
+        return self.evaluated + 2 * self.problem.n > self.budget
+
+    def w(self) -> np.ndarray:
+        """Return the iterate as a new array."""
+        return self.point.copy()
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        if self.at is None:
+            self.at, self.judged = self._judge(self._predictions(self.point)), None
+        return self._gradient_and_gap(self.at, self.point) if self.judged is None else self.judged
+
+    def _predictions(self, w: np.ndarray) -> np.ndarray:
+        return np.asarray(self.problem.samples.rows.dot_all(w), np.float64)
+
+    def _gradient_and_gap(self, at: Point, w: np.ndarray) -> tuple[np.ndarray, float]:
+        samples = self.problem.samples
+        gradient = gradient_of(samples.rows, at.alpha.reshape(samples.shape), self.problem.size)
+        return gradient, self.problem.gap_for(gradient, w)
+
+    # --- a round ----------------------------------------------------------------------------------------------
+
+    def _round(self, found: Evaluation) -> None:
+        """Minimise a model over the set and go there as far as the objective falls."""
+        if not self.path:
+            found = self._from_the_centre(found)
+        self._look_back(found)
+        self.stuck = self.stuck or found.gap == 0.0
+        if self.stuck or self.spent:
+            return
+        floor = FLOOR * self.care * self.problem.loss.smoothness()
+        curvature = objective_hessian(self.problem, self.at, self.care, floor)
+        if not np.isfinite(curvature[0]).all():
+            self.stuck = True  # the curvatures overflowed: there is no model to go by
+            return
+        goal = max(OF_TARGET * self.target, self.share * found.gap)
+        scale = min(found.gap, abs(found.value)) or found.gap
+        first = self._first(max(scale, goal) / self.barrier.nu)
+        model = QuadraticModel(self.point, found.gradient, curvature)
+        self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
+        moved = self._go(self.path[-1].w, found)
+        self._found = None if moved else found
+        if not moved:
+            self.share *= 0.1
+            self.vain += 1
+
+    def _from_the_centre(self, found: Evaluation) -> Evaluation:
+        """Begin in the middle of the set, if the objective is lower there than where the run was told to start."""
+        y = self.barrier.start()
+        self.path = [PathPoint(np.inf, y, self.barrier.weights(y))]
+        centre = self.path[0].w
+        if np.array_equal(centre, self.point) or self.spent:
+            return found
+        at = self._judge(self._predictions(centre))
+        if not at.value < found.value:
+            return found
+        self.point, self.at, self.judged, self._found = centre, at, None, None
+        return self.evaluate()
+
+    def _first(self, mu: float) -> PathPoint:
+        """Return the point of the last path where the next one may begin."""
+        for point in reversed(self.path):
+            if point.mu >= mu:
+                return point._replace(mu=mu)
+        return self.path[0]._replace(mu=mu)
+
+    def _look_back(self, found: Evaluation) -> None:
+        """Notice when neither gap nor objective has fallen for long."""
+        gap, value = self.lowest
+        if found.gap < 0.9 * gap or found.value < value - self._noise():
+            self.vain = 0
+        else:
+            self.vain += 1
+        if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
+            self.share = max(LEAST_SHARE, self.share**2)
+        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.stuck = self.stuck or self.vain >= PATIENCE
+
+    def _go(self, there: np.ndarray, found: Evaluation) -> bool:
+        """Go toward a point: all the way if the gap is much smaller there, else as far as the objective falls.
+
+        Say whether that was any way. Near the optimum the gap of a convex loss tells better than its objective, which
+        may even be a little higher where the gap is smaller.
+        """
+        if not self.problem.constraint.contains(there):
+            return False  # rounding has led the path out of the set
+        at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.point))
+        judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
+        unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
+        good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
+        if good or (convex and judged[1] <= max(self.target, 0.5 * found.gap)):
+            self.point, self.at, self.judged = there, at, judged
+            self._adapt(1.0)
+            return True
+        best = None if unseen else self._search_toward(at.z, fall, at)
+        if best is None:
+            return False
+        gamma = best[0]
+        if gamma == 1.0:
+            self.point, self.at, self.judged = there, at, judged
+        else:  # predictions on the way were not taken at a point
+            self.point, self.at, self.judged = (1.0 - gamma) * self.point + gamma * there, None, None
+        self._adapt(gamma)
+        return True
+
+    def _adapt(self, gamma: float) -> None:
+        """Trust curvatures less where a step had to be cut short, more where it had not."""
+        if gamma < 0.5:
+            self.care = min(1.0, max(1e-4, 10.0 * self.care))
+        elif gamma == 1.0:
+            self.care = 0.1 * self.care if self.care > 1e-12 else 0.0

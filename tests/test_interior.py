@@ -1,0 +1,135 @@
+"""The corrective method on sets with a barrier: certified whatever the scales, and the optimum of another solver."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.corrective.choose import MOST_WEIGHTS, engine_for
+from frankwolfe.corrective.hessian import objective_hessian
+from frankwolfe.corrective.interior import InteriorEngine
+from frankwolfe.corrective.lowrank import LowRankEngine
+from frankwolfe.objective import Point
+from tests import cases
+from tests.programs import optimum
+
+SCALES = np.geomspace(1e-3, 1e3, 9)[[4, 0, 7, 2, 8, 5, 1, 6, 3]]
+
+CURVED = {name: make for name, make in cases.SIZED_SETS.items() if "called-back" not in name and name != "Cached"}
+
+
+def ill_scaled(name, loss=None):
+    """Return a problem whose columns differ in scale by six orders of magnitude."""
+    loss = fw.Squared() if loss is None else loss
+    X, y = cases.table(loss, n=60, d=9, density=1.0)
+    return fw.Problem(X * SCALES, y, loss, CURVED[name](9))
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_columns_of_any_scale_are_certified_in_few_passes(name):
+    problem = ill_scaled(name)
+    result = fw.minimize(problem, tol=1e-8, max_passes=60)
+    assert result.success
+    assert problem.constraint.contains(result.x)
+    assert problem.gap(result.x) <= 1.01 * result.tolerance
+
+
+@pytest.mark.parametrize("name", ["LpBall-4", "KSupportBall", "Ellipsoid-matrix", "GroupBall", "TraceBall"])
+@pytest.mark.parametrize("loss", [fw.Logistic(), fw.Squared()], ids=cases.name_of)
+def test_the_optimum_is_that_of_an_interior_point_solver(name, loss):
+    problem = fw.Problem(*cases.table(loss, n=60, d=9, density=1.0), loss, CURVED[name](9))
+    result = fw.minimize(problem, tol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy's own
+        best = optimum(problem)
+    assert result.success
+    assert result.fun == pytest.approx(best, abs=1e-7 * problem.zero_value)
+
+
+@pytest.mark.parametrize("radius", [0.1, 10.0, 1e3])
+def test_a_ball_of_any_radius(radius):
+    X, y = cases.table(fw.Squared(), n=60, d=9, density=1.0)
+    problem = fw.Problem(X * SCALES, y, "squared", fw.L2Ball(radius))
+    result = fw.minimize(problem, tol=1e-8, max_passes=20)
+    assert result.success
+    H, c = problem.X.T @ problem.X / 60, problem.X.T @ y / 60  # the secular equation, by bisection
+    sizes, axes = np.linalg.eigh(H)
+    low, high = 0.0, 1e9
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.linalg.norm((axes.T @ c) / (sizes + middle)) > radius else (low, middle)
+    best = axes @ ((axes.T @ c) / (sizes + high))
+    assert result.fun == pytest.approx(problem.value(best), abs=1e-8 * problem.zero_value)
+
+
+@pytest.mark.parametrize("loss", [fw.Multinomial(), fw.MultitaskSquared()], ids=cases.name_of)
+@pytest.mark.parametrize("constraint", [fw.TraceBall(3.0), fw.L2Ball(3.0)], ids=cases.name_of)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_several_outputs_of_raw_data(loss, constraint, intercept):
+    X, y = cases.vector_table(loss, n=60, d=9, density=1.0)
+    problem = fw.Problem(X * SCALES, y, loss, constraint, intercept=intercept)
+    result = fw.minimize(problem, tol=1e-7, max_passes=200)
+    assert result.success
+    assert constraint._replace(shape=(9, 3)).contains(result.x) if hasattr(constraint, "shape") else True
+
+
+@pytest.mark.parametrize("outputs", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("layout", ["dense64", "csr32"])
+def test_the_hessian_is_that_of_the_objective(outputs, intercept, layout):
+    loss = fw.Multinomial() if outputs else fw.Logistic()
+    X, y = (cases.vector_table if outputs else cases.table)(loss, n=30, d=5)
+    problem = fw.Problem(cases.LAYOUTS[layout](X), y, loss, fw.L2Ball(2.0), intercept=intercept)
+    w = 0.3 * np.random.default_rng(0).normal(size=problem.size)
+    own = problem.own()
+    z = np.asarray(own.samples.rows.dot_all(w), np.float64)
+    H = objective_hessian(own, Point.at(own.samples, z), 0.0, 0.0)
+    step = 1e-5
+    for j in range(problem.size):
+        move = step * np.eye(problem.size)[j]
+        ahead, back = (np.ravel(problem.gradient(w + sign * move)) for sign in (1.0, -1.0))
+        np.testing.assert_allclose(H.times(np.eye(problem.size)[j]), (ahead - back) / (2.0 * step), atol=1e-7)
+    np.testing.assert_allclose(H.pulled(np.ones(problem.size)), H.pulled(np.eye(problem.size)), atol=1e-14)
+
+
+def test_more_columns_than_rows():
+    X, y = cases.table(fw.Logistic(), n=12, d=30)
+    problem = fw.Problem(X, y, "logistic", fw.L2Ball(3.0), intercept=True)
+    assert fw.minimize(problem, tol=1e-9).success
+
+
+def test_losses_that_are_not_convex_come_to_a_stationary_point():
+    X, y = cases.table(fw.Cauchy(), n=60, d=9)
+    problem = fw.Problem(X, y, fw.Cauchy(0.8), fw.L2Ball(3.0))
+    result = fw.minimize(problem, tol=1e-8)
+    assert result.success
+    assert result.fun < problem.zero_value
+
+
+def test_a_start_elsewhere_gives_the_same_answer():
+    problem = ill_scaled("GroupBall", fw.Logistic())
+    result = fw.minimize(problem, tol=1e-9)
+    vertex = problem.constraint.vertex(np.ones(9))
+    again = fw.minimize(problem, tol=1e-9, x0=vertex)
+    assert again.success
+    assert again.fun == pytest.approx(result.fun, abs=2e-9 * problem.zero_value)
+    assert fw.minimize(problem, tol=1e-9, x0=result).success
+
+
+def test_the_same_bits_every_time():
+    problem = ill_scaled("TraceBall", fw.Logistic())
+    first, second = (fw.minimize(problem, tol=1e-8).x for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_large_problems_keep_their_engines():
+    X = np.zeros((3, MOST_WEIGHTS + 1))
+    assert not _is_interior(engine_for(fw.Problem(X, [1, -1, 1], "logistic", fw.L2Ball(1.0))))
+    assert _is_interior(engine_for(fw.Problem(X[:, :9], [1, -1, 1], "logistic", fw.L2Ball(1.0))))
+    wide = fw.Problem(X, [0, 1, 2], "multinomial", fw.TraceBall(1.0))
+    assert engine_for(wide) is LowRankEngine
+
+
+def _is_interior(made):
+    return getattr(made, "func", made) is InteriorEngine
