@@ -49,8 +49,16 @@ class Recomputed:
     @cached_property
     def zero(self):
         """Objective where all predictions are zero."""
-        shape = (len(self.y), self.outputs) if self.outputs else len(self.y)
-        return (self.p * losses(self.loss, np.zeros(shape), self.y)).sum()
+        return (self.p * losses(self.loss, self._nothing, self.y)).sum()
+
+    @cached_property
+    def pulls(self):
+        """Derivatives where all predictions are zero."""
+        return derivatives(self.loss, self._nothing, self.y)
+
+    @property
+    def _nothing(self):
+        return np.zeros((len(self.y), self.outputs) if self.outputs else len(self.y))
 
     def _predictions(self, w):
         return self.X @ (w.reshape(-1, self.outputs) if self.outputs else w)
