@@ -201,8 +201,9 @@ class Problem:
         plain, zero = self._samples._replace(loss=self._loss), Point.at(self._samples, self._samples.table())
         pulls = np.abs(Point.at(plain, plain.table()).alpha.reshape(self.n, -1)).sum(axis=1)
         pulls += plain.weights * self._loss.smoothness() * np.abs(zero.shifted()).max()
-        columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
-        reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+            columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
+            reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
     def __repr__(self) -> str:
