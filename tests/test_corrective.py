@@ -473,6 +473,18 @@ def test_several_classes_on_raw_data_are_certified(name, constraint):
     assert result.success, result.message
 
 
+@pytest.mark.usefixtures("interpreted")
+def test_atoms_that_end_moves_do_not_come_back_before_the_face_is_solved():
+    """Exchanges between pairs brought the same atom back each time, with a weight that ended the next move at once."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    signal = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    y = np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3]))
+    problem = fw.Problem(HARD_COLUMNS["scaled"](X), y, "multinomial", fw.Simplex(1e3))
+    result = fw.minimize(problem, tol=1e-8, max_passes=60, trace=0)
+    assert result.success, result.message
+
+
 def test_columns_are_copied_before_they_are_needed():
     """Sparse columns that promise half as much lie ready: most of a path's radii need no new copy."""
     X, y = cases.data("rcv1_subset")

@@ -52,6 +52,7 @@ class _Model(ABC):
 
     def __init__(self, hull: Hull, u: np.ndarray):
         self.hull, self.u = hull, u.copy()
+        self.blocked = False  # whether the last move ended at a weight of zero, short of where it was to go
 
     def whole(self, u: np.ndarray) -> np.ndarray:
         """Return the weights of all atoms, from those of the model's."""
@@ -67,8 +68,10 @@ class _Model(ABC):
         """Make as much of a move as is good; say whether that was any way."""
         for halvings in range(HALVINGS):
             if self._jump(face, signs, 0.5**halvings * move):
+                self.blocked = False
                 return True
         step, blocking = self._longest(face, signs, move, spent)
+        self.blocked = blocking >= 0
         goal = self.u.copy()
         goal[face] += step * move
         if blocking >= 0:
@@ -175,13 +178,22 @@ class GramModel(_Model):
         return float(exchange(self.hull, self.H, self.u, self.slope(), tolerance, 20 + 2 * len(self.u)))
 
     def leap(self, failures: int) -> bool:
-        """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way."""
-        face, signs, spent = self._face()
-        slope = self.slope()[face]
-        move = _face_move(self.H, face, slope, signs, spent)
-        if not (slope @ move < 0.0):
-            return False
-        return self._go(face, signs, move, spent)
+        """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way.
+
+        An atom that ends a move is dropped, and after failures the way goes on without it until the minimiser of a face
+        is reached (the minor cycles of Wolfe 1976): weight that is exchanged before would bring the atom back.
+        """
+        moved = False
+        for _ in range(len(self.u) if failures else 1):
+            face, signs, spent = self._face()
+            slope = self.slope()[face]
+            move = _face_move(self.H, face, slope, signs, spent)
+            if not (slope @ move < 0.0):
+                break
+            moved = self._go(face, signs, move, spent) or moved
+            if not (self.blocked and self.u.any()):
+                break
+        return moved
 
     def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
