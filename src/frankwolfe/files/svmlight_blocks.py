@@ -144,7 +144,7 @@ def _read_counted(path: Path, blocks: list[np.ndarray], pool: ThreadPoolExecutor
     whole = Rows.room(*bounds[-1].tolist())
     slices = [map(slice, low, high) for low, high in pairwise(bounds.tolist())]
     futures = [pool.submit(parse_block, text, whole.part(*at)) for text, at in zip(blocks, slices, strict=True)]
-    parts = []
+    parts: deque[Rows] = deque()
     for number, future in enumerate(futures):
         try:
             parts.append(future.result())
@@ -152,7 +152,7 @@ def _read_counted(path: Path, blocks: list[np.ndarray], pool: ThreadPoolExecutor
             for other in futures:
                 other.cancel()
             raise error.placed(path, int(bounds[number, 0])) from None
-    return _moved_together(whole, parts)
+    return _gathered(whole, parts)
 
 
 def _mapped_blocks(mapped: mmap.mmap, size: int) -> list[np.ndarray]:
@@ -174,13 +174,18 @@ def _view(mapped: mmap.mmap, start: int, end: int) -> np.ndarray:
     return np.frombuffer(mapped, dtype=np.uint8, count=end - start, offset=start)
 
 
-def _moved_together(whole: Rows, parts: list[Rows]) -> Rows:
-    """Close the gaps between parts of the same arrays: blank lines, remarks and query numbers leave some."""
+def _gathered(whole: Rows, parts: "deque[Rows]") -> Rows:
+    """Put parts one after the other into arrays, and give up each as it is copied.
+
+    Parts of the same arrays stay where they are, up to the first that was not filled: blank lines, remarks and query
+    numbers leave gaps, which are closed.
+    """
     rows = entries = 0
-    for part in parts:
+    while parts:
+        part = parts.popleft()
         here = whole.part(slice(rows, rows + len(part.targets)), slice(entries, entries + len(part.values)))
-        if here.targets.ctypes.data != part.targets.ctypes.data or here.values.ctypes.data != part.values.ctypes.data:
-            for mine, other in zip(here, part, strict=True):
+        for mine, other in zip(here, part, strict=True):
+            if mine.ctypes.data != other.ctypes.data:
                 mine[:] = other
         here.ends[:] += entries
         rows, entries = rows + len(here.targets), entries + len(here.values)
@@ -190,7 +195,7 @@ def _moved_together(whole: Rows, parts: list[Rows]) -> Rows:
 def read_stream(path: Path, stream: BinaryIO, threads: int, block: int = BLOCK) -> Rows:
     """Read what a stream decompresses."""
     _load_code()
-    parts: list[Rows] = []
+    parts: deque[Rows] = deque()
     lines = 0
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[tuple[int, Rows]]] = deque()
@@ -203,10 +208,11 @@ def read_stream(path: Path, stream: BinaryIO, threads: int, block: int = BLOCK) 
                 lines += _take(waiting, parts)
         except BadLineError as error:
             raise error.placed(path, lines) from None
-    return _joined(parts)
+    whole = Rows.room(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
+    return _gathered(whole, parts)
 
 
-def _take(waiting: "deque[Future[tuple[int, Rows]]]", parts: list[Rows]) -> int:
+def _take(waiting: "deque[Future[tuple[int, Rows]]]", parts: "deque[Rows]") -> int:
     """Move the first block that waits to the parts, and return how many lines it had."""
     lines, part = waiting.popleft().result()
     parts.append(part)
@@ -231,18 +237,3 @@ def _stream_blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
             rest += content
     if rest:
         yield rest + b"\n"
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    """Join parts, and give up each as soon as it is copied."""
-    whole = Rows.room(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
-    rows = entries = 0
-    parts.reverse()
-    while parts:
-        part = parts.pop()
-        here = whole.part(slice(rows, rows + len(part.targets)), slice(entries, entries + len(part.values)))
-        for mine, other in zip(here, part, strict=True):
-            mine[:] = other
-        here.ends[:] += entries
-        rows, entries = rows + len(here.targets), entries + len(here.values)
-    return whole
