@@ -3,6 +3,7 @@
 float32 data stays float32 in memory; sums are taken in float64.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,9 @@ from scipy import sparse
 from frankwolfe.outputs import Several
 from frankwolfe.sets.argmax import watch, watch_group
 from frankwolfe.verbs import hint, routine, row_add, row_item, row_size
+
+BLOCK = 2**18
+"""Entries of sparse rows that are worked on at a time where something is computed from all of them."""
 
 
 class Dense(NamedTuple):
@@ -180,8 +184,23 @@ class CSR(NamedTuple):
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
-        each = np.repeat(weights, np.diff(self.indptr)) * self.data.astype(np.float64) ** 2
-        return np.sqrt(np.bincount(self.indices, each, minlength=d))
+        squares = np.zeros(d)
+        for first, last in self._blocks(max(d, BLOCK)):  # all at once, they would take as much memory as the data
+            part = slice(self.indptr[first], self.indptr[last])
+            each = self.data[part].astype(np.float64)
+            each *= each
+            each *= np.repeat(weights[first:last], np.diff(self.indptr[first : last + 1]))
+            squares += np.bincount(self.indices[part], each, minlength=d)
+        return np.sqrt(squares)
+
+    def _blocks(self, entries: int) -> Iterator[tuple[int, int]]:
+        """Yield first rows of blocks and those after their last, each with about so many entries or one row."""
+        first, n = 0, len(self.indptr) - 1
+        while first < n:
+            last = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
+            last = min(max(last, first + 1), n)
+            yield first, last
+            first = last
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""
