@@ -103,7 +103,7 @@ def tolerance(run):
     tol, zero, plain = run.case.options["tol"], run.problem.zero_value, run.recomputed.zero
     found = run.result.tolerance
     least = LEAST * _size_of_gaps(run) if run.case.intercept and tol > 0.0 else 0.0
-    if found != tol * zero and not tol * zero < found <= least:
+    if abs(found - tol * zero) > 8.0 * EPS * found and not tol * zero < found <= least:
         yield f"tolerance {found!r} is not {tol:g} times F(0) = {zero!r}, nor rounding, {least:.2g}"
     if not (zero <= plain * (1.0 + 1e-12) if run.case.intercept else abs(zero - plain) <= 1e-12 * plain):
         yield f"F(0) is {zero!r}, but {float(plain)!r} from scratch (an intercept may lower it)"
