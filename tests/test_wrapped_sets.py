@@ -134,3 +134,15 @@ def test_a_wrapped_set_can_do_what_the_bare_one_can(name, view, outputs):
     assert small.own_radius() == pytest.approx(0.1 * view.factor)
     ready = wrapped.over(small).constraint
     assert ready.support(r) - r @ shift == pytest.approx(view.factor * inner.with_radius(0.1).support(r))
+
+
+@pytest.mark.parametrize("method", fw.METHODS)
+@pytest.mark.parametrize("name", ["L1Ball", "Simplex", "NonNegativeL1Ball", "Box", "GroupBall", "TraceBall"])
+@pytest.mark.usefixtures("interpreted")
+def test_counting_and_remembering_change_no_step_of_any_method(name, method):
+    options = {"tol": 1e-6, "max_passes": 4, "random_state": 0, "trace": 0}
+    bare = fw.minimize(cases.problem(fw.Logistic(), made(name), "csr64", n=ROWS, d=D), method, **options)
+    for wrap in (fw.Counted, lambda inner: fw.Cached(fw.Counted(inner), 2)):
+        wrapped = fw.minimize(cases.problem(fw.Logistic(), wrap(made(name)), "csr64", n=ROWS, d=D), method, **options)
+        assert wrapped.nit == bare.nit
+        np.testing.assert_allclose(wrapped.x, bare.x, rtol=0.0, atol=1e-14 if name == "TraceBall" else 0.0)

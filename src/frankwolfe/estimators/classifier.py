@@ -173,7 +173,7 @@ class FrankWolfeClassifier(LinearClassifier):
         feature over all classes are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. It holds for all weights together, or for each class in turn with ``"ovr"``.
     radius : float, optional
-        Of the set. None means the object's own, or 10 for a set by name (1 for the simplex).
+        Of a set by name; None means 10 (1 for the simplex). An object has its own, and a second one is refused.
     method : str or Method
         As for `minimize`.
     tol : float

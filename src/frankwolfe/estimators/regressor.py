@@ -124,7 +124,7 @@ class FrankWolfeRegressor(SignedRegressor):
         feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. With several outputs it holds for all weights together.
     radius : float, optional
-        Of the set. None means the object's own, or 10 for a set by name (1 for the simplex).
+        Of a set by name; None means 10 (1 for the simplex). An object has its own, and a second one is refused.
     signs : int, array of shape (d,) or dict, optional
         Of the weights: 1 for not negative, -1 for not positive, 0 for either; for all features, for each, or by name or
         number (those left out are free). Needs an l1 constraint.
