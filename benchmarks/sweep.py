@@ -73,26 +73,25 @@ SETS = {
 """Sets by the number of weights and a radius."""
 
 
-def table(columns, loss):
+def table(columns, loss, classes):
     """Return X with entries of ordinary size, and targets: noisy, so that no weights fit them all."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, columns))
     if loss == "multinomial":
-        noise = rng.gumbel(size=(ROWS, CLASSES))
-        return X, np.argmax(X @ rng.normal(size=(columns, CLASSES)) + noise, axis=1)
+        noise = rng.gumbel(size=(ROWS, classes))
+        return X, np.argmax(X @ rng.normal(size=(columns, classes)) + noise, axis=1)
     signal = X @ rng.normal(size=columns) + rng.normal(size=ROWS)
     return X, np.where(signal > 0.0, 1.0, -1.0) if loss == "logistic" else signal
 
 
 def pose(name, loss, data, radius):
     """Return one problem of the sweep."""
-    outputs = CLASSES if loss == "multinomial" else 1
-    columns = COLUMNS if name != "Spectrahedron" else SIDE * SIDE if outputs == 1 else SIDE * SIDE // 3
-    if name == "Spectrahedron" and outputs > 1:
-        outputs = 3
-    X, y = table(columns, loss)
+    several, square = loss == "multinomial", name == "Spectrahedron"
+    outputs = (SIDE if square else CLASSES) if several else 1
+    columns = SIDE * SIDE // outputs if square else COLUMNS
+    X, y = table(columns, loss, outputs)
     return fw.Problem(
-        DATA[data](X), np.minimum(y, outputs - 1) if outputs > 1 else y, loss, SETS[name](columns * outputs, radius)
+        DATA[data](X), y, fw.Multinomial(outputs) if several else loss, SETS[name](columns * outputs, radius)
     )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.corrective.choose import MOST_WEIGHTS, engine_for
+from frankwolfe.corrective.choose import engine_for
+from frankwolfe.corrective.engine import CorrectiveEngine
 from frankwolfe.corrective.hessian import objective_hessian
 from frankwolfe.corrective.interior import InteriorEngine
 from frankwolfe.corrective.lowrank import LowRankEngine
@@ -117,18 +118,37 @@ def test_a_start_elsewhere_gives_the_same_answer():
     assert fw.minimize(problem, tol=1e-9, x0=result).success
 
 
+def test_groups_without_weight_are_exactly_zero():
+    X, _ = cases.table(fw.Squared(), n=60, d=9, density=1.0)
+    problem = fw.Problem(X, X[:, 0] - X[:, 1], "squared", fw.GroupBall(np.arange(9) // 3, 0.5))
+    result = fw.minimize(problem, tol=1e-6)
+    assert result.success
+    assert np.count_nonzero(result.x[3:]) == 0
+    assert problem.gap(result.x) <= 1.01 * result.tolerance
+
+
 def test_the_same_bits_every_time():
     problem = ill_scaled("TraceBall", fw.Logistic())
     first, second = (fw.minimize(problem, tol=1e-8).x for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
-def test_large_problems_keep_their_engines():
-    X = np.zeros((3, MOST_WEIGHTS + 1))
-    assert not _is_interior(engine_for(fw.Problem(X, [1, -1, 1], "logistic", fw.L2Ball(1.0))))
-    assert _is_interior(engine_for(fw.Problem(X[:, :9], [1, -1, 1], "logistic", fw.L2Ball(1.0))))
-    wide = fw.Problem(X, [0, 1, 2], "multinomial", fw.TraceBall(1.0))
-    assert engine_for(wide) is LowRankEngine
+def test_the_engine_depends_on_size_and_data():
+    X, y = np.random.default_rng(0).normal(size=(20, 100)), np.arange(20) % 2 * 2 - 1
+    uneven, shifted, wide = X * np.geomspace(1e-3, 1e3, 100), X + 100.0, np.tile(X, 7)
+
+    def chosen(X, constraint, **options):
+        return engine_for(fw.Problem(X, y, "logistic", constraint, **options))
+
+    ball = fw.L2Ball(1.0)
+    assert all(map(_is_interior, (chosen(X[:, :60], ball), chosen(uneven, ball), chosen(shifted, ball))))
+    assert chosen(X, ball) is CorrectiveEngine
+    assert chosen(shifted, ball, intercept=True) is CorrectiveEngine  # which takes the shift away
+    assert chosen(uneven, fw.L1Ball(1.0)) is CorrectiveEngine
+    assert chosen(wide * np.geomspace(1e-3, 1e3, 700), ball) is CorrectiveEngine
+    assert chosen(X, fw.TraceBall(1.0, (10, 10))) is LowRankEngine
+    assert _is_interior(chosen(uneven, fw.TraceBall(1.0, (10, 10))))
+    assert _is_interior(chosen(X, fw.Spectrahedron(1.0)))
 
 
 def _is_interior(made):

@@ -2,5 +2,6 @@
 
 `engine` works on active atoms: `combinations` keeps them, `columns` holds their predictions, `models` minimises
 quadratic models over them with the compiled loops of `exchange` and `cycle`. `lowrank` works on trace-norm balls, with
-the model of `trace_model`. What the two engines share is in `rounds`.
+the model of `trace_model`. `interior` minimises models over the whole set, with `barrier_model` and `hessian`. What the
+engines share is in `rounds`; `choose` says which of them a problem gets.
 """

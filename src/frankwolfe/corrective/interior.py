@@ -27,6 +27,9 @@ OF_TARGET = 0.3
 FLOOR = 1e-4
 """Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
 
+TINY = (1e-4, 1e-7)
+"""Weights below this part of the largest are set to zero at the end, if the gap allows it; else below the next."""
+
 PATIENCE = 8
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
 
@@ -100,6 +103,8 @@ class InteriorEngine(RoundEngine):
         model = QuadraticModel(self.point, found.gradient, curvature)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         moved = self._go(self.path[-1].w, found)
+        if moved and self.judged is not None and self.judged[1] <= self.target:
+            self._drop_tiny()
         self._found = None if moved else found
         if not moved:
             self.share *= 0.1
@@ -163,6 +168,20 @@ class InteriorEngine(RoundEngine):
             self.point, self.at, self.judged = (1.0 - gamma) * self.point + gamma * there, None, None
         self._adapt(gamma)
         return True
+
+    def _drop_tiny(self) -> None:
+        """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
+        sizes = np.abs(self.point)
+        for part in TINY:
+            kept = sizes > part * sizes.max(initial=0.0)
+            there = np.where(kept, self.point, 0.0)
+            if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there):
+                continue
+            at = self._judge(self._predictions(there))
+            judged = self._gradient_and_gap(at, there)
+            if judged[1] <= self.target:
+                self.point, self.at, self.judged = there, at, judged
+                return
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""

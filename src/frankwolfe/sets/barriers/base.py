@@ -51,9 +51,13 @@ class Barrier(ABC):
     ----------
     nu : float
         Its parameter.
+    quick_up_to : int
+        Up to how many weights minimising over the set by its barrier is as quick as by its vertices even where that is
+        easy, as measured.
     """
 
     nu: float
+    quick_up_to: int = 64
     factor: float = 1.0
     shift: Any = 0.0
 

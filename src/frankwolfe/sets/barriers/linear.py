@@ -15,6 +15,8 @@ class IntervalBarrier(Barrier):
         Half the widths of the box around zero.
     """
 
+    quick_up_to = 200
+
     def __init__(self, half: np.ndarray):
         self.half = half
         self.nu = 2.0 * len(half)

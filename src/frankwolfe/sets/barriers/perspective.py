@@ -86,6 +86,8 @@ class SupportBarrier(Barrier):
     See Argyriou, Foygel and Srebro (2012).
     """
 
+    quick_up_to = 200
+
     def __init__(self, k: int, size: int):
         self.k, self.size = k, size
         self.nu = 2.0 * size + 2.0

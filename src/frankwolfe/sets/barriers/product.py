@@ -12,6 +12,7 @@ class ProductBarrier(Barrier):
     def __init__(self, parts: list[Barrier]):
         self.parts = parts
         self.nu = sum(part.nu for part in parts)
+        self.quick_up_to = min(part.quick_up_to for part in parts)
         self.ends = np.cumsum([len(part.start()) for part in parts])[:-1]
 
     def start(self) -> np.ndarray:

@@ -94,6 +94,8 @@ class TraceBarrier(Barrier):
 class SpectrahedronBarrier(Barrier):
     """Of the positive semidefinite matrices of trace one: ``-log det W``, where ``W`` moves by ``L E L'``."""
 
+    quick_up_to = 400
+
     def __init__(self, side: int):
         self.side, self.basis = side, symmetric_basis(side)
         self.nu = float(side)
