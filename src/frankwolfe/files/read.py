@@ -140,7 +140,7 @@ def _from_columns(
     elif features.names is None:
         raise ValueError(f"{columns.path} has named columns; the model was fitted to an svmlight file, without names")
     else:
-        targets = _targets(columns, target if set(target) <= set(columns.whole_names()) else ())
+        targets = _targets(columns, target if all(map(columns.is_whole, target)) else ())
     names = features.names or []
     if words is None:
         words = columns.text_names(names)

@@ -93,9 +93,9 @@ class Columns:
         """Names of the columns."""
         return self._frame.columns
 
-    def whole_names(self) -> list[str]:
-        """Return the names of the columns in which no value is missing."""
-        return [name for name in self.names if not sort_cells(self.column(name)).missing.any()]
+    def is_whole(self, name: str) -> bool:
+        """Whether there is a column of that name, and no value of it is missing."""
+        return name in self.names and not sort_cells(self.column(name)).missing.any()
 
     def column(self, name: str) -> Any:
         """Return a column, as polars has it."""
