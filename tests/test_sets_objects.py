@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import frankwolfe as fw
+from frankwolfe.cli import main
 from frankwolfe.parts import short
 from frankwolfe.radii import SETS as NAMED
 from frankwolfe.sets import outside
@@ -147,6 +149,21 @@ def test_every_name_has_a_path_and_a_search(name):
     assert fw.radius_path(X, targets, loss=loss, constraint=name, n_radii=2, tol=1e-2).success.all()
     search = fw.FrankWolfeRegressorCV(constraint=name, radii=[0.5, 1.0], cv=2, tol=1e-2).fit(X, targets)
     assert search.radius_ in (0.5, 1.0)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("command", ["fit", "path", "info"])
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_every_name_works_in_the_commands(name, command, tmp_path):
+    several = name in ("trace", "group")
+    columns = {f"x{j}": X[:, j] for j in range(4)} | ({"y": Y[:, 0], "z": Y[:, 1]} if several else {"y": TARGETS})
+    rows = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    (tmp_path / "data.csv").write_text("\n".join(rows))
+    targets = ["-t", "y", "-t", "z", "--loss", "multitask-squared"] if several else ["-t", "y"]
+    options = {"fit": ["--radius", "0.5", "-o", f"{tmp_path}/model.npz", "--tol", "1e-2"], "path": ["--n-radii", "2"]}
+    arguments = [command, f"{tmp_path}/data.csv", "--set", name, *targets, *options.get(command, [])]
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 0, outcome.output
 
 
 def test_a_path_of_a_moved_set_goes_on_where_it_was():
