@@ -16,6 +16,9 @@ import frankwolfe as fw
 
 ROWS, COLUMNS, CLASSES, SIDE = 60, 9, 4, 15
 
+SQUARE = {"Spectrahedron": SIDE, "Birkhoff": 6}
+"""Sets of square matrices, and their sides where there are several outputs."""
+
 RADII = (0.1, 1.0, 10.0, 1e3, 1e5)
 
 LOSSES = ("squared", "logistic", "multinomial")
@@ -86,9 +89,10 @@ def table(columns, loss, classes):
 
 def pose(name, loss, data, radius):
     """Return one problem of the sweep."""
-    several, square = loss == "multinomial", name == "Spectrahedron"
-    outputs = (SIDE if square else CLASSES) if several else 1
-    columns = SIDE * SIDE // outputs if square else COLUMNS
+    several, side = loss == "multinomial", SQUARE.get(name)
+    columns, outputs = COLUMNS, CLASSES if several else 1
+    if side is not None:  # a square weight matrix, laid out flat where there is one output
+        columns, outputs = (side, side) if several else (SIDE * SIDE if name == "Spectrahedron" else COLUMNS, 1)
     X, y = table(columns, loss, outputs)
     return fw.Problem(
         DATA[data](X), y, fw.Multinomial(outputs) if several else loss, SETS[name](columns * outputs, radius)

@@ -7,7 +7,7 @@ strictly inside the set. The Frank-Wolfe gap of the model at such a minimiser is
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from frankwolfe.sets.barriers import Barrier
 
@@ -129,7 +129,7 @@ def _newton(H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None) -> n
     count = len(equations)
     triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
     follow, free = order[:count], order[count:]
-    T = -solve_triangular(triangle[:, :count], triangle[:, count:], check_finite=False)
+    T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
     cross = H[np.ix_(follow, free)]
     mixed = T.T @ cross
     reduced = H[np.ix_(free, free)] + mixed + mixed.T + T.T @ (H[np.ix_(follow, follow)] @ T)

@@ -1,7 +1,6 @@
 """Barriers of sets of matrices. Changes of a positive definite matrix ``P = L L'`` are written ``L E L'``."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from frankwolfe.sets.barriers.base import Barrier, Expansion
 from frankwolfe.sets.barriers.elimination import eliminate_dense
@@ -53,7 +52,7 @@ class TraceBarrier(Barrier):
         L = _root(P)
         if L is None:
             return np.inf
-        V = solve_triangular(L, W.T, lower=True, check_finite=False)
+        V = np.linalg.solve(L, W.T)
         room = 2.0 - np.trace(P) - (V * V).sum()
         return float(-np.log(room) - 2.0 * np.log(np.diagonal(L)).sum()) if room > 0.0 else np.inf
 
@@ -64,8 +63,8 @@ class TraceBarrier(Barrier):
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order; local coordinates are ``W``, and ``E`` for moves ``L E L'`` of ``P``."""
         W, P = self._parts(y)
-        L, short = np.linalg.cholesky(P), self.short
-        inverse = solve_triangular(L, np.eye(short), lower=True, check_finite=False)
+        L = np.linalg.cholesky(P)
+        inverse = np.linalg.inv(L)
         V = W @ inverse.T
         room = 2.0 - np.trace(P) - (V * V).sum()
         squares = V.T @ V
