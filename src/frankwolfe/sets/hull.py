@@ -7,6 +7,9 @@ import numpy as np
 SPENT = 1e-12
 """A budget of which no more than this part is left counts as spent."""
 
+CANCELLED = 1e-8
+"""A difference of which no more than this part is left has lost half its digits."""
+
 
 class Hull(NamedTuple):
     """Combinations of atoms in which the sum of the weights' sizes is at most, or just, ``radius``.
@@ -39,9 +42,15 @@ class Hull(NamedTuple):
         return self._replace(radius=factor * self.radius)
 
     def gap(self, slope: np.ndarray, u: np.ndarray) -> float:
-        """Return ``max <slope, u - v>`` over the hull, as a sum of terms none of which is negative: none cancel."""
+        """Return ``max <slope, u - v>`` over the hull.
+
+        Near an optimum two large numbers all but cancel: then it is a sum of terms none of which is negative.
+        """
         best = -np.abs(slope).max() if self.signed else slope.min()
         best = min(best, 0.0) if self.filled else best
+        gap = float(slope @ u - self.radius * best)
+        if gap > CANCELLED * self.radius * abs(best):
+            return gap
         sizes = np.abs(u)
         return float((slope * u - best * sizes).sum() - best * (self.radius - sizes.sum()))
 
