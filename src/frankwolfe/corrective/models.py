@@ -16,8 +16,8 @@ from frankwolfe.sets.hull import SPENT, Hull
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
 
-REFINEMENTS = 3
-"""Most times that what is left of a face's slopes is solved for again."""
+REFINEMENTS, REFINED = 3, 1e-9
+"""Most times that what is left of a face's slopes is solved for again, and the part of each that may be left."""
 
 ACCURACY, CG_STEPS = 0.1, 12
 """How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles the steps."""
@@ -231,7 +231,8 @@ def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.nda
     across = H[face[kept], face[giver]] if spent else None
     solve = _face_solver(H, face[kept], across, H[face[giver], face[giver]], opposite)
     best, least, moves = np.zeros(len(face)), np.inf, np.zeros(len(H))
-    move = -solve(reduced(slope))
+    first = reduced(slope)
+    move = -solve(first)
     for _ in range(REFINEMENTS):
         moves[face] = whole(move)
         residual = reduced(slope + (H @ moves)[face])
@@ -239,6 +240,8 @@ def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.nda
         if not left < 0.5 * least:
             break
         best, least = moves[face], left
+        if (np.abs(residual) <= REFINED * np.abs(first)).all():
+            break
         move = move - solve(residual)
     return best
 
