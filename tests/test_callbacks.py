@@ -175,7 +175,10 @@ def test_counted_counts_what_the_loop_asks(python):
     ("method", "python"), [("corrective", False), ("corrective", True), ("fw", True), ("sfw", True)]
 )
 def test_a_cache_changes_nothing_but_the_number_of_questions(method, python):
-    plain, inside = fw.Counted(fw.Birkhoff(2)), fw.Counted(fw.Birkhoff(2))
+    class Doubly:  # nothing is known of it but its oracle, which the corrective method then asks in every round
+        vertex, contains = fw.Birkhoff(2).vertex, fw.Birkhoff(2).contains
+
+    plain, inside = fw.Counted(outside(Doubly())), fw.Counted(outside(Doubly()))
     cached = fw.Cached(inside, 3)
     one, other = (
         run(cases.problem(fw.Logistic(), constraint, n=20, d=4), method, python) for constraint in (plain, cached)
