@@ -127,6 +127,14 @@ def test_groups_without_weight_are_exactly_zero():
     assert problem.gap(result.x) <= 1.01 * result.tolerance
 
 
+def test_a_matrix_of_low_rank_is_one():
+    X, _ = cases.table(fw.Squared(), n=60, d=9, density=1.0)
+    problem = fw.Problem(X, np.outer(X[:, 0] - X[:, 1], [1.0, -2.0, 0.5]), fw.MultitaskSquared(), fw.TraceBall(1.0))
+    result = fw.minimize(problem, tol=1e-6)
+    assert result.success
+    assert result.rank == 1
+
+
 def test_the_same_bits_every_time():
     problem = ill_scaled("TraceBall", fw.Logistic())
     first, second = (fw.minimize(problem, tol=1e-8).x for _ in range(2))

@@ -28,7 +28,8 @@ FLOOR = 1e-4
 """Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
 
 TINY = (1e-4, 1e-7)
-"""Weights below this part of the largest are set to zero at the end, if the gap allows it; else below the next."""
+"""Weights (of a trace-norm ball singular values) below this part of the largest are set to zero at the end, if the gap
+allows it; else those below the next."""
 
 PATIENCE = 8
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
@@ -171,10 +172,8 @@ class InteriorEngine(RoundEngine):
 
     def _drop_tiny(self) -> None:
         """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
-        sizes = np.abs(self.point)
         for part in TINY:
-            kept = sizes > part * sizes.max(initial=0.0)
-            there = np.where(kept, self.point, 0.0)
+            there = self._without_tiny(part)
             if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there):
                 continue
             at = self._judge(self._predictions(there))
@@ -182,6 +181,16 @@ class InteriorEngine(RoundEngine):
             if judged[1] <= self.target:
                 self.point, self.at, self.judged = there, at, judged
                 return
+
+    def _without_tiny(self, part: float) -> np.ndarray:
+        """Return the iterate without weights, or in a trace-norm ball singular values, below a part of the largest."""
+        structure = self.problem.constraint.structure()
+        if structure.trace_norm is None or structure.shift is not None:
+            sizes = np.abs(self.point)
+            return np.where(sizes > part * sizes.max(initial=0.0), self.point, 0.0)
+        left, sizes, right = np.linalg.svd(structure.trace_norm.matrix(self.point), full_matrices=False)
+        kept = sizes > part * sizes.max(initial=0.0)
+        return ((left[:, kept] * sizes[kept]) @ right[kept]).ravel()
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""
