@@ -136,6 +136,7 @@ def _constraint(rng, name, d, outputs):
 
 
 def _shaped(found, shape, told):
+    """Return a set whose balls of matrices have the shape of the weights, and are told or find it themselves."""
     if isinstance(found, known.TraceBall):
         return known.TraceBall(found.radius, shape, told)
     return replace(found, set=_shaped(found.set, shape, told)) if hasattr(found, "set") else found

@@ -1,5 +1,6 @@
 """Random constraint sets, as the reference describes them, for a number of coordinates."""
 
+from dataclasses import replace
 from math import isqrt
 
 import numpy as np
@@ -125,9 +126,11 @@ def fits(name, shape):
     return size <= {"Birkhoff": 16, "Polytope": MOST_LISTED}.get(name, size)
 
 
-def plain(rng, shape):
-    """Return a random set that is no wrapper."""
-    return SETS[str(rng.choice([name for name in SETS if fits(name, shape)]))](rng, int(np.prod(shape)))
+def plain(rng, shape, vectors=False):
+    """Return a random set that is no wrapper; one of vectors on request."""
+    names = [name for name in SETS if fits(name, shape) and not (vectors and name in (*SQUARE, "TraceBall"))]
+    found = SETS[str(rng.choice(names))](rng, int(np.prod(shape)))
+    return replace(found, shape=tuple(shape)) if isinstance(found, known.TraceBall) and len(shape) == 2 else found
 
 
 def make(name, rng, shape):
@@ -136,9 +139,7 @@ def make(name, rng, shape):
     if name in SETS:
         return SETS[name](rng, size)
     if name == "Product":
-        cuts = np.sort(rng.choice(np.arange(1, size), min(size - 1, int(rng.integers(0, 3))), replace=False))
-        sizes = tuple(int(length) for length in np.diff([0, *cuts, size]))
-        return known.Product(tuple(plain(rng, (length,)) for length in sizes), sizes)
+        return _product(rng, shape)
     inner = make("Product", rng, shape) if rng.random() < 0.1 else plain(rng, shape)
     if name == "Translated":
         # far beyond its size a set is lost in rounding
@@ -147,6 +148,19 @@ def make(name, rng, shape):
     if name == "Scaled":
         return known.Scaled(inner, float(10.0 ** rng.uniform(-3.0, 3.0)))
     return known.Wrapped(inner, fw.Counted if name == "Counted" else fw.Cached)
+
+
+def _product(rng, shape):
+    """Return a product over blocks of the weights; of a matrix, of its rows, or of its entries row after row.
+
+    A block of rows is a matrix itself. A block of entries is a vector: there sets of matrices would not fit.
+    """
+    whole_rows = len(shape) == 2 and rng.random() < 0.5
+    length = shape[0] if whole_rows else int(np.prod(shape))
+    cuts = np.sort(rng.choice(np.arange(1, length), min(length - 1, int(rng.integers(0, 3))), replace=False))
+    blocks = [(int(rows), *shape[1:]) if whole_rows else (int(rows),) for rows in np.diff([0, *cuts, length])]
+    pieces = tuple(plain(rng, block, vectors=len(shape) == 2 and not whole_rows) for block in blocks)
+    return known.Product(pieces, tuple(int(np.prod(block)) for block in blocks))
 
 
 def needs_programs(constraint):
