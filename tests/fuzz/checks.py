@@ -226,7 +226,8 @@ def _rounding(run, height):
     smooth = known.loss.smoothness()
     squares = float((known.p * blur**2).sum())
     found = sqrt(2.0 * smooth * float(height) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(height)
-    return found + run.case.intercept * 100.0 * EPS * float(known.zero)  # an intercept may be at infinity
+    # an intercept may be at infinity: its slope is zero to rounding, and so are objective and bound
+    return found + run.case.intercept * (LEAST * _size_of_gaps(run) + 1e-11 * float(known.zero))
 
 
 def _size_of_gaps(run):

@@ -100,7 +100,8 @@ def _compiled(case, run):
         yield "two compiled runs differ"
     room = AGREE * max(run.problem.zero_value, run.result.fun) + 1e3 * (run.exact.fun_error + run.exact.gap_error)
     room += 2.0 * max(found[0].gap, run.result.gap) * run.result.convex
-    if not abs(found[0].fun - run.result.fun) <= room:
+    # where a loss is not convex, rounding may decide which stationary point is found
+    if run.result.convex and not abs(found[0].fun - run.result.fun) <= room:
         yield f"compiled fun {found[0].fun!r}, interpreted {run.result.fun!r}"
     exact = run.recomputed.at(found[0].x, found[0].intercept)
     if not abs(found[0].gap - exact.gap) <= 4.0 * exact.gap_error:

@@ -53,6 +53,7 @@ def _groups(rng, size):
 
 def _latent(rng, size):
     groups = [rng.choice(size, int(rng.integers(1, size + 1)), replace=False) for _ in range(rng.integers(1, 5))]
+    groups[0] = np.union1d(groups[0], [size - 1])  # groups within the first entries would be groups of columns
     return known.LatentGroupBall(tuple(tuple(sorted(map(int, group))) for group in groups), radius(rng))
 
 
