@@ -647,6 +647,15 @@ def test_what_a_result_has_certified_is_kept_by_whatever_goes_on_from_it(method)
 
 
 @interpreted
+@every_method
+def test_a_run_that_misses_its_tolerance_returns_no_worse_point_than_it_was_given(method):
+    problem = cases.problem()
+    first = fw.minimize(problem, "corrective", tol=1e-4, max_passes=100)
+    onward = fw.minimize(problem, method, tol=1e-15, max_passes=1, batch_size=2, random_state=0, x0=first)
+    assert onward.fun <= first.fun * (1.0 + 1e-15)
+
+
+@interpreted
 def test_a_result_outside_a_smaller_set_is_refused():
     first = fw.minimize(cases.problem(constraint=fw.L1Ball(2.0)), "fw", tol=0, max_passes=5)
     assert np.abs(first.x).sum() > 1.0

@@ -299,10 +299,23 @@ class Driver:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
+    def _recall_start(self) -> None:
+        """Take the start into account again, if it came from a result and the run has missed its tolerance.
+
+        A run with a smaller tolerance, or too small a budget, must not return a worse point than it was given.
+        """
+        assert self.best is not None
+        if self.limits.tol > 0.0 and self.start_gap < self.best[0].gap and self._flaws(self.best[0])[1]:
+            with self._charged():
+                found = self.engine.problem.evaluate(self.start)
+            if self._no_worse(found, self.best[0]):
+                self.best = found, self.start
+
     def result(self, status: Status, method: str, batch_size: int) -> Result:
         """Certify the last iterate and return the best point that has been certified."""
         self._look()
         last = self._certify()
+        self._recall_start()
         assert self.best is not None
         found, w = self.best
         if not np.isfinite(found.value):
