@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
+from frankwolfe.corrective.barrier_model import QuadraticModel
 from frankwolfe.corrective.choose import engine_for
 from frankwolfe.corrective.engine import CorrectiveEngine
+from frankwolfe.corrective.flat import kept_small
 from frankwolfe.corrective.hessian import objective_hessian
 from frankwolfe.corrective.interior import InteriorEngine
 from frankwolfe.corrective.lowrank import LowRankEngine
@@ -73,6 +75,41 @@ def test_several_outputs_of_raw_data(loss, constraint, intercept):
     result = fw.minimize(problem, tol=1e-7, max_passes=200)
     assert result.success
     assert constraint._replace(shape=(9, 3)).contains(result.x) if hasattr(constraint, "shape") else True
+
+
+def noisy_classes(classes):
+    """Return a table with classes that no weights tell apart, from 0 on; of two, -1 and 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    y = np.argmax(X @ rng.normal(size=(9, classes)) + rng.gumbel(size=(60, classes)), axis=1)
+    return X, y if classes > 2 else 2.0 * y - 1.0
+
+
+@pytest.mark.parametrize(("shift", "scales"), [(100.0, 1.0), (0.0, SCALES)], ids=["shifted", "scaled"])
+def test_outputs_that_may_move_together_keep_their_digits_in_a_large_box(shift, scales):
+    X, y = noisy_classes(4)
+    problem = fw.Problem((X + shift) * scales, y, fw.Multinomial(4), fw.Box(-500.0, 1000.0))
+    assert fw.minimize(problem, tol=1e-8, max_passes=30).success
+
+
+def test_what_keeps_common_parts_small_costs_no_more_than_it_may():
+    X, y = noisy_classes(3)
+    problem = fw.Problem(X, y, fw.Multinomial(3), fw.Box(-5.0, 10.0))
+    W = np.random.default_rng(1).normal(size=27) + 4.0
+    at = Point.at(problem.samples, problem.samples.rows.dot_all(W), None)
+    model = QuadraticModel(W, problem.gradient(W).ravel(), objective_hessian(problem, at, 0.0, 0.0))
+    leaning, common = kept_small(model, problem, at, 1e-3), np.repeat(W.reshape(9, 3).mean(axis=1), 3)
+    added = leaning.curvature.H - model.curvature.H
+    assert 0.0 < 0.5 * W @ added @ W <= 1.01e-4
+    np.testing.assert_allclose(leaning.gradient(W - common), model.gradient(W - common), atol=1e-15)
+    np.testing.assert_allclose(leaning.gradient(W) - model.gradient(W), added @ W, atol=1e-15)
+
+
+@pytest.mark.parametrize("radius", [1e4, 1e5])
+def test_a_slope_far_steeper_than_the_objective_is_high(radius):
+    X, y = noisy_classes(2)
+    problem = fw.Problem(X * SCALES, y, "logistic", fw.MonotoneBox(-radius, radius))
+    assert fw.minimize(problem, tol=1e-8, max_passes=30).success
 
 
 @pytest.mark.parametrize("outputs", [False, True])

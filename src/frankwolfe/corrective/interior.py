@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.corrective.barrier_model import PathPoint, QuadraticModel, follow_path
+from frankwolfe.corrective.flat import kept_small
 from frankwolfe.corrective.hessian import objective_hessian
 from frankwolfe.corrective.rounds import RoundEngine
 from frankwolfe.engine import Memory
@@ -19,7 +20,7 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier
 
 FIRST_SHARE, LEAST_SHARE = 1e-3, 1e-8
-"""Part of the gap that may be left in a model: at first, and once models have been right."""
+"""Part of the gap, or of the objective if that is less, that may be left in a model: at first, and once models have been right."""
 
 OF_TARGET = 0.3
 """Part of the tolerance that a model aims at."""
@@ -98,10 +99,11 @@ class InteriorEngine(RoundEngine):
         if not np.isfinite(curvature[0]).all():
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
-        goal = max(OF_TARGET * self.target, self.share * found.gap)
+        # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
         scale = min(found.gap, abs(found.value)) or found.gap
+        goal = max(OF_TARGET * self.target, self.share * scale)
         first = self._first(max(scale, goal) / self.barrier.nu)
-        model = QuadraticModel(self.point, found.gradient, curvature)
+        model = kept_small(QuadraticModel(self.point, found.gradient, curvature), self.problem, self.at, goal)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         moved = self._go(self.path[-1].w, found)
         if moved and self.judged is not None and self.judged[1] <= self.target:

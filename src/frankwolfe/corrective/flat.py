@@ -1,0 +1,53 @@
+"""Directions that a loss does not mind: the same change of all outputs, where only differences between them matter.
+
+Along these the minimisers of a model are far apart, and the one that a barrier likes best may lie far out, where large
+predictions cancel and digits are lost. A little curvature there leads back to the smallest weights that do as well.
+"""
+
+import numpy as np
+
+from frankwolfe.corrective.barrier_model import QuadraticModel
+from frankwolfe.corrective.hessian import Formed
+from frankwolfe.objective import Point
+from frankwolfe.problem import Problem
+
+LEANING = 0.1
+"""Part of what may be left in a model that keeping common parts small may cost."""
+
+
+def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float) -> QuadraticModel:
+    """Return a model that prefers small common parts, where the loss does not mind them; else the model itself.
+
+    The common part of a feature is the mean of its weights over all outputs. Its square is added, so weighted that all
+    of them together cost a tenth of ``goal`` where the model begins. None is pressed below the differences between
+    outputs: there it does no harm.
+
+    Parameters
+    ----------
+    model : QuadraticModel
+        Of the objective.
+    problem : Problem
+        Whose loss may have several outputs.
+    at : Point
+        Where the model begins.
+    goal : float
+        What may be left in the model.
+    """
+    if problem.outputs < 2 or not isinstance(model.curvature, Formed) or not _only_differences(problem, at):
+        return model
+    W = model.centre.reshape(problem.d, problem.outputs)
+    common = W.mean(axis=1)
+    size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
+    rho = np.divide(2.0 * LEANING * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
+    H = model.curvature.H.copy()
+    blocks = H.reshape(problem.d, problem.outputs, problem.d, problem.outputs)
+    each = np.arange(problem.d)
+    blocks[each, :, each, :] += (rho / problem.outputs)[:, None, None]
+    slope = model.slope + np.repeat(rho * common, problem.outputs)
+    return QuadraticModel(model.centre, slope, Formed(H))
+
+
+def _only_differences(problem: Problem, at: Point) -> bool:
+    """Whether the slopes of each sample sum to zero over the outputs."""
+    alpha = at.alpha.reshape(problem.samples.shape)
+    return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * problem.samples.weights).all())
