@@ -20,7 +20,8 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier
 
 FIRST_SHARE, LEAST_SHARE = 1e-3, 1e-8
-"""Part of the gap, or of the objective if that is less, that may be left in a model: at first, and once models have been right."""
+"""Part of the gap, or of the objective if that is less, that may be left in a model: at first, and once models have
+been right."""
 
 OF_TARGET = 0.3
 """Part of the tolerance that a model aims at."""
