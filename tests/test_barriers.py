@@ -144,3 +144,21 @@ def test_a_polytope_of_one_point_has_no_interior():
     eye = np.eye(2)
     assert polytope_barrier(np.vstack([eye, -eye]), np.array([1.0, 2.0, -1.0, -2.0]), None, None, 2) is None
     assert polytope_barrier(np.vstack([eye, -eye]), np.zeros(4), None, None, 2) is None
+
+
+@pytest.mark.parametrize("name", ["Simplex", "Birkhoff", "Spectrahedron", "TraceBall", "L1Ball", "Product"])
+def test_tiny_weights_are_dropped_and_the_point_stays_in_the_set(name):
+    constraint, barrier = set_and_barrier(name)
+    rng = np.random.default_rng(0)
+    corner = constraint.vertex(rng.normal(size=D))
+    w = (1.0 - 1e-6) * corner + 1e-6 * barrier.weights(barrier.start())
+    found = barrier.without_tiny(w, 1e-5)
+    assert constraint.contains(w, 1e-13)
+    assert constraint.contains(found, 1e-13)
+    np.testing.assert_allclose(found, corner, atol=1e-5)
+    assert _rank(name, found) == _rank(name, corner)
+
+
+def _rank(name, w):
+    """Return the number of weights, or of singular values of a matrix, that are not zero."""
+    return np.linalg.matrix_rank(w.reshape(3, 3)) if name in ("Spectrahedron", "TraceBall") else np.count_nonzero(w)

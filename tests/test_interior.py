@@ -198,3 +198,33 @@ def test_the_engine_depends_on_size_and_data():
 
 def _is_interior(made):
     return getattr(made, "func", made) is InteriorEngine
+
+
+WITH_EQUATIONS = {
+    "Simplex": fw.Simplex(2.0),
+    "Spectrahedron": fw.Spectrahedron(0.5),
+    "Birkhoff": fw.Birkhoff(3),
+    "Product": fw.Product([fw.Simplex(2.0), fw.Spectrahedron(0.5)], [5, 4]),
+}
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+@pytest.mark.parametrize("name", WITH_EQUATIONS)
+def test_an_answer_without_its_tiny_weights_is_outside_by_no_more_than_rounding(name, tol):
+    X, y = cases.table(fw.Squared(), n=60, d=9, density=1.0)
+    with fw.python_mode():
+        problem = fw.Problem(X * SCALES**2, y, fw.Squared(), WITH_EQUATIONS[name])
+        result = fw.minimize(problem, "corrective", tol=tol, max_passes=60)
+    assert result.success
+    assert problem.constraint.contains(result.x, 1e-13)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_a_path_that_goes_closer_to_the_boundary_than_numbers_can_say_ends_before(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(20), rng.normal(size=20)])
+    with fw.python_mode():
+        problem = fw.Problem(X, rng.integers(0, 3, 20), fw.Multinomial(), fw.KSupportBall(3, 0.25))
+        result = fw.minimize(problem, "corrective", tol=0.0, max_passes=100)
+    assert result.status is fw.Status.STALLED
+    assert result.gap <= 1e-15 * problem.zero_value

@@ -89,6 +89,8 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
             met.append(PathPoint(mu, y, w))
             shrink = max(SHRINK, 0.5 * shrink) if steps <= QUICK else np.sqrt(shrink)
             mu, steps = max(goal, shrink * mu), 0
+        if not np.isfinite(fall):  # closer to the boundary than numbers can say: the path ends here
+            return met or [first]
         bend, change = float(move @ (curved @ move)), found.recover(move)
         step = _step_length(barrier, y, change, mu, float(slope @ move), bend, fall)
         y, w = y + step * change, w + step * _pushed(found.moves, move)

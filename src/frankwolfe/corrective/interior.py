@@ -30,8 +30,11 @@ FLOOR = 1e-4
 """Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
 
 TINY = (1e-4, 1e-7)
-"""Weights (of a trace-norm ball singular values) below this part of the largest are set to zero at the end, if the gap
+"""Weights (of matrices singular values) below this part of the largest weight are set to zero at the end, if the gap
 allows it; else those below the next."""
+
+INSIDE = 1e-13
+"""How far outside, relative to the set's size, a point without them may be: no more than by rounding."""
 
 PATIENCE = 8
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
@@ -176,24 +179,14 @@ class InteriorEngine(RoundEngine):
     def _drop_tiny(self) -> None:
         """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
         for part in TINY:
-            there = self._without_tiny(part)
-            if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there):
+            there = self.barrier.without_tiny(self.point, part * np.abs(self.point).max(initial=0.0))
+            if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there, INSIDE):
                 continue
             at = self._judge(self._predictions(there))
             judged = self._gradient_and_gap(at, there)
             if judged[1] <= self.target:
                 self.point, self.at, self.judged = there, at, judged
                 return
-
-    def _without_tiny(self, part: float) -> np.ndarray:
-        """Return the iterate without weights, or in a trace-norm ball singular values, below a part of the largest."""
-        structure = self.problem.constraint.structure()
-        if structure.trace_norm is None or structure.shift is not None:
-            sizes = np.abs(self.point)
-            return np.where(sizes > part * sizes.max(initial=0.0), self.point, 0.0)
-        left, sizes, right = np.linalg.svd(structure.trace_norm.matrix(self.point), full_matrices=False)
-        kept = sizes > part * sizes.max(initial=0.0)
-        return ((left[:, kept] * sizes[kept]) @ right[kept]).ravel()
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""

@@ -86,6 +86,19 @@ class Barrier(ABC):
         found = self.expand(y)
         return found if self.factor == 1.0 else found._replace(moves=self.factor * found.moves)
 
+    def without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Return weights of the set with those (of matrices, the singular values) of size at most ``least`` at zero.
+
+        Where the set has equations the others make up for it, if they can.
+        """
+        if np.any(self.shift):
+            return np.where(np.abs(w) > least, w, 0.0)
+        return self.factor * self.point_without_tiny(w / self.factor, least / abs(self.factor))
+
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Do what `without_tiny` says, before the set is scaled."""
+        return np.where(np.abs(w) > least, w, 0.0)
+
     def scaled(self, factor: float) -> "Barrier":
         """Return the barrier of the set times a factor."""
         other = copy(self)

@@ -67,6 +67,15 @@ class OrthantBarrier(Barrier):
         ones = np.ones(len(y))
         return Expansion(-ones, ones, _scaled(self.moves, y), lambda e: y * e, self.equations * y)
 
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny weights to zero; by relative changes, which keep zeros, the others are put back on the equations."""
+        kept = super().point_without_tiny(w, least)
+        if self.moves.ndim == 2:
+            return kept  # the weights do not tell the variables
+        y = kept / self.moves
+        missing = self.equations @ (self.middle - y)
+        return kept * (1.0 + np.linalg.lstsq(self.equations * y, missing, rcond=None)[0])
+
 
 def _scaled(moves: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return a matrix times a diagonal one; where both are diagonal, so is the product."""

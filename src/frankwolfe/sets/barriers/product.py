@@ -30,6 +30,12 @@ class ProductBarrier(Barrier):
         """Return the weights."""
         return np.concatenate([part.weights(piece) for part, piece in self._split(y)])
 
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny weights to zero, each set in its way."""
+        ends = np.cumsum([len(part.weights(part.start())) for part in self.parts])[:-1]
+        pieces = zip(self.parts, np.split(w, ends), strict=True)
+        return np.concatenate([part.without_tiny(piece, least) for part, piece in pieces])
+
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order: blocks on a diagonal."""
         found = [part.at(piece) for part, piece in self._split(y)]

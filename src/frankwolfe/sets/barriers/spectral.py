@@ -60,6 +60,13 @@ class TraceBarrier(Barrier):
         """Return the weights."""
         return y[: len(self.order)]
 
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny singular values to zero."""
+        W = w[self.order].reshape(self.long, self.short)
+        left, sizes, right = np.linalg.svd(W, full_matrices=False)
+        kept = sizes > least
+        return ((left[:, kept] * sizes[kept]) @ right[kept]).ravel()[np.argsort(self.order)]
+
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order; local coordinates are ``W``, and ``E`` for moves ``L E L'`` of ``P``."""
         W, P = self._parts(y)
@@ -111,6 +118,13 @@ class SpectrahedronBarrier(Barrier):
     def point(self, y: np.ndarray) -> np.ndarray:
         """Return the weights."""
         return y
+
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny eigenvalues to zero, and scale the others to trace one."""
+        sizes, vectors = np.linalg.eigh(w.reshape(self.side, self.side))
+        root = vectors[:, sizes > least] * np.sqrt(sizes[sizes > least])
+        found = root @ root.T  # symmetric to the last bit
+        return (found / np.trace(found)).ravel() if root.size else w
 
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order."""
