@@ -98,11 +98,13 @@ def test_what_keeps_common_parts_small_costs_no_more_than_it_may():
     W = np.random.default_rng(1).normal(size=27) + 4.0
     at = Point.at(problem.samples, problem.samples.rows.dot_all(W), None)
     model = QuadraticModel(W, problem.gradient(W).ravel(), objective_hessian(problem, at, 0.0, 0.0))
-    leaning, common = kept_small(model, problem, at, 1e-3), np.repeat(W.reshape(9, 3).mean(axis=1), 3)
+    leaning, common = kept_small(model, problem, at, 1e-3, 1.0), np.repeat(W.reshape(9, 3).mean(axis=1), 3)
     added = leaning.curvature.H - model.curvature.H
     assert 0.0 < 0.5 * W @ added @ W <= 1.01e-4
     np.testing.assert_allclose(leaning.gradient(W - common), model.gradient(W - common), atol=1e-15)
     np.testing.assert_allclose(leaning.gradient(W) - model.gradient(W), added @ W, atol=1e-15)
+    pull = kept_small(model, problem, at, 1e-3, 1e-6).slope - model.slope
+    assert problem.gap_for(pull, W) == pytest.approx(1e-7)
 
 
 @pytest.mark.parametrize("radius", [1e4, 1e5])

@@ -12,15 +12,16 @@ from frankwolfe.objective import Point
 from frankwolfe.problem import Problem
 
 LEANING = 0.1
-"""Part of what may be left in a model that keeping common parts small may cost."""
+"""Part of what may be left in a model, and part of the gap, that keeping common parts small may cost."""
 
 
-def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float) -> QuadraticModel:
+def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, gap: float) -> QuadraticModel:
     """Return a model that prefers small common parts, where the loss does not mind them; else the model itself.
 
     The common part of a feature is the mean of its weights over all outputs. Its square is added, so weighted that all
     of them together cost a tenth of ``goal`` where the model begins. None is pressed below the differences between
-    outputs: there it does no harm.
+    outputs: there it does no harm. The pull toward zero adds no more than a tenth to the gap, else common parts that
+    the set does not let go would keep the gap from falling; what is left of the squares holds them where they are.
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float) 
         Where the model begins.
     goal : float
         What may be left in the model.
+    gap : float
+        The gap where it begins.
     """
     if problem.outputs < 2 or not isinstance(model.curvature, Formed) or not _only_differences(problem, at):
         return model
@@ -43,8 +46,10 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float) 
     blocks = H.reshape(problem.d, problem.outputs, problem.d, problem.outputs)
     each = np.arange(problem.d)
     blocks[each, :, each, :] += (rho / problem.outputs)[:, None, None]
-    slope = model.slope + np.repeat(rho * common, problem.outputs)
-    return QuadraticModel(model.centre, slope, Formed(H))
+    pull = np.repeat(rho * common, problem.outputs)
+    cost = problem.gap_for(pull, model.centre)
+    pull *= min(1.0, LEANING * gap / cost) if cost > 0.0 else 1.0
+    return QuadraticModel(model.centre, model.slope + pull, Formed(H))
 
 
 def _only_differences(problem: Problem, at: Point) -> bool:

@@ -107,7 +107,8 @@ class InteriorEngine(RoundEngine):
         scale = min(found.gap, abs(found.value)) or found.gap
         goal = max(OF_TARGET * self.target, self.share * scale)
         first = self._first(max(scale, goal) / self.barrier.nu)
-        model = kept_small(QuadraticModel(self.point, found.gradient, curvature), self.problem, self.at, goal)
+        model = QuadraticModel(self.point, found.gradient, curvature)
+        model = kept_small(model, self.problem, self.at, goal, found.gap)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         moved = self._go(self.path[-1].w, found)
         if moved and self.judged is not None and self.judged[1] <= self.target:
