@@ -131,6 +131,18 @@ def test_small_sets_far_from_zero(name, c, seed):
     assert constraint.contains(rng.dirichlet(np.ones(len(found))) @ np.array([s for _, s in found]))
 
 
+@pytest.mark.parametrize("wrapped", [lambda inner: inner, fw.Cached, fw.Counted], ids=["plain", "cached", "counted"])
+@pytest.mark.usefixtures("interpreted")
+def test_a_single_point_far_from_zero(wrapped):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        point, shift = rng.normal(size=D), 1e3 * rng.normal(size=D)
+        constraint = fitted(fw.Translated(wrapped(fw.ConvexHull([point])), shift), D)
+        assert constraint.contains(point + shift)
+        assert not constraint.contains(point + shift + 1e-9)
+        assert not constraint.contains(shift)
+
+
 @pytest.mark.parametrize("c", [1e-8, 1e8])
 def test_vertices_of_a_polytope_are_right_at_every_scale(c):
     """HiGHS takes what is within 1e-10 for zero: a tiny polytope would be a point, or its vertices outside."""

@@ -74,7 +74,10 @@ class Translated(NamedTuple):
         blurs = rounding(self.shift)
         moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)
         blur, width = np.sqrt(moved.size) * float(np.max(blurs)), diameter_of(self.set, moved.size)
-        return bool(width > 0.0 and blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
+        if not width > 0.0:
+            only = vertex_of(self.set, np.zeros(moved.size))
+            return bool(np.all(np.abs(np.ravel(moved) - only) <= 2.0 * rounding(self.shift, only)))
+        return bool(blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
     def barrier(self, size):
         """Return the barrier of the set that is moved, moved; None if it has none."""
