@@ -20,8 +20,10 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier
 
 FIRST_SHARE, LEAST_SHARE = 1e-3, 1e-8
-"""Part of the gap, or of the objective if that is less, that may be left in a model: at first, and once models have
-been right."""
+"""Part of the gap that may be left in a model: at first, and once models have been right."""
+
+OF_START = 0.1
+"""Part of the objective at the start that may be left in a model at most."""
 
 OF_TARGET = 0.3
 """Part of the tolerance that a model aims at."""
@@ -104,8 +106,8 @@ class InteriorEngine(RoundEngine):
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
+        goal = max(OF_TARGET * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
-        goal = max(OF_TARGET * self.target, self.share * scale)
         first = self._first(max(scale, goal) / self.barrier.nu)
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
