@@ -15,7 +15,7 @@ ESTIMATORS = [
     fw.SimplexRegressor(),
     fw.NonNegativeRegressor(),
     fw.LowRankClassifier(tol=1e-12),
-    fw.LowRankRegressor(radius=10.0, tol=1e-12),
+    fw.LowRankRegressor(radius=1.5, tol=1e-12),
     fw.MatrixCompletion(),
 ]
 

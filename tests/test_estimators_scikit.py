@@ -41,7 +41,7 @@ def test_an_interrupted_search_chooses_nothing(cancer, ctrl_c):
 def test_fields_of_parts_are_parameters(cancer):
     model = fw.FrankWolfeClassifier(constraint=fw.L1Ball(5.0))
     assert model.get_params()["constraint__radius"] == 5.0
-    search = GridSearchCV(model, {"constraint__radius": [0.01, 5.0], "constraint": [fw.L1Ball(1.0), fw.L2Ball(1.0)]})
+    search = GridSearchCV(model, {"constraint__radius": [0.1, 5.0], "constraint": [fw.L1Ball(1.0), fw.L2Ball(1.0)]})
     search.fit(*cancer)
     assert search.best_params_["constraint__radius"] == 5.0
     assert search.best_estimator_.constraint.radius == 5.0

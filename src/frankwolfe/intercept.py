@@ -146,7 +146,7 @@ def bracketed_root(
 
     Examples
     --------
-    >>> round(bracketed_root(lambda b: (b**3 - 8.0, 3.0 * b * b, 1e-15), start=-1e6), 12)
+    >>> float(round(bracketed_root(lambda b: (b**3 - 8.0, 3.0 * b * b, 1e-15), start=-1e6), 12))
     2.0
     """
     low, high, here, last, before, limit = -np.inf, np.inf, start, 0.0, np.inf, max(1.0, abs(start))

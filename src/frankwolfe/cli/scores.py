@@ -18,7 +18,7 @@ def errors(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) ->
     Examples
     --------
     >>> errors(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
-    {'root mean squared error': 1.4142135623730951, 'R2': -0.11111111111111116}
+    {'root mean squared error': 1.4142135623730951, 'R2': 0.11111111111111116}
     """
     squares = float(np.average((predictions - targets) ** 2, axis=0, weights=weights).mean())
     mean = np.average(targets, axis=0, weights=weights)

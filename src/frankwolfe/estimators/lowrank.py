@@ -55,7 +55,7 @@ class LowRankClassifier(LinearClassifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = fw.LowRankClassifier(radius=8.0).fit(X, y)
     >>> model.rank_, model.score(X, y) > 0.95
-    (1, True)
+    (2, True)
     """
 
     multi_class = "multinomial"

@@ -137,7 +137,7 @@ def rounding(*numbers: Any) -> Any:
 
     Examples
     --------
-    >>> rounding(-2.0, 1.0) < 1e-14
+    >>> bool(rounding(-2.0, 1.0) < 1e-14)
     True
     """
     return 16.0 * np.finfo(np.float64).eps * np.max(np.abs(np.broadcast_arrays(*numbers)), axis=0)
