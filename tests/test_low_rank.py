@@ -461,3 +461,14 @@ def test_shifts_are_rounded_where_a_set_has_no_width():
     corners = flat.vertex([1.0, 1.0]), flat.vertex([1.0, -1.0])
     assert all(flat.contains(share * corners[0] + (1.0 - share) * corners[1]) for share in np.linspace(0.0, 1.0, 50))
     assert not flat.contains([0.1 + 1e-9, 0.3])
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_gram_matrix_that_rounding_has_made_negative_is_taken_anew():
+    scout, r = Gram.over(3, 2), np.array([0.0, 1e-9, 0.0, 3e-9, 0.0, 0.0])
+    scout.rebuild(r)
+    scout.recount(r)
+    scout.gram[:] = [[-1e-30, 0.0], [0.0, 0.0]]
+    scout.recount(r)
+    assert np.trace(scout.gram) == pytest.approx(1e-17)
+    np.testing.assert_allclose(np.abs(scout.right), [0.0, 1.0], atol=1e-12)

@@ -118,7 +118,7 @@ class Gram(NamedTuple):
         """Find the leading singular vectors of ``r``."""
         gram, left, right, age = self.gram, self.left, self.right, self.age
         tall = len(left) >= len(right)
-        if age[0] < 0 or age[0] >= len(left) or not SMALL < sqrt(np.trace(gram)) < LARGE:
+        if age[0] < 0 or age[0] >= len(left) or not SMALL**2 < np.trace(gram) < LARGE**2:
             size = np.abs(r).max()
             ordinary = not (size > 0.0 and isfinite(size)) or SMALL < size < LARGE
             matrix = np.ascontiguousarray(r).reshape((len(left), len(right)))
