@@ -9,7 +9,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 import frankwolfe as fw
-from frankwolfe.objective import Point
+from frankwolfe import objective
+from frankwolfe.objective import Point, slope_and_bow
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -163,3 +164,22 @@ def test_without_an_intercept_there_is_none():
 def test_the_zero_model_has_its_intercept_too():
     problem = problem_of(fw.Squared())
     assert problem.zero_value == pytest.approx(0.5 * np.var(problem.y))
+
+
+def test_many_rows_need_no_more_rounds_than_few(monkeypatch):
+    # the roundings of a plain sum over the rows hid where the slope is zero, and the search went on
+    rounds, n = [], 200_000
+
+    def counted(*args):
+        rounds.extend([args] * (len(args[0]) == n))  # not those of the few rows that new code is tried on
+        return slope_and_bow(*args)
+
+    monkeypatch.setattr(objective, "slope_and_bow", counted)
+    y = np.where(np.arange(n) % 13 < 6, -1.0, 1.0)
+    problem = fw.Problem(np.zeros((n, 1)), y, loss="logistic", constraint=fw.L1Ball(1.0), intercept=True)
+    share = float(np.mean(y > 0))
+    assert problem.zero_value == pytest.approx(-share * np.log(share) - (1 - share) * np.log1p(-share), rel=1e-13)
+    assert len(rounds) <= 6
+    rounds.clear()
+    assert fw.minimize(problem, trace=0).success
+    assert len(rounds) <= 4  # the run starts from what the problem knows

@@ -93,7 +93,7 @@ class CompletionProblem(Problem):
         self._samples, self._loss = samples, samples.loss
         self._X = self.entries.matrix(samples.targets, shape[1])
         self._constraint = SampledTraceBall(radius, shape[1], self.entries)
-        self._zero_value = None
+        self._zero_model = None
 
     @property
     def n(self) -> int:

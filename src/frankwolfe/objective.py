@@ -4,10 +4,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compiled import kernel
+from frankwolfe.compiled import exact_kernel, kernel
 from frankwolfe.intercept import EPSILON, Sums, bracketed_root, is_shifted, trust_region
 from frankwolfe.rows import Samples
 from frankwolfe.verbs import bend, curvature, derivative, row_add, value
+
+
+class ZeroModel(NamedTuple):
+    """The zero model: what it costs, and where the search for the intercept of other models starts.
+
+    Attributes
+    ----------
+    value : float
+        The objective ``F(0)``.
+    shift, mean, bow
+        As those of `Point`.
+    """
+
+    value: float
+    shift: np.ndarray | None
+    mean: np.ndarray | None
+    bow: np.ndarray | None
+
+    @classmethod
+    def of(cls, samples: Samples) -> "ZeroModel":
+        """Evaluate it. No row is read: all its predictions are zero."""
+        at = Point.at(samples, samples.table())
+        return cls(at.value, at.shift, at.mean, at.bow)
 
 
 class Point(NamedTuple):
@@ -43,7 +66,7 @@ class Point(NamedTuple):
     bow: np.ndarray | None = None
 
     @classmethod
-    def at(cls, samples: Samples, z: np.ndarray, before: "Point | None" = None) -> "Point":
+    def at(cls, samples: Samples, z: np.ndarray, before: "Point | ZeroModel | None" = None) -> "Point":
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
 
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
@@ -80,7 +103,7 @@ class _Intercept:
         self.smoothness = float(self.loss.smoothness())
         self._at: tuple[np.ndarray, Sums] | None = None
 
-    def best(self, before: Point | None) -> tuple[np.ndarray, np.ndarray | None]:
+    def best(self, before: Point | ZeroModel | None) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the best intercept, or for a loss that is not convex a stationary one that is no worse than the start.
 
         Where a point close by is known, its intercept moves with the mean prediction, as it would on centred data.
@@ -145,13 +168,17 @@ def judge(targets, weights, loss, z, heights, alpha):
     return total
 
 
-@kernel
+@exact_kernel
 def slope_and_bow(targets, weights, loss, z, shift):
     """First and second derivative of the objective in a shift of all predictions, and the sum of the slopes' sizes."""
-    slope, bow, total = 0.0, 0.0, 0.0
+    slope, lost, bow, total = 0.0, 0.0, 0.0, 0.0
     for i in range(len(z)):
         pull = weights[i] * derivative(loss, z[i] + shift, targets[i])
-        slope += pull
+        # Kahan's sum: the roundings of a plain one would hide where the slope is zero
+        term = pull - lost
+        grown = slope + term
+        lost = (grown - slope) - term
+        slope = grown
         total += abs(pull)
         bow += weights[i] * curvature(loss, z[i] + shift, targets[i])
     return slope, bow, total

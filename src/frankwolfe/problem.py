@@ -13,7 +13,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.keywords import teaching
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.objective import Point, gradient_of
+from frankwolfe.objective import Point, ZeroModel, gradient_of
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.barriers import Barrier
@@ -110,7 +110,7 @@ class Problem:
             if intercept
             else Samples(rows, targets, weights, loss)
         )
-        self._zero_value: float | None = None
+        self._zero_model: ZeroModel | None = None
 
     @property
     def n(self) -> int:
@@ -180,13 +180,18 @@ class Problem:
     @property
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
-        if self._zero_value is None:
-            self._zero_value = self.value_of_predictions(self._samples.table())  # no pass: X 0 = 0
-        return self._zero_value
+        return self.zero_model.value
+
+    @property
+    def zero_model(self) -> ZeroModel:
+        """The zero model, worked out when it is first asked for."""
+        if self._zero_model is None:
+            self._zero_model = ZeroModel.of(self._samples)
+        return self._zero_model
 
     def value_of_predictions(self, z: np.ndarray) -> float:
         """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
-        return Point.at(self._samples, z).value
+        return Point.at(self._samples, z, self.zero_model if self.intercept else None).value
 
     def tolerance(self, tol: float) -> float:
         """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
@@ -198,9 +203,10 @@ class Problem:
         """
         if not (self.intercept and tol > 0.0):
             return tol * self.zero_value
-        plain, zero = self._samples._replace(loss=self._loss), Point.at(self._samples, self._samples.table())
+        plain, shift = self._samples._replace(loss=self._loss), self.zero_model.shift
+        assert shift is not None  # there is an intercept
         pulls = np.abs(Point.at(plain, plain.table()).alpha.reshape(self.n, -1)).sum(axis=1)
-        pulls += plain.weights * self._loss.smoothness() * np.abs(zero.shifted()).max()
+        pulls += plain.weights * self._loss.smoothness() * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
             columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
             reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
@@ -238,7 +244,7 @@ class Problem:
         """Return the point, where there is an intercept; objective, gradient and derivatives."""
         samples = self._samples
         if self.intercept:
-            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64))
+            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64), self.zero_model)
             alpha = at.alpha.reshape(samples.shape)
             return at, at.value, gradient_of(samples.rows, alpha, self.size), alpha
         alpha, gradient = samples.table(), np.empty(self.size)
@@ -334,7 +340,7 @@ class Problem:
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
         part = copy(self)
-        part._X, part._zero_value = self._X[:rows], None
+        part._X, part._zero_model = self._X[:rows], None
         part._samples = self.own().samples.head(rows)  # with an intercept of its own: nothing is left behind
         return part
 
@@ -351,7 +357,7 @@ class Problem:
         Problem
         """
         other = copy(self)
-        other._zero_value = self.zero_value  # the same for every set: worked out once
+        other._zero_model = self.zero_model  # the same for every set: worked out once
         other._constraint = fitted(a_set("constraint", constraint), self.d, self.outputs)
         return other
 
