@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.certificates import STOCHASTIC_OPTIMISM, CertificateSchedule
+from frankwolfe.dual import bound_at
 from frankwolfe.engine import Engine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
@@ -76,6 +77,17 @@ class Limits:
     seconds: float
 
 
+class Start(NamedTuple):
+    """Where a run starts: weights and, if they come from a result, its gap and the slopes that prove it.
+
+    Both are for the problem of that result, which may have been another one.
+    """
+
+    w: Any = None
+    gap: float = np.inf
+    slopes: np.ndarray | None = None
+
+
 def _next_on_grid(step: int, points_a_decade: int) -> int:
     """Return the next step of a grid that has so many points for each factor of ten."""
     return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
@@ -91,10 +103,10 @@ class Driver:
         callback: Callback | None,
         bar: Progress,
         trace: int,
-        start: tuple[Any, float] = (None, np.inf),
+        start: Start | None = None,
     ):
         self.engine, self.limits, self.callback, self.bar = engine, limits, callback, bar
-        self.start, self.start_gap = start  # with what an earlier result says of its gap, for its own problem
+        self.start = start or Start()
         problem = engine.problem
         self.first_step = engine.steps
         self.seconds = self.certificate_seconds = self.compile_seconds = 0.0
@@ -163,17 +175,28 @@ class Driver:
             return Status.INTERRUPTED
 
     def _start_is_certified(self) -> bool:
-        """Certify a start that was within the tolerance, at that very point, if the engine keeps it in another form."""
+        """Certify a start that was within the tolerance by what proved it, where the engine would not do so itself.
+
+        The engine may keep the point in another form, or know nothing of the slopes that proved its bound.
+        """
         w = self.engine.w()
-        same = isinstance(w, np.ndarray) and np.array_equal(w, self.start)
-        if same or not (self.limits.tol > 0.0 and self.start_gap <= self.tolerance):
+        same = isinstance(w, np.ndarray) and np.array_equal(w, self.start.w)
+        if not (self.limits.tol > 0.0 and self.start.gap <= self.tolerance) or (same and self.start.slopes is None):
             return False
         before = self.seconds
         with self._charged():
-            found = self.engine.problem.evaluate(self.start)
+            found = self._judge_start()
         self.certificate_seconds += self.seconds - before
-        self.best = found, self.start
+        self.best = found, self.start.w
         return found.gap <= self.tolerance
+
+    def _judge_start(self) -> Evaluation:
+        """Return the exact evaluation at the start, with the bound that slopes of an earlier run prove."""
+        problem, (w, _, slopes) = self.engine.problem, self.start
+        found = problem.evaluate(w)
+        if slopes is None or found.gap <= self.tolerance:
+            return found
+        return found._replace(gap=min(found.gap, bound_at(problem, w, slopes)))
 
     def _next_checkpoint(self) -> float:
         return min(self.next_look, max(self.next_trace, self.nit + 1), self.last_step)
@@ -226,7 +249,7 @@ class Driver:
         A start whose gap was within the tolerance, by the result that it comes from, is certified before a step can
         lead away from it: what was proven once must not be lost.
         """
-        if self.engine.certifies or (self.nit == 0 and self.start_gap <= self.tolerance):
+        if self.engine.certifies or (self.nit == 0 and self.start.gap <= self.tolerance):
             return self.limits.tol > 0.0
         return self.schedule.due(self.passes, self.gap_estimate)
 
@@ -305,11 +328,11 @@ class Driver:
         A run with a smaller tolerance, or too small a budget, must not return a worse point than it was given.
         """
         assert self.best is not None
-        if self.limits.tol > 0.0 and self.start_gap < self.best[0].gap and self._flaws(self.best[0])[1]:
+        if self.limits.tol > 0.0 and self.start.gap < self.best[0].gap and self._flaws(self.best[0])[1]:
             with self._charged():
-                found = self.engine.problem.evaluate(self.start)
+                found = self._judge_start()
             if self._no_worse(found, self.best[0]):
-                self.best = found, self.start
+                self.best = found, self.start.w
 
     def result(self, status: Status, method: str, batch_size: int) -> Result:
         """Certify the last iterate and return the best point that has been certified."""
@@ -318,6 +341,7 @@ class Driver:
         self._recall_start()
         assert self.best is not None
         found, w = self.best
+        found = found._replace(gap=self.engine.proven(found.value, found.gap))
         if not np.isfinite(found.value):
             status = Status.NON_FINITE
         elif found.gap <= self.tolerance and self.limits.tol > 0.0:

@@ -138,7 +138,8 @@ class Result:
     fun : float
         Exact objective at ``x``.
     gap : float
-        Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``.
+        Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``. Where rounding keeps it above the
+        tolerance, and a lower bound from the dual (`frankwolfe.dual`) meets that, how far ``fun`` is above the bound.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.directions import Toward
-from frankwolfe.driver import Callback, Driver, Limits
+from frankwolfe.driver import Callback, Driver, Limits, Start
 from frankwolfe.engine import Engine, Memory
 from frankwolfe.inputs import as_batch_size, as_budget, as_callback, as_flag, as_generator
 from frankwolfe.keywords import teaching
@@ -101,8 +101,8 @@ def minimize(
     problem = problem.own()
     w, memory = _start(problem, x0)
     engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
-    start_gap = x0.gap if isinstance(x0, Result) else np.inf
-    return drive(engine, limits, method.name, callback, bool(progress), int(trace), (w, start_gap))
+    start = Start(w, x0.gap, getattr(memory, "slopes", None)) if isinstance(x0, Result) else Start(w)
+    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
 
 def drive(
@@ -112,11 +112,11 @@ def drive(
     callback: Callback | None = None,
     progress: bool = False,
     trace: int = 0,
-    start: tuple[Any, float] = (None, np.inf),
+    start: Start | None = None,
 ) -> Result:
     """Run an engine, new or used, until something ends the run.
 
-    ``name`` is what results call the method, ``start`` where it starts and the gap there by the result it comes from.
+    ``name`` is what results call the method, ``start`` where it starts.
     """
     bar = Progress(progress, name, limits.passes)
     try:

@@ -156,6 +156,12 @@ def bend(loss, z, y, q):
 
 
 @verb
+def residual(loss, z, y, a):
+    """Return ``f(z) + f*(a) - <a, z>``, zero where ``a`` is the derivative at ``z`` and positive elsewhere."""
+    return loss.residual(z, y, a)
+
+
+@verb
 def smoothness(loss):
     """Smallest known Lipschitz constant ``L`` of the derivative."""
     return loss.smoothness()

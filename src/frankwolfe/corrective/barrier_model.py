@@ -41,21 +41,22 @@ class QuadraticModel(NamedTuple):
     slope: np.ndarray
     curvature: Any
 
-    def gradient(self, w: np.ndarray) -> np.ndarray:
-        """Return its gradient."""
-        return self.slope + self.curvature.times(w - self.centre)
+    def gradient(self, d: np.ndarray) -> np.ndarray:
+        """Return its gradient at ``centre + d``."""
+        return self.slope + self.curvature.times(d)
 
 
 class PathPoint(NamedTuple):
     """A point close to the central path: its ``mu``, the barrier's variables, and the weights they stand for.
 
     The weights are carried along, not worked out from the variables: in a large set small weights would lose their
-    digits.
+    digits. So is their distance ``d`` from the model's centre, which may be less than the last digit of the weights.
     """
 
     mu: float
     y: np.ndarray
     w: np.ndarray
+    d: np.ndarray
 
 
 def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal: float) -> list[PathPoint]:
@@ -68,36 +69,38 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
     barrier : Barrier
         Of the set.
     first : PathPoint
-        Where to begin: any point inside, and the first ``mu``.
+        Where to begin: any point inside, and the first ``mu``; its ``d`` may be that of another model.
     goal : float
         The last ``mu``.
     """
     met: list[PathPoint] = []
-    (mu, y, w), last, steps, shrink = first, np.inf, 0, SHRINK
+    first = first._replace(d=first.w - model.centre)
+    (mu, y, w, d), last, steps, shrink = first, np.inf, 0, SHRINK
     for _ in range(MOST_STEPS):
         if steps > SLOW and met:
             shrink, steps = np.sqrt(shrink), 0
-            mu, y, w = max(goal, shrink * met[-1].mu), met[-1].y, met[-1].w
+            mu, (_, y, w, d) = max(goal, shrink * met[-1].mu), met[-1]
         found = barrier.at(y)
-        curved, slope = model.curvature.pulled(found.moves), _pulled_back(found.moves, model.gradient(w))
+        curved, slope = model.curvature.pulled(found.moves), _pulled_back(found.moves, model.gradient(d))
         while True:
             move = _newton(_plus(curved, mu, found.hessian), slope + mu * found.gradient, found.equations)
             fall = mu * found.rest - float((slope + mu * found.gradient) @ move)
             close = fall <= CENTRED * mu
             if not close or mu <= goal:
                 break
-            met.append(PathPoint(mu, y, w))
+            met.append(PathPoint(mu, y, w, d))
             shrink = max(SHRINK, 0.5 * shrink) if steps <= QUICK else np.sqrt(shrink)
             mu, steps = max(goal, shrink * mu), 0
         if not np.isfinite(fall):  # closer to the boundary than numbers can say: the path ends here
             return met or [first]
         bend, change = float(move @ (curved @ move)), found.recover(move)
         step = _step_length(barrier, y, change, mu, float(slope @ move), bend, fall)
-        y, w = y + step * change, w + step * _pushed(found.moves, move)
+        y, d = y + step * change, d + step * _pushed(found.moves, move)
+        w = model.centre + d
         if step == 0.0 or (mu <= goal and fall <= AT_END * mu and not EXACT * mu < fall < 0.1 * last):
             break  # at the end of the path steps go on while each does much more than the one before
         last, steps = fall, steps + (not close)
-    met.append(PathPoint(mu, y, w))
+    met.append(PathPoint(mu, y, w, d))
     return met
 
 

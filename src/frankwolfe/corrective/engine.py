@@ -107,8 +107,8 @@ class CorrectiveEngine(RoundEngine):
         hull, samples = problem.constraint.structure().hull, self.problem.samples
         if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
             return False
-        found, before = self.evaluate(), self.atoms.u
-        self.problem, self.evaluated, self.stuck = problem, 0, False
+        found, before = self._exact(), self.atoms.u
+        self.problem, self.evaluated, self.stuck, self.lower_bound = problem, 0, False, -np.inf
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
         self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0

@@ -1,6 +1,8 @@
 """The Hessian of the objective in all weights, at most some thousands: formed from the rows, a block at a time."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +16,23 @@ BLOCK = 2**21
 """Numbers in a block of rows."""
 
 
-class Formed(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Formed:
     """A Hessian as a matrix."""
 
     H: np.ndarray
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """A matrix whose square ``root' root`` is the Hessian, but for rounding, and never indefinite."""
+        scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
+        inverse = np.divide(1.0, scale, out=np.zeros(len(scale)), where=scale > 0.0)
+        sizes, axes = np.linalg.eigh(inverse[:, None] * self.H * inverse)
+        return np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T * scale
+
+    def finite(self) -> bool:
+        """Whether nothing has overflowed."""
+        return bool(np.isfinite(self.H).all())
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return ``H v``."""
@@ -25,13 +40,20 @@ class Formed(NamedTuple):
 
     def pulled(self, moves: np.ndarray) -> np.ndarray:
         """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
-        return moves[:, None] * self.H * moves if moves.ndim == 1 else moves.T @ (self.H @ moves)
+        if moves.ndim == 1:
+            return moves[:, None] * self.H * moves
+        images = self.root @ moves  # a product with H itself may turn indefinite by rounding
+        return images.T @ images
 
 
 class Rooted(NamedTuple):
     """A Hessian ``root' root``, where the data has fewer rows than columns."""
 
     root: np.ndarray
+
+    def finite(self) -> bool:
+        """Whether nothing has overflowed."""
+        return bool(np.isfinite(self.root).all())
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return ``H v``."""
@@ -43,8 +65,8 @@ class Rooted(NamedTuple):
         return images.T @ images
 
 
-def objective_hessian(problem: Problem, at: Point, care: float, floor: float) -> Formed | Rooted:
-    """Return the second derivative of the objective in the flat weights, made positive; the intercept follows them.
+def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> np.ndarray:
+    """Return a weighted second derivative for each sample, made positive: a number or, for several outputs, a matrix.
 
     Parameters
     ----------
@@ -55,9 +77,27 @@ def objective_hessian(problem: Problem, at: Point, care: float, floor: float) ->
     care, floor : float
         See `frankwolfe.objective.bend`.
     """
-    if problem.outputs:
-        return Formed(_of_outputs(problem, at, _blocks(problem, at, care, floor)))
+    if problem.outputs and problem.loss.convex:
+        return coupled_curvatures(problem, at, care, floor)
     bends = curvatures(problem.samples, at, care, floor)
+    # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
+    return bends.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs) if problem.outputs else bends
+
+
+def objective_hessian(problem: Problem, at: Point, bends: np.ndarray) -> Formed | Rooted:
+    """Return the second derivative of the objective in the flat weights; the intercept follows them.
+
+    Parameters
+    ----------
+    problem : Problem
+        With few weights.
+    at : Point
+        Where.
+    bends : array
+        What `loss_curvatures` says there.
+    """
+    if problem.outputs:
+        return Formed(_of_outputs(problem, at, bends))
     total = bends.sum()
     means = bends / total @ problem.X if at.shift is not None and total > 0.0 else None
     if problem.n < problem.d:
@@ -97,11 +137,3 @@ def _dense(rows: Any, means: np.ndarray | None) -> np.ndarray:
     """Return rows as an array of float64; less their means where an intercept makes up for them anyway."""
     dense = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
     return dense if means is None else dense - means
-
-
-def _blocks(problem: Problem, at: Point, care: float, floor: float) -> np.ndarray:
-    """Return a matrix for each sample: second derivatives, or a diagonal that bounds them if the loss is not convex."""
-    if problem.loss.convex:
-        return coupled_curvatures(problem, at, care, floor)
-    bounds = curvatures(problem.samples, at, care, floor).reshape(problem.samples.shape)
-    return bounds[:, :, None] * np.eye(problem.outputs)

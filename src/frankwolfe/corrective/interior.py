@@ -12,8 +12,9 @@ import numpy as np
 
 from frankwolfe.corrective.barrier_model import PathPoint, QuadraticModel, follow_path
 from frankwolfe.corrective.flat import kept_small
-from frankwolfe.corrective.hessian import objective_hessian
+from frankwolfe.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.corrective.rounds import RoundEngine
+from frankwolfe.dual import can_bound, dual_gap, slopes_after
 from frankwolfe.engine import Memory
 from frankwolfe.objective import Point, gradient_of
 from frankwolfe.problem import Evaluation, Problem
@@ -101,8 +102,9 @@ class InteriorEngine(RoundEngine):
         if self.stuck or self.spent:
             return
         floor = FLOOR * self.care * self.problem.loss.smoothness()
-        curvature = objective_hessian(self.problem, self.at, self.care, floor)
-        if not np.isfinite(curvature[0]).all():
+        bends = loss_curvatures(self.problem, self.at, self.care, floor)
+        curvature = objective_hessian(self.problem, self.at, bends)
+        if not curvature.finite():
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
@@ -112,7 +114,10 @@ class InteriorEngine(RoundEngine):
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
+        at, w = self.at, self.point
         moved = self._go(self.path[-1].w, found)
+        if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
+            self._bound(at, w, slopes_after(self.problem, at, bends, self.path[-1].d))
         if moved and self.judged is not None and self.judged[1] <= self.target:
             self._drop_tiny()
         self._found = None if moved else found
@@ -123,7 +128,7 @@ class InteriorEngine(RoundEngine):
     def _from_the_centre(self, found: Evaluation) -> Evaluation:
         """Begin in the middle of the set, if the objective is lower there than where the run was told to start."""
         y = self.barrier.start()
-        self.path = [PathPoint(np.inf, y, self.barrier.weights(y))]
+        self.path = [PathPoint(np.inf, y, self.barrier.weights(y), np.zeros(self.problem.size))]
         centre = self.path[0].w
         if np.array_equal(centre, self.point) or self.spent:
             return found
@@ -131,7 +136,13 @@ class InteriorEngine(RoundEngine):
         if not at.value < found.value:
             return found
         self.point, self.at, self.judged, self._found = centre, at, None, None
-        return self.evaluate()
+        return self._exact()
+
+    def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
+        """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
+        if can_bound(self.problem) and not self.spent:
+            self.evaluated += self.problem.n
+            self._raise_bound(at.value, dual_gap(self.problem, at, w, alpha), alpha)
 
     def _first(self, mu: float) -> PathPoint:
         """Return the point of the last path where the next one may begin."""

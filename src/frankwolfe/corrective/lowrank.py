@@ -147,7 +147,7 @@ class LowRankEngine(RoundEngine):
         kept = sizes > NOTHING * self.radius
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
-        self.evaluate()
+        self._exact()
         self.stuck = not (self.at.value < before - NOISE * self.scale or self.last_gap < 0.9 * found.gap)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:

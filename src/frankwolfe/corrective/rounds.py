@@ -7,6 +7,7 @@ import numpy as np
 
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
+from frankwolfe.intercept import EPSILON
 from frankwolfe.objective import Point
 from frankwolfe.problem import Evaluation, Problem
 
@@ -26,6 +27,8 @@ class RoundEngine(ABC):
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.at: Any = None
+        self.lower_bound = -np.inf
+        self.slopes: np.ndarray | None = None  # that prove it, unless they are those at a point of the run
         self._found: Evaluation | None = None
 
     @abstractmethod
@@ -58,7 +61,7 @@ class RoundEngine(ABC):
         """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
             for made in range(steps):
-                found = self.evaluate()
+                found = self._exact()
                 if not np.isfinite(found.value) or np.isnan(found.gap) or (np.isinf(found.gap) and self.at.stationary):
                     return made
                 if self.at.stationary:
@@ -69,13 +72,38 @@ class RoundEngine(ABC):
         return steps
 
     def evaluate(self) -> Evaluation:
+        """Return the exact evaluation at the iterate, with what is proven of its gap."""
+        found = self._exact()
+        return found._replace(gap=self.proven(found.value, found.gap))
+
+    def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
+            self._raise_bound(self.at.value, gap)
             self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
         return self._found
+
+    def proven(self, value: float, gap: float) -> float:
+        """Return the gap of a point or, where that misses the target, how far it is above the best lower bound.
+
+        The second helps where rounding is in the way: the last digit of the weights may change the gap by more than
+        the target, and changes the objective by far less.
+        """
+        above = value - self.lower_bound + self._sum_rounding(value)
+        return above if above <= self.target < gap else gap
+
+    def _raise_bound(self, value: float, gap: float, slopes: np.ndarray | None = None) -> None:
+        """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes."""
+        bound = value - gap - self._sum_rounding(value)
+        if getattr(self.problem.loss, "convex", False) and bound > self.lower_bound:
+            self.lower_bound, self.slopes = bound, slopes
+
+    def _sum_rounding(self, value: float) -> float:
+        """Return what rounding may do to a value of the objective, a sum over all rows."""
+        return 4.0 * EPSILON * self.problem.n**0.5 * abs(value)
 
     def _judge(self, z: np.ndarray) -> Point:
         """Evaluate the objective where the predictions are ``z``; charged as a pass."""
@@ -136,7 +164,7 @@ class RoundEngine(ABC):
     def memory(self) -> Memory:
         """Return what a later run can continue from."""
         found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient)
+        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient, self.slopes)
 
     def first_bad_row(self) -> int | None:
         """Row whose derivative is not finite, if there is one."""

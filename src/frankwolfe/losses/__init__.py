@@ -3,7 +3,8 @@
 A loss gives its value, first derivative and curvature (second derivative) at one sample; the Lipschitz constant
 of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
 finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
-exponentials are only taken of negative numbers, and squares only where they cannot make a NaN.
+exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
+give its Fenchel-Young residual, for bounds from the dual (`frankwolfe.dual`).
 
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 

@@ -1,8 +1,9 @@
 """Convex losses of one prediction, each a NamedTuple."""
 
-from math import exp, log1p
+from math import exp, inf, log1p
 from typing import NamedTuple
 
+from frankwolfe.losses.divergence import entropy_term
 from frankwolfe.parts import part, positive
 
 
@@ -47,6 +48,16 @@ class Logistic(NamedTuple):
         e = exp(-abs(z))
         return e / ((1.0 + e) * (1.0 + e))
 
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        margin, q = y * z, -y * a
+        e = exp(-abs(margin))
+        small, large = e / (1.0 + e), 1.0 / (1.0 + e)
+        p, rest = (small, large) if margin > 0.0 else (large, small)
+        # where p is close to one, its difference to q is that of what they leave
+        difference = q - p if p < 0.5 else rest - (1.0 - q)
+        return entropy_term(q, p, difference) + entropy_term(1.0 - q, rest, -difference)
+
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return 0.25
@@ -84,6 +95,10 @@ class Squared(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         return 1.0
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        return 0.5 * (z - y - a) * (z - y - a)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -136,6 +151,16 @@ class Huber(NamedTuple):
         """Second derivative in ``z``."""
         return 1.0 if abs(z - y) <= self.delta else 0.0
 
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        error = z - y
+        if abs(a) > self.delta:
+            return inf
+        if abs(error) <= self.delta:
+            return 0.5 * (error - a) * (error - a)
+        same = a if error > 0.0 else -a  # the slope toward the side of the error
+        return (self.delta - same) * (abs(error) - 0.5 * (self.delta + same))
+
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return 1.0
@@ -174,6 +199,15 @@ class SquaredHinge(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         return 2.0 if y * z < 1.0 else 0.0
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        lack, slope = 1.0 - y * z, y * a
+        if slope > 0.0:
+            return inf
+        if lack > 0.0:
+            return (lack + 0.5 * slope) * (lack + 0.5 * slope)
+        return slope * lack + 0.25 * slope * slope
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -216,6 +250,18 @@ class ModifiedHuber(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         return 2.0 if -1.0 <= y * z < 1.0 else 0.0
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        margin, slope = y * z, y * a
+        if slope > 0.0 or slope < -4.0:
+            return inf
+        if margin < -1.0:
+            return (4.0 + slope) * (-margin - 1.0 + 0.25 * (4.0 + slope))
+        lack = 1.0 - margin
+        if lack > 0.0:
+            return (lack + 0.5 * slope) * (lack + 0.5 * slope)
+        return slope * lack + 0.25 * slope * slope
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

@@ -5,11 +5,12 @@ curvature a diagonal matrix that bounds it. How many outputs there are follows f
 them.
 """
 
-from math import exp, log1p
+from math import exp, inf, log1p
 from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.losses.divergence import entropy_term
 from frankwolfe.parts import part
 from frankwolfe.verbs import routine
 
@@ -119,6 +120,23 @@ class Multinomial(NamedTuple):
         diagonal[largest] = 2.0 * p[largest] * others
         return diagonal
 
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``; ``f*`` is finite for differences to the true class.
+
+        The entry of the true class is taken to be minus the sum of the others: a sum that is zero but for rounding is
+        meant to be zero.
+        """
+        true, total, others, difference = int(y), 0.0, 0.0, 0.0
+        p, _, _ = _probabilities(z)
+        for c in range(len(z)):
+            if c != true:
+                total += entropy_term(a[c], p[c], a[c] - p[c])
+                others += a[c]
+                difference += a[c] - p[c]
+        if abs(a[true] + others) > 1e-12:
+            return inf
+        return total + entropy_term(1.0 - others, p[true], -difference)
+
     def smoothness(self):
         """Lipschitz constant of the derivative (Boehning 1992)."""
         return 0.5
@@ -185,6 +203,13 @@ class MultitaskSquared(NamedTuple):
     def curvature(self, z, y):
         """Diagonal of the second derivative: ones."""
         return np.ones(len(z))
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``."""
+        total = 0.0
+        for c in range(len(z)):
+            total += 0.5 * (z[c] - y[c] - a[c]) * (z[c] - y[c] - a[c])
+        return total
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

@@ -1,0 +1,111 @@
+"""Bounds from the dual: residuals against a supremum taken numerically, and weak duality against solvers' optima."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import frankwolfe as fw
+from frankwolfe.corrective.hessian import loss_curvatures
+from frankwolfe.dual import dual_gap, slopes_after
+from frankwolfe.objective import Point
+from tests import cases
+
+CONVEX = [loss for loss in cases.LOSSES if loss.convex]
+TARGETS = {"labels": (-1.0, 1.0), "real": (-1.5, 0.0, 2.0)}
+
+
+def conjugate(loss, y, a):
+    """The supremum of ``a z - f(z)``, by a search on a grid and near its best point."""
+    grid = np.linspace(-60.0, 60.0, 4001)
+    heights = [a * z - loss.value(float(z), y) for z in grid]
+    best = grid[int(np.argmax(heights))]
+    found = minimize_scalar(
+        lambda z: loss.value(z, y) - a * z, bounds=(best - 0.1, best + 0.1), method="bounded", options={"xatol": 1e-12}
+    )
+    return max(*heights, -found.fun)
+
+
+@pytest.mark.parametrize("loss", CONVEX, ids=cases.name_of)
+def test_a_residual_is_loss_and_conjugate_less_their_product(loss):
+    for y in TARGETS[loss.targets]:
+        for at in (-3.0, -0.7, 0.2, 0.9, 2.5):
+            a = loss.derivative(at, y)  # in the domain of the conjugate, but for a loss's own ends
+            for z in (-4.0, -1.2, 0.0, 0.9, 3.0):
+                expected = loss.value(z, y) + conjugate(loss, y, a) - a * z
+                assert loss.residual(z, y, a) == pytest.approx(expected, abs=1e-9)
+            assert loss.residual(at, y, a) == pytest.approx(0.0, abs=1e-30)
+
+
+@pytest.mark.parametrize("loss", CONVEX, ids=cases.name_of)
+def test_outside_the_domain_a_residual_is_infinite_and_close_to_the_slope_it_keeps_its_digits(loss):
+    if not isinstance(loss, fw.Squared):
+        assert loss.residual(0.3, 1.0, 1e3 + loss.smoothness()) == np.inf
+    z, y, step = 0.25, 1.0, 1e-9
+    curvature = loss.curvature(z, y)
+    found = loss.residual(z, y, loss.derivative(z, y) + curvature * step)
+    assert found == pytest.approx(0.5 * curvature * step**2, rel=1e-5)
+
+
+def test_the_residual_of_several_classes_is_a_relative_entropy():
+    loss, z = fw.Multinomial(3), np.array([0.3, -1.0, 2.0])
+    p = np.exp(z) / np.exp(z).sum()
+    q = np.array([0.2, 0.5, 0.3])
+    slopes = q - np.array([0.0, 1.0, 0.0])
+    assert loss.residual(z, 1.0, slopes) == pytest.approx(float((q * np.log(q / p)).sum()), rel=1e-12)
+    assert loss.residual(z, 1.0, slopes + 0.1) == np.inf  # they do not sum to zero
+    assert loss.residual(z, 1.0, np.array([0.5, -0.2, -0.3])) == np.inf  # a negative probability
+    certain = np.array([0.0, 800.0, 0.0])
+    assert loss.residual(certain, 1.0, np.zeros(3)) == 0.0
+    tasks = fw.MultitaskSquared(2)
+    assert tasks.residual(np.array([1.0, 2.0]), np.zeros(2), np.array([1.0, 0.0])) == 2.0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", ["logistic", "squared", "multinomial"])
+def test_no_slopes_put_the_bound_above_the_optimum(loss, intercept):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(25, 4))
+    y = rng.integers(0, 3, 25) if loss == "multinomial" else np.sign(rng.normal(size=25))
+    problem = fw.Problem(X, y, loss, fw.L1Ball(2.0), intercept=intercept)
+    best = fw.minimize(problem, tol=1e-10)
+    assert best.success
+    w = np.zeros(problem.size)
+    at = Point.at(problem.samples, problem.samples.table())
+    bends = loss_curvatures(problem, at, 0.0, 0.0)
+    gaps = []
+    for scale in (0.0, 0.1, 0.5, 1.0):
+        alpha = slopes_after(problem, at, bends, scale * (best.x.ravel() - w))
+        gaps.append(dual_gap(problem, at, w, alpha))
+        assert at.value - gaps[-1] <= best.fun + 1e-12
+    assert gaps[0] == pytest.approx(problem.gap(w), rel=1e-12)  # with the slopes at the point it is the gap there
+    assert min(gaps) < 0.8 * gaps[0]  # others prove more
+    if intercept:
+        assert dual_gap(problem, at, w, at.alpha.reshape(problem.samples.shape) + 0.01) == np.inf
+
+
+@pytest.mark.parametrize("name", ["Box", "LinfBall"])
+def test_where_the_last_digit_of_the_weights_hides_the_gap_the_dual_certifies(name):
+    # columns of mean 100 and a radius of 1e4: the last bit of a weight changes the gap by several tolerances
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    y = X @ rng.normal(size=9) + rng.normal(size=60)
+    X += 100.0
+    bounds = (-0.5e4, 1e4) if name == "Box" else (-1e4, 1e4)
+    problem = fw.Problem(X, y, "squared", fw.Box(*bounds))
+    result = fw.minimize(problem, tol=1e-8)
+    assert result.success
+    assert result.gap <= result.tolerance < problem.gap(result.x)
+    w = cp.Variable(9)
+    program = cp.Problem(cp.Minimize(cp.sum_squares(X @ w - y) / 120.0), [w >= bounds[0], w <= bounds[1]])
+    program.solve(solver=cp.CLARABEL)
+    assert result.fun - result.gap <= program.value + 1e-12
+    assert result.fun - program.value <= result.gap + 1e-9 * problem.zero_value
+
+
+def test_a_loss_of_ones_own_without_a_residual_goes_without_the_bound():
+    from tests.own_parts import LogCosh
+
+    problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), fw.Box(-1.0, 1.0))
+    at = Point.at(problem.samples, problem.samples.table())
+    assert dual_gap(problem, at, np.zeros(3), at.alpha) == np.inf
