@@ -4,11 +4,14 @@ For a falling ``mu`` Newton's method minimises ``model + mu B``. No pass over th
 strictly inside the set. The Frank-Wolfe gap of the model at such a minimiser is at most ``nu mu``.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
+from frankwolfe.corrective.hessian import images_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.barriers.base import Expansion
 
@@ -30,6 +33,9 @@ ENOUGH = 0.1
 
 RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-8)
 """Added to a unit diagonal before a system is solved, the first that lets the factorisation succeed."""
+
+SHARP = 1e-5
+"""Least pivot of a Cholesky factor of unit diagonal that is trusted; below, digits are lost and rows are factorised."""
 
 SHORTEST = 1e-10
 """A Newton step cut shorter than this has met rounding."""
@@ -84,7 +90,8 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
         found = _free(barrier.at(y))
         curved, slope = model.curvature.pulled(found.moves), _pulled_back(found.moves, model.gradient(d))
         while True:
-            move = _newton(_plus(curved, mu, found.hessian), slope + mu * found.gradient, found.equations)
+            root = partial(_joint_root, model, found, mu)
+            move = _newton(_plus(curved, mu, found.hessian), slope + mu * found.gradient, found.equations, root)
             fall = mu * found.rest - float((slope + mu * found.gradient) @ move)
             close = fall <= CENTRED * mu
             if not close or mu <= goal:
@@ -152,6 +159,10 @@ class _Followers(NamedTuple):
         within = self.T.T @ (H[np.ix_(self.follow, self.follow)] @ self.T)
         return H[np.ix_(self.free, self.free)] + mixed + mixed.T + within
 
+    def images(self, root: np.ndarray) -> np.ndarray:
+        """Return a root of a Hessian in the free variables."""
+        return root[:, self.free] + root[:, self.follow] @ self.T
+
     def whole(self, free: np.ndarray) -> np.ndarray:
         """Return the move of all variables."""
         move = np.empty(len(self.follow) + len(self.free))
@@ -178,19 +189,47 @@ def _free(found: Expansion) -> Expansion:
     )
 
 
-def _newton(H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None) -> np.ndarray:
-    """Return the move to the minimiser of ``<slope, e> + e' H e / 2`` among those that keep all equations."""
+def _joint_root(model: QuadraticModel, found: Expansion, mu: float) -> np.ndarray:
+    """Return ``root`` with ``root' root`` the Hessian of ``model + mu B``."""
+    if found.hessian.ndim == 1:
+        own = np.diag(np.sqrt(found.hessian))
+    else:
+        sizes, axes = np.linalg.eigh(found.hessian)
+        own = np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T
+    return np.vstack([images_of(model.curvature.root, found.moves), np.sqrt(mu) * own])
+
+
+def _newton(
+    H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None, root: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """Return the move to the minimiser of ``<slope, e> + e' H e / 2`` among those that keep all equations.
+
+    ``root`` makes a matrix with ``root' root = H``, for where ``H`` itself has lost too many digits.
+    """
     if equations is None:
-        return _minimiser(H, slope)
+        return _minimiser(H, slope, root)
     chosen = _Followers.of(equations)
-    return chosen.whole(_minimiser(chosen.hessian(H), chosen.slope(slope)))
+    return chosen.whole(_minimiser(chosen.hessian(H), chosen.slope(slope), lambda: chosen.images(root())))
 
 
-def _minimiser(H: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return the minimiser of ``<slope, e> + e' H e / 2``, zero if there is no telling."""
+def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return the minimiser of ``<slope, e> + e' H e / 2``, NaN if there is no telling."""
     diagonal = np.einsum("jj->j", H)
     scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(initial=0.0), 1e-300)))
     scaled = H * scale * scale[:, None]
+    np.einsum("jj->j", scaled)[:] = 1.0
+    try:
+        factor = cho_factor(scaled, lower=True, check_finite=False)
+        if np.einsum("jj->j", factor[0]).min() > SHARP:
+            return -scale * cho_solve(factor, scale * slope, check_finite=False)
+    except LinAlgError:
+        pass
+    rows = root()
+    sizes = 1.0 / np.maximum(np.linalg.norm(rows, axis=0), 1e-150)
+    triangle = qr(rows * sizes, mode="r", check_finite=False)[0][: len(sizes)]
+    pivots = np.abs(np.einsum("jj->j", triangle))
+    if pivots.min() > 1e-14 * pivots.max():
+        return -sizes * cho_solve((triangle, False), sizes * slope, check_finite=False)
     for ridge in RIDGES:
         np.einsum("jj->j", scaled)[:] = 1.0 + ridge
         try:
@@ -198,7 +237,7 @@ def _minimiser(H: np.ndarray, slope: np.ndarray) -> np.ndarray:
         except LinAlgError:
             continue
         return -scale * cho_solve(factor, scale * slope, check_finite=False)
-    return np.zeros(len(slope))
+    return np.full(len(slope), np.nan)
 
 
 def _step_length(

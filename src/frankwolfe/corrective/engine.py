@@ -12,8 +12,10 @@ import numpy as np
 from frankwolfe.compiled import compiling
 from frankwolfe.corrective.combinations import MOST, Most, atoms_of
 from frankwolfe.corrective.coupled import coupled_curvatures
+from frankwolfe.corrective.face import slopes_on_face
 from frankwolfe.corrective.models import ColumnModel, GramModel, minimise
 from frankwolfe.corrective.rounds import NOISE, RoundEngine
+from frankwolfe.dual import dual_gap
 from frankwolfe.engine import Memory
 from frankwolfe.objective import curvatures, gradient_of
 from frankwolfe.problem import Evaluation, Problem
@@ -53,6 +55,10 @@ BLIND_STEPS = 4
 
 PATIENCE = 50
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
+
+
+SEARCH = 8
+"""Rounds without a lower gap or objective after which, each time, a bound is sought that does not need one."""
 
 
 class CorrectiveEngine(RoundEngine):
@@ -158,6 +164,8 @@ class CorrectiveEngine(RoundEngine):
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
         self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
+        if self.stuck:
+            self._bound_on_face(found)
         # of vertices that others took the place of, some rounding is left in the point
         self._found = None if moved or (added and self.atoms.indirect) else found
 
@@ -174,6 +182,19 @@ class CorrectiveEngine(RoundEngine):
         self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
         self.lowest = min(gap, found.gap), min(value, found.value)
         self.stuck = self.stuck or self.vain >= PATIENCE
+        if self.stuck or self.vain % SEARCH == SEARCH - 1:
+            self._bound_on_face(found)
+
+    def _bound_on_face(self, found: Evaluation) -> None:
+        """Bound the optimum from below by slopes of its face, where rounding hides the gap; charged as a pass."""
+        hull = self.problem.constraint.structure().hull
+        if hull is None or self.target <= 0.0 or self.spent:
+            return
+        w, shift = self.w(), self.atoms.shift
+        alpha = slopes_on_face(self.problem, self.at, hull, w if shift is None else w - shift, found.gradient)
+        if alpha is not None:
+            self.evaluated += self.problem.n
+            self._raise_bound(self.at.value, dual_gap(self.problem, self.at, w, alpha), alpha)
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""

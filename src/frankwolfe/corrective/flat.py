@@ -44,14 +44,13 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     common = W.mean(axis=1)
     size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
     rho = np.divide(2.0 * LEANING * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
-    H, each = model.curvature.H.copy(), np.arange(problem.d)
-    blocks = H.reshape(problem.d, problem.outputs, problem.d, problem.outputs)
-    rho = np.minimum(rho, np.einsum("jcjc->jc", blocks).max(axis=1))  # more would drown what the loss says
-    blocks[each, :, each, :] += (rho / problem.outputs)[:, None, None]
+    own = np.einsum("jj->j", model.curvature.H).reshape(W.shape)
+    rho = np.minimum(rho, own.max(axis=1))  # more would drown what the loss says
+    rows = np.kron(np.diag(np.sqrt(rho / problem.outputs)), np.ones(problem.outputs))
     pull = np.repeat(rho * common, problem.outputs)
     cost = problem.gap_for(pull, model.centre)
     pull *= min(1.0, LEANING * gap / cost) if cost > 0.0 else 1.0
-    return QuadraticModel(model.centre, model.slope + pull, Formed(H))
+    return QuadraticModel(model.centre, model.slope + pull, model.curvature.plus(rows.T @ rows, rows))
 
 
 def _only_differences(problem: Problem, at: Point) -> bool:

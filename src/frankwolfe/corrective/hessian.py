@@ -1,11 +1,13 @@
 """The Hessian of the objective in all weights, at most some thousands: formed from the rows, a block at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 
 from frankwolfe.corrective.coupled import coupled_curvatures
 from frankwolfe.elimination import eliminated
@@ -18,17 +20,35 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Formed:
-    """A Hessian as a matrix."""
+    """A Hessian as a matrix.
+
+    Attributes
+    ----------
+    H : array
+        The matrix.
+    rows : function
+        Yields blocks of rows whose squares ``rows' rows`` sum up to it, or where an intercept has been eliminated to a
+        larger matrix that begins with the intercept.
+    eliminated : int
+        How many columns of these rows are the intercept's.
+    """
 
     H: np.ndarray
+    rows: Callable[[], Iterator[np.ndarray]]
+    eliminated: int = 0
 
     @cached_property
     def root(self) -> np.ndarray:
-        """A matrix whose square ``root' root`` is the Hessian, but for rounding, and never indefinite."""
-        scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
-        inverse = np.divide(1.0, scale, out=np.zeros(len(scale)), where=scale > 0.0)
-        sizes, axes = np.linalg.eigh(inverse[:, None] * self.H * inverse)
-        return np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T * scale
+        """A triangle with ``root' root = H``, worked out from the rows: it keeps digits that the matrix has lost."""
+        root = np.zeros((0, len(self.H) + self.eliminated))
+        for block in self.rows():
+            root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][: root.shape[1]]
+        return root[self.eliminated :, self.eliminated :]
+
+    def plus(self, H: np.ndarray, rows: np.ndarray) -> "Formed":
+        """Return the sum with another matrix ``H = rows' rows``."""
+        padded = np.hstack([np.zeros((len(rows), self.eliminated)), rows])
+        return Formed(self.H + H, lambda: chain(self.rows(), [padded]), self.eliminated)
 
     def finite(self) -> bool:
         """Whether nothing has overflowed."""
@@ -36,7 +56,7 @@ class Formed:
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return ``H v``."""
-        return self.H @ v
+        return self.root.T @ (self.root @ v)
 
     def pulled(self, moves: np.ndarray) -> np.ndarray:
         """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
@@ -61,8 +81,13 @@ class Rooted(NamedTuple):
 
     def pulled(self, moves: np.ndarray) -> np.ndarray:
         """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
-        images = self.root * moves if moves.ndim == 1 else self.root @ moves
+        images = images_of(self.root, moves)
         return images.T @ images
+
+
+def images_of(root: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return ``root moves``; a vector stands for a diagonal matrix."""
+    return root * moves if moves.ndim == 1 else root @ moves
 
 
 def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> np.ndarray:
@@ -97,7 +122,8 @@ def objective_hessian(problem: Problem, at: Point, bends: np.ndarray) -> Formed 
         What `loss_curvatures` says there.
     """
     if problem.outputs:
-        return Formed(_of_outputs(problem, at, bends))
+        free = problem.outputs if at.shift is not None else 0
+        return Formed(_of_outputs(problem, at, bends), lambda: _rows_of_outputs(problem, at, bends), free)
     total = bends.sum()
     means = bends / total @ problem.X if at.shift is not None and total > 0.0 else None
     if problem.n < problem.d:
@@ -106,7 +132,9 @@ def objective_hessian(problem: Problem, at: Point, bends: np.ndarray) -> Formed 
     for part in _parts(problem):
         rows = _dense(problem.X[part], means)
         H += (rows.T * bends[part]) @ rows
-    return Formed(H)
+    return Formed(
+        H, lambda: (np.sqrt(bends[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
+    )
 
 
 def _parts(problem: Problem) -> Iterator[slice]:
@@ -131,6 +159,25 @@ def _of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> np.ndarray:
         cross[e, :, c] = cross[c, :, e]
     flat = H.reshape(problem.size, problem.size)
     return eliminated(flat, cross.reshape(outputs, problem.size), blocks.sum(axis=0)) if free else flat
+
+
+def _rows_of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield rows whose squares sum up to the Hessian of several outputs: as many for a sample as it has outputs."""
+    outputs, free = problem.outputs, at.shift is not None
+    means = problem.samples.weights @ problem.X if free else None
+    step = max(1, BLOCK // (problem.size * outputs))
+    for first in range(0, problem.n, step):
+        part = slice(first, first + step)
+        roots = _roots(blocks[part])
+        rows = np.einsum("icd,ij->icjd", roots, _dense(problem.X[part], means)).reshape(-1, problem.size)
+        yield np.hstack([roots.reshape(-1, outputs), rows]) if free else rows
+
+
+def _roots(blocks: np.ndarray) -> np.ndarray:
+    """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
+    sizes, axes = np.linalg.eigh(blocks)
+    sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0
+    return np.sqrt(sizes)[:, :, None] * axes.transpose(0, 2, 1)
 
 
 def _dense(rows: Any, means: np.ndarray | None) -> np.ndarray:

@@ -61,7 +61,8 @@ class InteriorEngine(RoundEngine):
         self.point = w.copy()
         self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
-        self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf), 0
+        self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf, np.inf), 0
+        self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by a round on the first few rows."""
@@ -118,6 +119,7 @@ class InteriorEngine(RoundEngine):
         moved = self._go(self.path[-1].w, found)
         if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
             self._bound(at, w, slopes_after(self.problem, at, bends, self.path[-1].d))
+            moved = moved or self._go_unseen()
         if moved and self.judged is not None and self.judged[1] <= self.target:
             self._drop_tiny()
         self._found = None if moved else found
@@ -144,6 +146,19 @@ class InteriorEngine(RoundEngine):
             self.evaluated += self.problem.n
             self._raise_bound(at.value, dual_gap(self.problem, at, w, alpha), alpha)
 
+    def _go_unseen(self) -> bool:
+        """Go where the last model has its minimum if the bound is still too low and the objective is no higher there.
+
+        The gap may tell nothing in the last digits. But the next bound, from slopes that are closer, will be higher.
+        """
+        if self.tried is None or self.at.value - self.lower_bound <= self.target:
+            return False
+        there, at, judged = self.tried
+        if not (at.stationary and self._rise(at) <= self._noise()):
+            return False
+        self.point, self.at, self.judged = there, at, judged
+        return True
+
     def _first(self, mu: float) -> PathPoint:
         """Return the point of the last path where the next one may begin."""
         for point in reversed(self.path):
@@ -153,14 +168,15 @@ class InteriorEngine(RoundEngine):
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long."""
-        gap, value = self.lowest
-        if found.gap < 0.9 * gap or found.value < value - self._noise():
+        gap, value, above = self.lowest
+        bounded = found.value - self.lower_bound
+        if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
             self.vain = 0
         else:
             self.vain += 1
         if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
             self.share = max(LEAST_SHARE, self.share**2)
-        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.lowest = min(gap, found.gap), min(value, found.value), min(above, bounded)
         self.stuck = self.stuck or self.vain >= PATIENCE
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
@@ -169,13 +185,17 @@ class InteriorEngine(RoundEngine):
         Say whether that was any way. Near the optimum the gap of a convex loss tells better than its objective, which
         may even be a little higher where the gap is smaller.
         """
+        self.tried = None
         if not self.problem.constraint.contains(there):
             return False  # rounding has led the path out of the set
         at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.point))
         judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
+        self.tried = there, at, judged
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
-        if good or (convex and judged[1] <= max(self.target, 0.5 * found.gap)):
+        self._raise_bound(at.value, at.proven(judged[1]))
+        closer = judged[1] <= self.target or (judged[1] <= 0.5 * found.gap and self._about_as_low(at, found))
+        if good or (convex and closer):
             self.point, self.at, self.judged = there, at, judged
             self._adapt(1.0)
             return True
@@ -189,6 +209,10 @@ class InteriorEngine(RoundEngine):
             self.point, self.at, self.judged = (1.0 - gamma) * self.point + gamma * there, None, None
         self._adapt(gamma)
         return True
+
+    def _about_as_low(self, at: Point, found: Evaluation) -> bool:
+        """Whether the objective elsewhere is at most twice as far above the best lower bound as here."""
+        return at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
 
     def _drop_tiny(self) -> None:
         """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.dual import can_bound, dual_gap
 from frankwolfe.engine import Memory
 from frankwolfe.gradients import FullGradient
 from frankwolfe.intercept import EPSILON
@@ -83,6 +84,10 @@ class RoundEngine(ABC):
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
             self._raise_bound(self.at.value, gap)
+            if self.at.value <= 2.0 * self.target < gap and can_bound(self.problem):
+                # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
+                nothing = np.zeros(self.problem.samples.shape)
+                self._raise_bound(self.at.value, dual_gap(self.problem, self.at, self.w(), nothing), nothing)
             self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
         return self._found
 
