@@ -233,3 +233,23 @@ def test_a_path_that_goes_closer_to_the_boundary_than_numbers_can_say_ends_befor
         result = fw.minimize(problem, "corrective", tol=0.0, max_passes=100)
     assert result.status is fw.Status.STALLED
     assert result.gap <= 1e-15 * problem.zero_value
+
+
+def test_what_all_vertices_share_does_not_drown_their_differences():
+    rng = np.random.default_rng(17)
+    X = rng.normal(size=(3, 10)) * 10.0 ** rng.uniform(-6.0, 6.0, 10)
+    with fw.python_mode():
+        constraint = fw.MonotoneBox(-0.25, 0.0, increasing=False)
+        problem = fw.Problem(X, [1.0, -1.0, 1.0], "modified-huber", constraint, intercept=True)
+        result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=30)
+    assert result.success
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_that_are_as_good_as_zero_are_not_pressed_further(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=20), np.full(20, -1.7)])  # with an intercept the second column is nothing
+    with fw.python_mode():
+        problem = fw.Problem(X, rng.integers(0, 3, 20), fw.Multinomial(), fw.TraceBall(0.9), intercept=True)
+        result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=30)
+    assert result.success

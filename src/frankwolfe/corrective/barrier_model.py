@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from frankwolfe.sets.barriers import Barrier
+from frankwolfe.sets.barriers.base import Expansion
 
 SHRINK, QUICK, SLOW = 0.1, 5, 12
 """What is left of ``mu``, at the least, each time that the path's point for it is close enough. More is left where that
@@ -80,7 +81,7 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
         if steps > SLOW and met:
             shrink, steps = np.sqrt(shrink), 0
             mu, (_, y, w, d) = max(goal, shrink * met[-1].mu), met[-1]
-        found = barrier.at(y)
+        found = _free(barrier.at(y))
         curved, slope = model.curvature.pulled(found.moves), _pulled_back(found.moves, model.gradient(d))
         while True:
             move = _newton(_plus(curved, mu, found.hessian), slope + mu * found.gradient, found.equations)
@@ -123,25 +124,66 @@ def _plus(H: np.ndarray, mu: float, curve: np.ndarray) -> np.ndarray:
     return total
 
 
-def _newton(H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None) -> np.ndarray:
-    """Return the move to the minimiser of ``<slope, e> + e' H e / 2`` among those that keep all equations.
+class _Followers(NamedTuple):
+    """Variables that follow from the others where equations must hold: as many as there are equations.
 
-    As many variables as there are equations follow from the others: those in which the equations are largest, which is
-    where the set is widest.
+    They are those in which the equations are largest, which is where the set is widest.
     """
+
+    follow: np.ndarray
+    free: np.ndarray
+    T: np.ndarray
+
+    @classmethod
+    def of(cls, equations: np.ndarray) -> "_Followers":
+        """Choose them; ``T`` maps moves of the free variables to theirs."""
+        count = len(equations)
+        triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
+        T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
+        return cls(order[:count], order[count:], T)
+
+    def slope(self, slope: np.ndarray) -> np.ndarray:
+        """Return a slope in the free variables."""
+        return slope[self.free] + self.T.T @ slope[self.follow]
+
+    def hessian(self, H: np.ndarray) -> np.ndarray:
+        """Return a Hessian in the free variables."""
+        mixed = self.T.T @ H[np.ix_(self.follow, self.free)]
+        within = self.T.T @ (H[np.ix_(self.follow, self.follow)] @ self.T)
+        return H[np.ix_(self.free, self.free)] + mixed + mixed.T + within
+
+    def whole(self, free: np.ndarray) -> np.ndarray:
+        """Return the move of all variables."""
+        move = np.empty(len(self.follow) + len(self.free))
+        move[self.free], move[self.follow] = free, self.T @ free
+        return move
+
+
+def _free(found: Expansion) -> Expansion:
+    """Return an expansion whose variables need not keep any equations, where each moves many weights.
+
+    Differences between their moves are taken before the data sees them: of what all vertices have in common the model
+    may make numbers so large that nothing would be left of the differences.
+    """
+    if found.equations is None or found.moves.ndim == 1:
+        return found
+    chosen = _Followers.of(found.equations)
+    hessian = np.diag(found.hessian) if found.hessian.ndim == 1 else found.hessian
+    return found._replace(
+        gradient=chosen.slope(found.gradient),
+        hessian=chosen.hessian(hessian),
+        moves=found.moves[:, chosen.free] + found.moves[:, chosen.follow] @ chosen.T,
+        recover=lambda e: found.recover(chosen.whole(e)),
+        equations=None,
+    )
+
+
+def _newton(H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None) -> np.ndarray:
+    """Return the move to the minimiser of ``<slope, e> + e' H e / 2`` among those that keep all equations."""
     if equations is None:
         return _minimiser(H, slope)
-    count = len(equations)
-    triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
-    follow, free = order[:count], order[count:]
-    T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
-    cross = H[np.ix_(follow, free)]
-    mixed = T.T @ cross
-    reduced = H[np.ix_(free, free)] + mixed + mixed.T + T.T @ (H[np.ix_(follow, follow)] @ T)
-    move = np.empty(len(slope))
-    move[free] = _minimiser(reduced, slope[free] + T.T @ slope[follow])
-    move[follow] = T @ move[free]
-    return move
+    chosen = _Followers.of(equations)
+    return chosen.whole(_minimiser(chosen.hessian(H), chosen.slope(slope)))
 
 
 def _minimiser(H: np.ndarray, slope: np.ndarray) -> np.ndarray:

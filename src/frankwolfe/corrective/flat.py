@@ -22,6 +22,8 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     of them together cost a tenth of ``goal`` where the model begins. None is pressed below the differences between
     outputs: there it does no harm. The pull toward zero adds no more than a tenth to the gap, else common parts that
     the set does not let go would keep the gap from falling; what is left of the squares holds them where they are.
+    No square outweighs the curvature of the objective in the weights of its feature: where these are as good as zero,
+    those of a constant column for instance, a tenth of ``goal`` over their squares is more than numbers can hold.
 
     Parameters
     ----------
@@ -42,9 +44,9 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     common = W.mean(axis=1)
     size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
     rho = np.divide(2.0 * LEANING * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
-    H = model.curvature.H.copy()
+    H, each = model.curvature.H.copy(), np.arange(problem.d)
     blocks = H.reshape(problem.d, problem.outputs, problem.d, problem.outputs)
-    each = np.arange(problem.d)
+    rho = np.minimum(rho, np.einsum("jcjc->jc", blocks).max(axis=1))  # more would drown what the loss says
     blocks[each, :, each, :] += (rho / problem.outputs)[:, None, None]
     pull = np.repeat(rho * common, problem.outputs)
     cost = problem.gap_for(pull, model.centre)
