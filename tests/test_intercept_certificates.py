@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, load_wine
 
 import frankwolfe as fw
 from frankwolfe.centred import Centred
+from frankwolfe.objective import Point
 
 N, D, CLASSES = 24, 4, 3
 
@@ -161,6 +162,30 @@ def test_without_a_level_intercept_nothing_is_certified(method):
         result = fw.minimize(problem, method, tol=0.5, max_passes=5, random_state=0)
     assert not result.success
     assert result.gap == np.inf
+
+
+@pytest.mark.parametrize("seed", [11, 13, 24, 25, 26, 35])
+def test_a_level_intercept_is_found_where_objectives_differ_by_rounding_only(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=6)
+    with fw.python_mode():
+        problem = fw.Problem(np.ones((6, 1)), y, fw.Cauchy(0.8), fw.L2Ball(1.0), intercept=True)
+        almost = y - y.mean() + 1e-9 * rng.normal(size=6)
+        assert Point.at(problem.samples, almost, problem.zero_model).stationary
+
+
+def test_the_intercept_of_a_result_is_where_the_next_run_starts():
+    rng = np.random.default_rng(17)
+    X = rng.normal(size=(20, 5)) * (rng.random((20, 5)) < 0.3)
+    y = 1000 * X @ rng.normal(size=5) * (rng.random(20) < 0.7)
+    with fw.python_mode():
+        problem = fw.Problem(X, y, fw.Cauchy(0.8), fw.NonNegativeL1Ball(2e4), intercept=True)
+        found = fw.minimize(problem, "corrective", tol=1e-6, max_passes=100)
+        assert found.success
+        assert abs(problem.value(found.x) - found.fun) > 0.1  # from elsewhere another stationary intercept is found
+        again = fw.minimize(problem, "fw", x0=found, tol=1e-6, max_passes=5)
+    assert again.success
+    assert again.fun == pytest.approx(found.fun, rel=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -191,7 +191,7 @@ class Engine:
             return
         self._intercept_cost += cost
         z = np.asarray(samples.rows.dot_all(w), dtype=np.float64) if cost else samples.table()
-        at = self._intercept_at = Point.at(samples, z, self._intercept_at or self.problem.zero_model)
+        at = self._intercept_at = Point.at(samples, z, self._intercept_at or self.problem.guess)
         samples.loss.shift[:] = at.shift
         if getattr(estimate, "exact_table", False) and self.batch_size and cost:
             estimate.alpha[:] = at.alpha.reshape(samples.shape)

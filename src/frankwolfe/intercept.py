@@ -28,10 +28,11 @@ FRESH = 0.1
 """Part of the slope that a step may leave before the curvature is summed up anew."""
 
 NOISE = 16.0
-"""Units of rounding in a slope that may be noise."""
+"""Units of rounding in a slope, or an objective, that may be noise."""
 
 SIGNIFICANT = 1e-8
-"""Differences of the objective below this part of it are taken from slopes: those of values end in rounding."""
+"""Differences of the objective below this part of it are taken from slopes: those of values end in rounding. So are
+those that rounding of the predictions may cause, which is more where all predictions are about right."""
 
 
 @part
@@ -123,11 +124,14 @@ class Sums(NamedTuple):
         Its derivative in the intercept: the sum of all ``alpha_i``.
     rounding : float
         What one unit of rounding in each prediction, and in each term of the sum, may change the slope by.
+    noise : float
+        What the same may change the objective by.
     """
 
     value: float
     slope: np.ndarray
     rounding: float
+    noise: float = 0.0
 
 
 def bracketed_root(
@@ -213,7 +217,7 @@ def trust_region(
             break
         there = sums(here + step)
         promised, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
-        if abs(fall) <= SIGNIFICANT * max(abs(at.value), abs(there.value)):
+        if abs(fall) <= max(SIGNIFICANT * max(abs(at.value), abs(there.value)), NOISE * at.noise):
             fall = -0.5 * float((at.slope + there.slope) @ step)
         length, left = float(np.linalg.norm(step)), np.linalg.norm(there.slope) / np.linalg.norm(at.slope)
         good = bool(np.isfinite(there.value)) and fall > 1e-4 * promised

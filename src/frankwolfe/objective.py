@@ -10,6 +10,14 @@ from frankwolfe.rows import Samples
 from frankwolfe.verbs import bend, curvature, derivative, row_add, value
 
 
+class Guess(NamedTuple):
+    """Where the search for an intercept starts: what is known of another model. Attributes as those of `Point`."""
+
+    shift: np.ndarray
+    mean: np.ndarray
+    bow: np.ndarray | None = None
+
+
 class ZeroModel(NamedTuple):
     """The zero model: what it costs, and where the search for the intercept of other models starts.
 
@@ -66,7 +74,7 @@ class Point(NamedTuple):
     bow: np.ndarray | None = None
 
     @classmethod
-    def at(cls, samples: Samples, z: np.ndarray, before: "Point | ZeroModel | None" = None) -> "Point":
+    def at(cls, samples: Samples, z: np.ndarray, before: "Point | Guess | ZeroModel | None" = None) -> "Point":
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
 
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
@@ -100,10 +108,12 @@ class _Intercept:
         self.z, self.heights, self.alpha = z, heights, alpha
         self.mean = np.atleast_1d(self.weights @ z)
         self.size = float(self.weights @ np.abs(z).reshape(len(z), -1).sum(axis=1))
+        with np.errstate(over="ignore"):  # what overflows shows in the objective
+            self.spread = float(np.linalg.norm(np.sqrt(self.weights)[:, None] * z.reshape(len(z), -1)))
         self.smoothness = float(self.loss.smoothness())
         self._at: tuple[np.ndarray, Sums] | None = None
 
-    def best(self, before: Point | ZeroModel | None) -> tuple[np.ndarray, np.ndarray | None]:
+    def best(self, before: Point | Guess | ZeroModel | None) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the best intercept, or for a loss that is not convex a stationary one that is no worse than the start.
 
         Where a point close by is known, its intercept moves with the mean prediction, as it would on centred data.
@@ -145,8 +155,14 @@ class _Intercept:
             value = judge(self.targets, self.weights, self.loss, there, self.heights, self.alpha)
             slope = np.atleast_1d(self.alpha.sum(axis=0))
             rounding = self._rounding(float(np.abs(self.alpha).sum()), shift)
-            self._at = shift.copy(), Sums(float(value), slope, rounding)
+            self._at = shift.copy(), Sums(float(value), slope, rounding, self._noise(abs(float(value)), shift))
         return self._at[1]
+
+    def _noise(self, value: float, shift: Any) -> float:
+        """Return what rounding may change the objective by: derivatives are at most ``sqrt(2 smoothness f)``."""
+        blur = self.spread + float(np.abs(shift).max())
+        found = EPSILON * (value + (2.0 * self.smoothness * value) ** 0.5 * blur)
+        return found if np.isfinite(found) else 0.0
 
     def _hessian(self, shift: np.ndarray) -> np.ndarray:
         """Second derivative in the intercept."""

@@ -13,7 +13,7 @@ from frankwolfe.iterate import Iterate
 from frankwolfe.keywords import teaching
 from frankwolfe.loop import exact_pass
 from frankwolfe.losses import as_loss
-from frankwolfe.objective import Point, ZeroModel, gradient_of
+from frankwolfe.objective import Guess, Point, ZeroModel, gradient_of
 from frankwolfe.rows import Samples, as_rows
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.barriers import Barrier
@@ -77,6 +77,7 @@ class Problem:
     """
 
     _feature_names: list[str] | None = None
+    _guess: Guess | None = None
 
     @teaching
     def __init__(
@@ -189,6 +190,11 @@ class Problem:
             self._zero_model = ZeroModel.of(self._samples)
         return self._zero_model
 
+    @property
+    def guess(self) -> Guess | ZeroModel:
+        """Where searches for an intercept start: from the zero model's, or one that a run was told."""
+        return self._guess or self.zero_model
+
     def value_of_predictions(self, z: np.ndarray) -> float:
         """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
         return Point.at(self._samples, z, self.zero_model if self.intercept else None).value
@@ -244,7 +250,7 @@ class Problem:
         """Return the point, where there is an intercept; objective, gradient and derivatives."""
         samples = self._samples
         if self.intercept:
-            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64), self.zero_model)
+            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64), self.guess)
             alpha = at.alpha.reshape(samples.shape)
             return at, at.value, gradient_of(samples.rows, alpha, self.size), alpha
         alpha, gradient = samples.table(), np.empty(self.size)
@@ -264,6 +270,17 @@ class Problem:
         if self.intercept:
             part._samples = self._samples._replace(loss=shifted(self._loss))
         return part
+
+    def expect(self, w: Any, intercept: Any) -> None:
+        """Start searches for an intercept from that of a model.
+
+        It matters where the loss is not convex: of several stationary intercepts another might be found, and what is
+        known of the model would not hold there.
+        """
+        if self.intercept and not getattr(self._loss, "convex", False):
+            rows, weights = self._samples.rows, self._samples.weights
+            mean = np.atleast_1d(weights @ np.asarray(rows.dot_all(w), dtype=np.float64).reshape(self._samples.shape))
+            self._guess = Guess(np.atleast_1d(intercept + mean_prediction(rows, w)), mean)
 
     def flat(self, name: str, w: Any) -> Any:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""
@@ -340,7 +357,7 @@ class Problem:
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
         part = copy(self)
-        part._X, part._zero_model = self._X[:rows], None
+        part._X, part._zero_model, part._guess = self._X[:rows], None, None
         part._samples = self.own().samples.head(rows)  # with an intercept of its own: nothing is left behind
         return part
 

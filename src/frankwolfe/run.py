@@ -100,6 +100,8 @@ def minimize(
     generator = as_generator(random_state)
     problem = problem.own()
     w, memory = _start(problem, x0)
+    if isinstance(x0, Result):
+        problem.expect(w, x0.intercept)
     engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
     start = Start(w, x0.gap, getattr(memory, "slopes", None)) if isinstance(x0, Result) else Start(w)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
