@@ -1,7 +1,7 @@
 """The sets a second time, as convex programs: what an independent solver makes of them."""
 
 import itertools
-from math import isqrt
+from math import comb, isqrt
 
 import cvxpy as cp
 import numpy as np
@@ -10,12 +10,31 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.held import Held
 
+MOST_PIECES = 200
+"""Most balls over single groups whose hull is described by its pieces: a program of more is slow to make."""
+
 
 def _latent(groups, norm, radius, w):
     """Return the hull of the balls over single groups: a sum of vectors, one for each group."""
     pieces = [cp.Variable(len(group)) for group in groups]
     spread = [np.eye(w.size)[:, list(group)] @ piece for group, piece in zip(groups, pieces, strict=True)]
     return [w == sum(spread), sum(cp.norm(piece, norm) for piece in pieces) <= radius]
+
+
+def _k_support(ball, w):
+    """Return the hull of the balls over k entries: by definition where these are few, else by what is known of it."""
+    if comb(w.size, ball.k) <= MOST_PIECES:
+        return _latent(list(itertools.combinations(range(w.size), ball.k)), ball.norm, ball.radius, w)
+    return k_support_in_short(ball, w)
+
+
+def k_support_in_short(ball, w):
+    """Return the same, without its pieces: for the l2 norm see Argyriou, Foygel and Srebro (2012)."""
+    if ball.norm == np.inf:
+        return [cp.norm_inf(w) <= ball.radius, cp.norm1(w) <= ball.k * ball.radius]
+    shares, squares = cp.Variable(w.size, nonneg=True), cp.Variable(w.size)
+    over = cp.SOC(squares + shares, cp.vstack([2.0 * w / ball.radius, squares - shares]))  # w^2 <= squares * shares
+    return [over, shares <= 1.0, cp.sum(shares) <= ball.k, cp.sum(squares) <= 1.0]
 
 
 def _group(ball, w):
@@ -79,9 +98,7 @@ DESCRIPTIONS = {
     fw.Box: lambda box, w: [w >= box.lower, w <= box.upper],
     fw.GroupBall: _group,
     fw.LatentGroupBall: lambda ball, w: _latent(ball.groups.value, 2, ball.radius, w),
-    fw.KSupportBall: lambda ball, w: _latent(
-        list(itertools.combinations(range(w.size), ball.k)), ball.norm, ball.radius, w
-    ),
+    fw.KSupportBall: _k_support,
     fw.OWLBall: _owl,
     fw.LpBall: lambda ball, w: [cp.pnorm(w, ball.p) <= ball.radius],
     fw.Ellipsoid: _ellipsoid,

@@ -4,15 +4,18 @@ import dataclasses
 import subprocess
 import sys
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import frankwolfe as fw
 from tests import cases
 from tests.fuzz.cases import make
-from tests.fuzz.checks import CHECKS
+from tests.fuzz.checks import CHECKS, ROOM
+from tests.fuzz.exact import Recomputed
 from tests.fuzz.examine import Outcome, examine, run_twice
 from tests.fuzz.runner import ROOT, Worker, describe
+from tests.programs import described, k_support_in_short
 from tests.reference import sets as known
 
 SLICE = 80
@@ -31,6 +34,30 @@ def test_a_case_is_made_from_its_seed_and_number_alone():
     one, same, other = make(3, 17), make(3, 17), make(3, 18)
     assert str(one) == str(same) != str(other)
     np.testing.assert_array_equal(np.asarray(one.y), np.asarray(same.y))
+
+
+@pytest.mark.parametrize("norm", [2.0, np.inf])
+def test_the_short_description_of_a_k_support_ball_is_that_of_its_pieces(norm):
+    ball, rng = fw.KSupportBall(2, 1.7, norm=norm), np.random.default_rng(0)
+    for direction in rng.normal(size=(5, 4)):
+        least = []
+        for describe_ball in (described, k_support_in_short):
+            w = cp.Variable(4)
+            least.append(cp.Problem(cp.Minimize(direction @ w), describe_ball(ball, w)).solve(solver=cp.CLARABEL))
+        assert least[0] == pytest.approx(least[1], rel=1e-6)
+
+
+def test_an_objective_of_small_rows_is_rounded_as_their_means_are():
+    rng = np.random.default_rng(1)
+    w, X = np.array([2.5e-4, 3e-4]), rng.normal(size=(4, 2)) * np.array([[1e3], [1e-3], [1e-3], [1e-3]])
+    y = X @ w + np.array([1.1e-6 / 1.3, 3e-6, -1e-6, 2e-6])  # the intercept fits the large row, and no other
+    weights = np.array([1.0, 0.0, 0.5, 0.8])
+    given = {"X": X, "y": y, "loss": fw.Squared(), "constraint": known.L2Ball(1.0), "sample_weight": weights}
+    case = dataclasses.replace(make(0, 0), **given, intercept=True)
+    with fw.python_mode():
+        found = case.problem().evaluate(w)
+    exact = Recomputed(case).at(w, found.intercept)
+    assert abs(found.value - exact.fun) <= ROOM * exact.fun_error
 
 
 @pytest.fixture(scope="module")
@@ -121,5 +148,5 @@ def test_the_command_runs_cases_and_counts_them():
     command = [sys.executable, "-m", "tests.fuzz", "--seed", "0", "--cases", "4", "--workers", "2"]
     finished = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert finished.stdout.startswith("4 cases in ")
+    assert any(line.startswith("4 cases in ") for line in finished.stdout.splitlines())  # progress may be told before
     assert "failures by check: none" in finished.stdout

@@ -40,6 +40,8 @@ class Recomputed:
         self.p, self.size, self.intercept = p / p.sum(), case.size, case.intercept
         self.outputs = self.size // X.shape[1] if self.size != X.shape[1] or self.y.ndim == 2 else 0
         self.outputs = self.outputs or (1 if hasattr(case.loss, "outputs") else 0)
+        # dense columns are centred where there is an intercept: rows far smaller than the means are rounded as they are
+        self.means = np.abs(self.p @ self.X) if case.intercept and not sparse.issparse(case.X) else 0.0
 
     @cached_property
     def reach(self):
@@ -67,7 +69,7 @@ class Recomputed:
         """Everything at weights and an intercept."""
         w, b = wide(w).ravel(), wide(b)
         z, (n, d) = self._predictions(w) + b, self.X.shape
-        blur = EPS * (d + 4) * (np.abs(self.X) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
+        blur = EPS * (d + 4) * ((np.abs(self.X) + self.means) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
         pulls = derivatives(self.loss, z, self.y)
         heights, smooth = losses(self.loss, z, self.y), self.loss.smoothness()
         p = self.p.reshape(-1, *[1] * (z.ndim - 1))
