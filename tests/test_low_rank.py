@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
@@ -62,7 +62,6 @@ def test_triplets_are_those_of_a_full_decomposition(shape, stored):
         np.testing.assert_allclose(back, np.diag(true), atol=1e-8 * max(true[0], 1e-300))
 
 
-@settings(max_examples=25)  # each takes two decompositions of some hundred columns
 @given(
     seed=st.integers(0, 2**32 - 1),
     p=st.integers(1, 300),
