@@ -27,7 +27,7 @@ NONE = Most(0, 0, 0)
 
 
 def engine_of(problem, start=None, most=MOST):
-    return CorrectiveEngine(problem, None, 0, None, problem.default_start() if start is None else start, most=most)
+    return CorrectiveEngine(problem, problem.default_start() if start is None else start, most=most)
 
 
 def solve(problem, tolerance=1e-9, rounds=60, **options):
@@ -291,7 +291,7 @@ def test_starts_anywhere_and_goes_on():
     start = np.full(problem.d, 2.0 / problem.d)
     engine, found = solve(problem, start=start)
     assert found[0].value == pytest.approx(problem.value(start), rel=1e-12)
-    again = CorrectiveEngine(problem, None, 0, None, engine.w(), engine.memory())
+    again = CorrectiveEngine(problem, engine.w(), engine.memory())
     assert again.steps == engine.steps > 0
     assert again.evaluate().gap == pytest.approx(found[-1].gap, abs=1e-12)
 

@@ -118,11 +118,6 @@ class Preparation:
             found[:, part] = _mean_and_scale(block if means is None else _filled(block, means[part]), shares)
         return cls(categories, means, found[0] if center else None, found[1])
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether columns are taken as they are."""
-        return not self.categories and self.fill is None and self.center is None and self.scale is None
-
     def width(self, number: int) -> int:
         """Return how many columns become of so many."""
         return number - len(self.categories) + sum(map(len, self.categories.values()))

@@ -102,7 +102,11 @@ def minimize(
     w, memory = _start(problem, x0)
     if isinstance(x0, Result):
         problem.expect(w, x0.intercept)
-    engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
+    engine: Any
+    if method.engine == "corrective":
+        engine = _corrective_engine(problem, w, memory)
+    else:
+        engine = Engine(problem, method, rows_a_step, generator, w, memory)
     start = Start(w, x0.gap, getattr(memory, "slopes", None)) if isinstance(x0, Result) else Start(w)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
@@ -129,14 +133,12 @@ def drive(
         bar.close()
 
 
-def _engine_class(method: Method, problem: Problem) -> Any:
-    """Return what runs a method."""
-    if method.engine == "corrective":
-        # imported here: a good deal of code that the other methods do without
-        from frankwolfe.corrective.choose import engine_for
+def _corrective_engine(problem: Problem, w: Any, memory: Memory | None) -> Any:
+    """Return the engine of the corrective method that suits a problem, at the start of a run."""
+    # imported here: a good deal of code that the other methods do without
+    from frankwolfe.corrective.choose import engine_for
 
-        return engine_for(problem)
-    return Engine
+    return engine_for(problem)(problem, w, memory)
 
 
 def _default_batch(problem: Problem, method: Method) -> float:

@@ -14,7 +14,7 @@ from frankwolfe.verbs import routine
 
 
 @routine
-def moved(hull, u, slope, bent, square, slack, total, curve):
+def moved(hull, u, slope, bent, square, total, curve):
     """How far to go from the combination toward an atom, or (negative) away from it: the best step and its sign."""
     sign = 1.0
     if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
@@ -88,7 +88,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
             else:
                 if weight == 0.0 and pull + curve <= radius * key:
                     continue
-                sign, gamma = moved(hull, weight, slope, along, square[j], slack, pull + curve, curve)
+                sign, gamma = moved(hull, weight, slope, along, square[j], pull + curve, curve)
                 if gamma == 0.0:
                     continue
                 change, left = gamma * radius * sign, 1.0 - gamma

@@ -62,8 +62,6 @@ class CorrectiveEngine(RoundEngine):
     ----------
     problem : Problem
         What to minimise.
-    method, batch_size, generator
-        Not used: there is nothing to sample.
     w : array of shape (d,)
         Feasible start.
     memory : Memory, optional
@@ -75,9 +73,6 @@ class CorrectiveEngine(RoundEngine):
     def __init__(
         self,
         problem: Problem,
-        method: Any,
-        batch_size: int,
-        generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
         most: Most = MOST,
@@ -96,7 +91,7 @@ class CorrectiveEngine(RoundEngine):
             return
         head = self.problem.head(8)
         for most in (MOST, Most(0, 0, 0)):
-            CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
+            CorrectiveEngine(head, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
     def move_to(self, problem: Problem) -> bool:

@@ -49,9 +49,6 @@ class InteriorEngine(RoundEngine):
     def __init__(
         self,
         problem: Problem,
-        method: Any,
-        batch_size: int,
-        generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
         barrier: Barrier | None = None,
@@ -66,7 +63,7 @@ class InteriorEngine(RoundEngine):
     def warm_up(self) -> None:
         """Compile, or load from the cache, by a round on the first few rows."""
         head = self.problem.head(8)
-        InteriorEngine(head, None, 0, None, self.point, barrier=self.barrier).advance(1)
+        InteriorEngine(head, self.point, barrier=self.barrier).advance(1)
 
     @property
     def spent(self) -> bool:

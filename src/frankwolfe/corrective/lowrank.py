@@ -73,9 +73,7 @@ def bend_all(targets, weights, loss, z, change, bent):
 class LowRankEngine(RoundEngine):
     """One run of the corrective method on a trace-norm ball, with the face of `frankwolfe.engine.Engine`."""
 
-    def __init__(
-        self, problem: Problem, method: Any, batch_size: int, generator: Any, w: Any, memory: Memory | None = None
-    ):
+    def __init__(self, problem: Problem, w: Any, memory: Memory | None = None):
         super().__init__(problem, memory)
         structure = problem.constraint.structure()
         self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows
