@@ -10,35 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets import (
-    GroupBall,
-    KSupportBall,
-    L1Ball,
-    L2Ball,
-    LatentGroupBall,
-    LpBall,
-    NonNegativeL1Ball,
-    OWLBall,
-    TraceBall,
-)
 from frankwolfe.sets.atoms import vertex_of
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
-
-BALLS = (
-    GroupBall,
-    KSupportBall,
-    L1Ball,
-    L2Ball,
-    LatentGroupBall,
-    LpBall,
-    NonNegativeL1Ball,
-    OWLBall,
-    TraceBall,
-)
-"""Sets whose radius is a budget that all weights share. Shares, boxes and hulls mean the units they are given."""
 
 UNLIKE = 100.0
 """Columns are told apart when the sizes of the large ones are this many times those of the small ones."""
@@ -83,8 +59,8 @@ def advice_on(problem: "Problem", result: "Result") -> list[str]:
 
 
 def _is_ours(problem: "Problem", result: "Result") -> bool:
-    """Whether there is a radius that all weights share, and weights that are numbers."""
-    return isinstance(problem.constraint, BALLS) and isinstance(result.x, np.ndarray)
+    """Whether a radius limits all weights alike, and weights are numbers."""
+    return problem.constraint.is_ball() and isinstance(result.x, np.ndarray)
 
 
 def _binds(problem: "Problem", w: np.ndarray) -> bool:
@@ -154,7 +130,7 @@ def on_radius(problem: "Problem", result: "Result") -> list[str]:
     possible = 1.0 - best / problem.zero_value
     if not (possible > WORTHWHILE and possible > 4.0 * fitted):
         return []
-    radius = problem.constraint.radius
+    radius = problem.constraint.own_radius()
     return [
         f"Radius {radius:g} lowers the objective by only {_percent(fitted)}. At radius {factor * radius:g} a multiple "
         f"of the same weights would lower it by {_percent(possible)}: try larger ones, for instance by fw.radius_path, "
