@@ -28,6 +28,17 @@ def moved(hull, u, slope, bent, square, total, curve):
     return sign, (least if lead <= least * bow else lead / bow)
 
 
+@routine
+def multiply(scale, u, bent, sums):
+    """Multiply the weights, and what depends on them, by the factor that was kept apart."""
+    for k in range(len(u)):
+        u[k] *= scale
+    for i in range(len(bent)):
+        bent[i] *= scale
+    for c in range(len(sums)):
+        sums[c] *= scale
+
+
 class FollowingIntercept(NamedTuple):
     """The intercept of a model in which it follows the weights, in numbers that one atom at a time can keep up to date.
 
@@ -100,11 +111,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
                 size = left * size + gamma * radius
                 scale *= left
                 if scale < 1e-6:
-                    for i in range(len(bent)):
-                        bent[i] *= scale
-                    for k in range(len(u)):
-                        u[k] *= scale
-                    sums *= scale
+                    multiply(scale, u, bent, sums)
                     scale = 1.0
             if change != 0.0:
                 u[j] = goal / scale
@@ -112,11 +119,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
                 sums[home] += change / scale * pulls[j]
         if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
-        for i in range(len(bent)):
-            bent[i] *= scale
-        for k in range(len(u)):
-            u[k] *= scale
-        sums *= scale
+        multiply(scale, u, bent, sums)
         scale = 1.0
         if gap <= tolerance:
             break
