@@ -1,7 +1,6 @@
 """From the columns that a user has to the columns that have weights: gaps filled, words as indicators, one scale.
 
-What it takes (means, scales, categories) is learned from the rows of a fit, kept with the model, and used for every
-prediction.
+Means, scales and categories are learned from the rows of a fit, kept with the model, and used for every prediction.
 """
 
 from collections.abc import Collection, Sequence

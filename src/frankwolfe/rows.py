@@ -28,7 +28,7 @@ class AllEntries:
         return self.values.shape[1]
 
     def fetch_row(self, i):
-        """Leave it to the processor, which sees through memory read in order."""
+        """Do nothing: the processor fetches memory that is read in order by itself."""
 
     def row_sandwich(self, i, left, right):
         """Prediction of row ``i`` for the weight matrix ``left right'``."""

@@ -144,8 +144,8 @@ def _corrective_engine(problem: Problem, w: Any, memory: Memory | None) -> Any:
 def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
 
-    A single row then becomes 1%. Several rows become as many as there may be stored atoms to read, about d, up to 1%.
-    There may be fewer rows than the method asks for: then it is all of them.
+    Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
+    be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole.
     """
     if method.batch_size < 1:
         return method.batch_size

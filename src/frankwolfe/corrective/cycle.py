@@ -15,7 +15,7 @@ from frankwolfe.verbs import routine
 
 @routine
 def moved(hull, u, slope, bent, square, total, curve):
-    """How far to go from the combination toward an atom, or (negative) away from it: the best step and its sign."""
+    """Return the sign of an atom, and the best step from the combination toward it: negative if away from it."""
     sign = 1.0
     if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
         sign = -1.0

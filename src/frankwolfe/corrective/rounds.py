@@ -16,7 +16,7 @@ NOISE = 1e-14
 
 
 class RoundEngine(ABC):
-    """An engine with the face of `frankwolfe.engine.Engine` whose steps are rounds."""
+    """An engine with the interface of `frankwolfe.engine.Engine` whose steps are rounds."""
 
     steady = False  # a round makes as many inner passes as it needs
     certifies = True  # the exact gradient that ends a round also begins the next

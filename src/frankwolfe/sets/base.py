@@ -14,7 +14,7 @@ from frankwolfe.sets.structure import Structure
 
 
 class Defaults:
-    """Answers of a set that says nothing else. What is only named here, the set's own class has."""
+    """Answers of a set that says nothing else. The set's own class has what is declared here without a value."""
 
     _fields: Any
     _replace: Any
