@@ -59,6 +59,7 @@ class InteriorEngine(RoundEngine):
         self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
         self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf), 0
+        self.rose = self.circled = False  # whether the objective has, and whether rounds may have gone in circles
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by a round on the first few rows."""
@@ -107,9 +108,9 @@ class InteriorEngine(RoundEngine):
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
         goal = max(OF_TARGET * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
-        first = self._first(max(scale, goal) / self.barrier.nu)
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
+        first = self._first(model, max(scale, goal) / self.barrier.nu)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         at, w = self.at, self.point
         moved = self._go(self.path[-1].w, found)
@@ -141,15 +142,25 @@ class InteriorEngine(RoundEngine):
             self.evaluated += self.problem.n
             self._raise_bound(at.value, dual_gap(self.problem, at, w, alpha), alpha)
 
-    def _first(self, mu: float) -> PathPoint:
-        """Return the point of the last path where the next one may begin."""
+    def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
+        """Return the point of the last path where the next one may begin.
+
+        The middle of the set is no longer near the path where a run starts near the optimum: from there the path begins
+        with what the gap of the model is worth.
+        """
         for point in reversed(self.path):
-            if point.mu >= mu:
+            if mu <= point.mu < np.inf:
                 return point._replace(mu=mu)
-        return self.path[0]._replace(mu=mu)
+        w = self.path[0].w
+        gap = self.problem.gap_for(model.gradient(w - model.centre), w)
+        return self.path[0]._replace(mu=max(mu, min(gap, abs(self.at.value)) / self.barrier.nu))
 
     def _look_back(self, found: Evaluation) -> None:
-        """Notice when neither gap nor objective has fallen for long."""
+        """Notice when neither gap nor objective has fallen for long.
+
+        Rounds may have gone in circles, if a smaller gap was reason enough for a higher objective. From then on it must
+        be smaller than any before.
+        """
         gap, value = self.lowest
         if found.gap < 0.9 * gap or found.value < value - self._noise():
             self.vain = 0
@@ -158,6 +169,8 @@ class InteriorEngine(RoundEngine):
         if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
             self.share = max(LEAST_SHARE, self.share**2)
         self.lowest = min(gap, found.gap), min(value, found.value)
+        if self.vain >= PATIENCE and self.rose:
+            self.circled, self.rose, self.vain, self.lowest = True, False, 0, (self.lowest[0], found.value)
         self.stuck = self.stuck or self.vain >= PATIENCE
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
@@ -172,7 +185,9 @@ class InteriorEngine(RoundEngine):
         judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
-        if good or (convex and judged[1] <= max(self.target, 0.5 * found.gap)):
+        least = self.lowest[0] if self.circled else found.gap
+        if good or (convex and judged[1] <= max(self.target, 0.5 * least)):
+            self.rose = self.rose or self._rise(at) > self._noise()
             self.point, self.at, self.judged = there, at, judged
             self._adapt(1.0)
             return True
