@@ -1,6 +1,10 @@
 """Shared set-up of the tests."""
 
+import os
 import shutil
+
+# before NumPy is loaded: workers whose BLAS starts a thread for every core spend most of their time on waiting
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -105,8 +105,6 @@ def test_no_step_rule_leads_out_of_the_set(direction, constraint):
     [
         *(("L2Ball", method) for method in DETERMINISTIC + STOCHASTIC),
         ("WeightedL1Ball", "away"),
-        ("polytope", "blended-pairwise"),
-        ("polytope", "stochastic-pairwise"),
     ],
 )
 def test_stored_atoms_compiled_as_interpreted(name, method):
@@ -365,6 +363,7 @@ def test_awkward_data_ends_certified_or_honest(method, scale):
         assert result.fun <= problem.zero_value
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("method", DETERMINISTIC + STOCHASTIC)
 def test_a_slack_constraint_leaves_weight_on_zero(method):
     X, y = cases.table(fw.Squared(), n=60, d=4, density=1.0)

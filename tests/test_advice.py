@@ -94,6 +94,32 @@ def test_sets_that_mean_their_units_get_no_advice():
         assert fw.minimize(problem, max_passes=20).advice == []
 
 
+def test_balls_of_all_kinds_get_advice_and_sets_made_from_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) * [1.0, 1.0, 1e4]
+    y = X @ [1.0, 2.0, 3e-4]
+    small = fw.L1Ball(0.5)
+    for constraint in (fw.LinfBall(0.5), fw.Counted(small), fw.Cached(small), fw.Scaled(small, 2.0), fw.L2Ball(0.5)):
+        assert len(solved(X, y, 0.5, constraint=lambda _, found=constraint: found)[1].advice) == 1, constraint
+
+
+def test_which_sets_say_that_they_are_balls():
+    pairs = [[0, 1], [1, 2]]
+    balls = [fw.L1Ball(2.0), fw.L2Ball(2.0), fw.LinfBall(2.0), fw.LpBall(3.0, 2.0), fw.NonNegativeL1Ball(2.0)]
+    balls += [fw.KSupportBall(2, 2.0), fw.OWLBall([2.0, 1.0, 1.0], 2.0), fw.TraceBall(2.0, (3, 1))]
+    balls += [fw.GroupBall([0, 0, 1], 2.0), fw.LatentGroupBall(pairs, 2.0), fw.Box([-2.0] * 3, [2.0] * 3)]
+    others = [fw.Simplex(2.0), fw.Box(0.0, 2.0), fw.Box(-2.0, [2.0, 2.0, 1.0]), fw.ConvexHull(np.eye(3))]
+    others += [fw.MonotoneBox(-1.0, 1.0), fw.Ellipsoid(np.eye(3)), fw.Translated(fw.L1Ball(2.0), 1.0)]
+    others += [fw.Product([fw.L1Ball(2.0), fw.L1Ball(2.0)], [1, 2])]
+    for constraint in balls:
+        for kind in (constraint, fw.Scaled(constraint, 3.0), fw.Counted(constraint), fw.Product([constraint], [3])):
+            assert kind.is_ball(), kind
+            assert kind.own_radius() is not None
+    for constraint in others:
+        assert not constraint.is_ball(), constraint
+        assert not fw.Scaled(constraint, 3.0).is_ball()
+
+
 # --- the radius ---------------------------------------------------------------------------------------------------
 
 

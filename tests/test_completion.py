@@ -40,6 +40,7 @@ def as_rows_of_data(problem, radius):
 # --- the same problem, posed twice --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared-hinge"])
 @pytest.mark.parametrize("radius", [0.5, 6.0])
 def test_the_optimum_is_that_of_one_hot_rows(loss, radius):
@@ -56,6 +57,7 @@ def test_the_optimum_is_that_of_one_hot_rows(loss, radius):
     assert evaluated.gap == pytest.approx(found.gap, abs=1e-10 * problem.zero_value)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("method", ["fw", "sfw", "momentum", "mokhtari"])  # lu-freund's first vertex is anybody's guess
 def test_steps_go_where_those_on_one_hot_rows_go(method):
     problem = posed()
@@ -66,6 +68,7 @@ def test_steps_go_where_those_on_one_hot_rows_go(method):
     assert found.gap == pytest.approx(same.gap, rel=1e-6)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("step", ["open-loop", "log-adaptive", "short", "line-search", "secant", "backtracking"])
 def test_every_step_rule_certifies(step):
     problem = posed()
@@ -77,6 +80,7 @@ def test_every_step_rule_certifies(step):
     assert np.all(trace.fun - trace.gap <= best.fun + 1e-12)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("loss", [fw.Cauchy(0.5), fw.Tukey(2.0), fw.Sigmoid()], ids=["cauchy", "tukey", "sigmoid"])
 @pytest.mark.parametrize("method", ["corrective", "fw", "sfw"])
 def test_losses_that_are_not_convex_are_brought_to_stationarity(loss, method):
@@ -106,12 +110,25 @@ def test_robust_losses_shrug_off_what_squares_do_not():
 # --- both ways to run ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fw", "sfw", "corrective"])
-def test_interpreted_and_compiled_agree(method):
+# every estimate and step rule that goes with entries, each time with other company
+@pytest.mark.parametrize(
+    ("method", "step"),
+    [
+        ("corrective", None),
+        ("sfw", None),
+        ("fw", "log-adaptive"),
+        ("fw", "secant"),
+        ("fw", "backtracking"),
+        ("momentum", "short"),
+        ("mokhtari", "line-search"),
+    ],
+)
+def test_interpreted_and_compiled_agree(method, step):
     problem = posed()
-    compiled = fw.minimize(problem, method, tol=0, max_passes=5, random_state=0)
+    options = {"step": step, "tol": 0, "max_passes": 5, "random_state": 0}
+    compiled = fw.minimize(problem, method, **options)
     with fw.python_mode():
-        plain = fw.minimize(problem, method, tol=0, max_passes=5, random_state=0)
+        plain = fw.minimize(problem, method, **options)
     np.testing.assert_allclose(plain.x.dense(), compiled.x.dense(), atol=1e-8)
 
 
@@ -124,16 +141,15 @@ def test_the_same_seed_gives_the_same_bits(method):
 
 
 def test_sides_too_long_for_a_gram_matrix():
-    problem = posed(200.0, shape=(300, 200))
+    problem = posed(100.0, shape=(150, 140))
     result = fw.minimize(problem, tol=1e-5)
     assert result.success
-    gradient = problem.entries.matrix(result.memory.gradient, 200).toarray()
-    exact = np.vdot(gradient, result.x.dense()) + 200.0 * np.linalg.norm(gradient, 2)
+    gradient = problem.entries.matrix(result.memory.gradient, 140).toarray()
+    exact = np.vdot(gradient, result.x.dense()) + 100.0 * np.linalg.norm(gradient, 2)
     assert problem.gap(result.x) == pytest.approx(exact, rel=1e-6, abs=1e-10)
-    for method in ("fw", "sfw"):
-        rough = fw.minimize(problem, method, tol=3e-2, max_passes=300, random_state=0)
-        assert rough.success
-        assert rough.fun >= result.fun - result.gap
+    rough = fw.minimize(problem, "sfw", tol=3e-2, max_passes=300, batch_size=0.2, random_state=0)
+    assert rough.success
+    assert rough.fun >= result.fun - result.gap
 
 
 # --- the iterate --------------------------------------------------------------------------------------------------
@@ -179,6 +195,7 @@ def test_factors_at_takes_views_and_lists():
 # --- starts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("method", ["corrective", "fw", "sfw"])
 def test_a_run_goes_on_from_a_result(method):
     problem = posed()
@@ -287,11 +304,11 @@ def test_entries_of_weight_zero_are_as_if_left_out():
 
 def test_nothing_of_full_size_is_formed():
     rng = np.random.default_rng(0)
-    rows, columns = rng.integers(10**6, size=2000), rng.integers(10**6, size=2000)
+    rows, columns = rng.integers(10**5, size=2000), rng.integers(10**5, size=2000)
     problem = fw.completion_problem(rows, columns, rng.normal(size=2000), constraint=fw.TraceBall(10.0))
     result = fw.minimize(problem, tol=0.5, max_passes=10)
     assert np.isfinite(result.gap)
-    assert result.x.nbytes < 10**9
+    assert result.x.nbytes < 10**8  # the matrix itself has 8e10
 
 
 # --- predictions --------------------------------------------------------------------------------------------------

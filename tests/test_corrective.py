@@ -27,7 +27,7 @@ NONE = Most(0, 0, 0)
 
 
 def engine_of(problem, start=None, most=MOST):
-    return CorrectiveEngine(problem, None, 0, None, problem.default_start() if start is None else start, most=most)
+    return CorrectiveEngine(problem, problem.default_start() if start is None else start, most=most)
 
 
 def solve(problem, tolerance=1e-9, rounds=60, **options):
@@ -157,6 +157,13 @@ def test_awkward_columns(name, radius, most):
         assert found[-1].gap <= 1e-7 * problem.zero_value
 
 
+def sparse_signal():
+    """Columns, some of which a noisy signal depends on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    return X, X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+
+
 HARD_COLUMNS = {
     "scaled": lambda X: X * np.logspace(-3, 3, X.shape[1]),
     "shifted": lambda X: X + 100.0,
@@ -182,9 +189,7 @@ HARD_COLUMNS = {
 )
 @pytest.mark.usefixtures("interpreted")
 def test_hard_columns_and_large_radii_are_certified(name, loss, constraint):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9))
-    signal = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    X, signal = sparse_signal()
     y = np.where(signal > 0.0, 1.0, -1.0) if loss == "logistic" else signal
     problem = fw.Problem(HARD_COLUMNS[name](X), y, loss, constraint)
     result = fw.minimize(problem, tol=1e-8, max_passes=150, trace=0)
@@ -215,9 +220,7 @@ def test_one_hot_columns_are_certified_to_the_last_digits(radius):
 @pytest.mark.usefixtures("interpreted")
 def test_a_run_that_stalls_returns_the_point_of_least_gap():
     """Objectives of the last points are equal but for rounding, gaps are not."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9))
-    y = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    X, y = sparse_signal()
     problem = fw.Problem(HARD_COLUMNS["scaled"](X) + 100.0, y, "huber", fw.L1Ball(1e4))
     gaps = []
     result = fw.minimize(problem, tol=1e-10, max_passes=150, callback=lambda state: gaps.append(state.gap_estimate))
@@ -288,7 +291,7 @@ def test_starts_anywhere_and_goes_on():
     start = np.full(problem.d, 2.0 / problem.d)
     engine, found = solve(problem, start=start)
     assert found[0].value == pytest.approx(problem.value(start), rel=1e-12)
-    again = CorrectiveEngine(problem, None, 0, None, engine.w(), engine.memory())
+    again = CorrectiveEngine(problem, engine.w(), engine.memory())
     assert again.steps == engine.steps > 0
     assert again.evaluate().gap == pytest.approx(found[-1].gap, abs=1e-12)
 
@@ -476,9 +479,7 @@ def test_several_classes_on_raw_data_are_certified(name, constraint):
 @pytest.mark.usefixtures("interpreted")
 def test_atoms_that_end_moves_do_not_come_back_before_the_face_is_solved():
     """Exchanges between pairs brought the same atom back each time, with a weight that ended the next move at once."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9))
-    signal = X @ (rng.normal(size=9) * (rng.random(9) < 0.6)) + 0.5 * rng.normal(size=60)
+    X, signal = sparse_signal()
     y = np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3]))
     problem = fw.Problem(HARD_COLUMNS["scaled"](X), y, "multinomial", fw.Simplex(1e3))
     result = fw.minimize(problem, tol=1e-8, max_passes=60, trace=0)

@@ -17,6 +17,11 @@ from frankwolfe.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FOLDERS = ("src", "docs", "benchmarks", "examples", "tests")
+FILES = [f"/{path.relative_to(ROOT).as_posix()}" for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+FILES += [f"/{path.name}" for path in ROOT.iterdir()]
+PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which may name what is gone
+PROSE += sorted(path for folder in FOLDERS[:-1] for path in (ROOT / folder).rglob("*.py"))
 
 
 def code_blocks(page):
@@ -106,3 +111,41 @@ def test_the_examples_of_structured_sets_run():
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def unknown_names(text):
+    """Names ``frankwolfe.x.y`` and ``fw.x`` in a text that stand for nothing."""
+    return [name for name in re.findall(r"(?<![\w./])(?:frankwolfe|fw)(?:\.[A-Za-z_]\w*)+", text) if not stands(name)]
+
+
+def stands(name):
+    found, place = fw, "frankwolfe"
+    for word in name.split(".")[1:]:
+        place = f"{place}.{word}"
+        if not hasattr(found, word):
+            try:
+                importlib.import_module(place)
+            except ImportError:
+                return False
+        found = getattr(found, word)
+    return True
+
+
+def unknown_files(text):
+    """Names of Python files and pages in a text that are none of the project's, with or without their folders."""
+    named = [name.lstrip("./") for name in re.findall(r"[\w./-]*\w\.(?:py|md)\b", text)]
+    return [name for name in named if not any(path.endswith(f"/{name}") for path in FILES)]
+
+
+def test_what_a_text_names_and_is_not_there_is_found():
+    text = "see `frankwolfe.rows.Centred`, `frankwolfe.rows.Dense`, `fw.L1Ball`, `fw.L3Ball`, `frankwolfe.rowz`"
+    assert unknown_names(text) == ["frankwolfe.rows.Centred", "fw.L3Ball", "frankwolfe.rowz"]
+    text = "`steps.py`, `steps/damped.py`, [here](../src/frankwolfe/rows.py#L12), `sets/rows.py`, docs/none.md"
+    assert unknown_files(text) == ["steps.py", "sets/rows.py", "docs/none.md"]
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_names_and_files_that_are_mentioned_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    assert unknown_names(text) == []
+    assert unknown_files(text) == []

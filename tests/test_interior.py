@@ -253,3 +253,24 @@ def test_weights_that_are_as_good_as_zero_are_not_pressed_further(seed):
         problem = fw.Problem(X, rng.integers(0, 3, 20), fw.Multinomial(), fw.TraceBall(0.9), intercept=True)
         result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=30)
     assert result.success
+
+
+@pytest.mark.parametrize("seed", [0, 8, 10, 12])
+def test_rounds_do_not_go_in_circles_where_gaps_jump(seed):
+    rng = np.random.default_rng(seed)
+    X, lower = rng.normal(size=(20, 8)), 1e6 * rng.normal(size=8)
+    with fw.python_mode():
+        box = fw.Box(lower, lower + 1e6 * rng.random(8))
+        problem = fw.Problem(X, np.zeros(20), fw.Huber(0.7), box, intercept=True)
+        result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=300)
+    assert result.gap <= 1e-9 * result.fun
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_run_that_starts_near_the_optimum_gets_closer(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 1))
+    with fw.python_mode():
+        problem = fw.Problem(X, X @ rng.normal(size=(1, 4)), fw.MultitaskSquared(), fw.LpBall(3.0, 1e-3))
+        near = fw.minimize(problem, "corrective", tol=1e-6)
+        assert fw.minimize(problem, "corrective", x0=near, tol=1e-12, max_passes=100).success

@@ -160,13 +160,18 @@ def test_factors_kept_apart_are_folded_in_before_they_vanish():
     np.testing.assert_allclose(faded.gradient.dense(), plain.gradient.dense(), rtol=1e-10, atol=1e-15)
 
 
-# --- every combination of parts ---------------------------------------------------------------------------------
+# --- every method on every set ---------------------------------------------------------------------------------
+
+
+def _in_turn():
+    """Every method with every set; the losses take turns, so that each meets every set and most methods."""
+    for k, (method, constraint) in enumerate(cases.PAIRS):
+        yield method, constraint, cases.LOSSES[k % len(cases.LOSSES)]
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
-@pytest.mark.parametrize(("method", "constraint"), cases.PAIRS, ids=cases.name_of)
-def test_every_iterate_is_feasible_with_a_sound_gap(method, loss, constraint):
+@pytest.mark.parametrize(("method", "constraint", "loss"), [*_in_turn()], ids=cases.name_of)
+def test_every_iterate_is_feasible_with_a_sound_gap(method, constraint, loss):
     problem = cases.problem(loss, constraint, n=12, d=5)
 
     def judge(state):

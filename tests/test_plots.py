@@ -23,6 +23,7 @@ def multinomial():
     return fw.Problem(X, y, "multinomial", fw.TraceBall(2.0))
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("make", [multinomial, posed], ids=["weights", "completion"])
 @pytest.mark.parametrize("method", ["corrective", "fw"])
 def test_rank_along_the_run_and_spectrum(make, method):

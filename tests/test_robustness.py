@@ -81,8 +81,13 @@ SUPPORT = {
 """Largest ``<g, s>`` over each set."""
 
 # a method has code of its own for coordinates, stored atoms and boxes: of the sets of coordinates it meets the l1 ball,
-# and the others are shared out (tests/test_active.py meets them all, interpreted)
-SHARED_OUT = {"Simplex": ("pairwise", "stochastic-away", "corrective"), "NonNegativeL1Ball": ("away", "auto")}
+# and the others are shared out (tests/test_active.py meets them all, interpreted); "auto" is "corrective" here
+SHARED_OUT = {
+    "Simplex": ("pairwise", "stochastic-away", "corrective"),
+    "NonNegativeL1Ball": ("away", "auto"),
+    "L2Ball": (*ACTIVE, "corrective"),
+    "Box": (*ACTIVE, "corrective"),
+}
 OWN = [(method, name) for method in (*ACTIVE, *EXACT) for name in SETS if method in SHARED_OUT.get(name, (method,))]
 # the methods that only go toward a vertex have no code of their own for a set: one of each kind of vertex is enough
 TOWARD = [(method.name, name) for method in cases.TOWARD if method.name in fw.METHODS for name in ("L1Ball", "L2Ball")]

@@ -1,8 +1,8 @@
 """What to do about data or a radius that keeps a model from fitting: short sentences, or none.
 
-False alarms are worse than silence. The thresholds lie well apart from what was measured: on the tables of scikit-learn
-and on text, in their own units and standardised, columns that are fit to be compared differ in size by a factor of 18
-at most, those in unlike units by 1,600 and more (diabetes, 67, is left alone).
+False alarms are worse than silence, so the thresholds keep their distance from what was measured, on the tables of
+scikit-learn and on text, as they are and standardised. Columns in like units differ in size by a factor of 18 at most,
+those in unlike units by 1,600 and more. Diabetes, with a factor of 67, gets no advice.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,41 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets import (
-    GroupBall,
-    KSupportBall,
-    L1Ball,
-    L2Ball,
-    LatentGroupBall,
-    LpBall,
-    NonNegativeL1Ball,
-    OWLBall,
-    TraceBall,
-)
 from frankwolfe.sets.atoms import vertex_of
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
-BALLS = (
-    GroupBall,
-    KSupportBall,
-    L1Ball,
-    L2Ball,
-    LatentGroupBall,
-    LpBall,
-    NonNegativeL1Ball,
-    OWLBall,
-    TraceBall,
-)
-"""Sets whose radius is a budget that all weights share. Shares, boxes and hulls mean the units they are given."""
-
 UNLIKE = 100.0
 """Columns are told apart when the sizes of the large ones are this many times those of the small ones."""
 
 LITTLE, WORTHWHILE = 0.01, 0.1
-"""Parts of the objective of zero: a fit below the first is next to nothing, if the second is within reach."""
+"""Parts of the objective at zero: lowering it by less than the first is too little, if the second is in reach."""
 
 MOST_ENTRIES, LEAST_ROWS, MOST_ROWS = 200_000, 50, 1000
 """How much of the data is looked at to compare its columns."""
@@ -66,7 +42,7 @@ class ScaleWarning(UserWarning):
 def advice_on(problem: "Problem", result: "Result") -> list[str]:
     """Return what to do about a result, in sentences: an empty list where there is nothing to say.
 
-    Looks at some rows of the data; only where next to nothing is fitted, at all of them, for predictions.
+    Looks at some rows of the data; where next to nothing is fitted, predicts all of them.
 
     Parameters
     ----------
@@ -83,8 +59,8 @@ def advice_on(problem: "Problem", result: "Result") -> list[str]:
 
 
 def _is_ours(problem: "Problem", result: "Result") -> bool:
-    """Whether there is a radius that all weights share, and weights that are numbers."""
-    return isinstance(problem.constraint, BALLS) and isinstance(result.x, np.ndarray)
+    """Whether a radius limits all weights alike, and weights are numbers."""
+    return problem.constraint.is_ball() and isinstance(result.x, np.ndarray)
 
 
 def _binds(problem: "Problem", w: np.ndarray) -> bool:
@@ -107,11 +83,12 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
 
 
 def unlikeness(X: Any) -> float:
-    """Return how many times the size of a small column that of a large one is.
+    """Return the size of a large column divided by that of a small one.
 
-    The size of a column is the root mean square of its differences from the median, where they are not zero: the
-    standard deviation of a measurement, one for a column of few ones however few they are. A twentieth of the columns
-    may be smaller than the small one, and as many larger than the large one. Some rows, evenly spread, stand for all.
+    The size of a column is the root mean square of its differences from the median, zeros left out. For a measurement
+    that is about the standard deviation; for a column of zeros and few ones it is one, however few there are. A
+    twentieth of the columns may be smaller than the small one, and as many larger than the large one. Some rows, evenly
+    spread, stand for all.
 
     Examples
     --------
@@ -154,7 +131,7 @@ def on_radius(problem: "Problem", result: "Result") -> list[str]:
     possible = 1.0 - best / problem.zero_value
     if not (possible > WORTHWHILE and possible > 4.0 * fitted):
         return []
-    radius = problem.constraint.radius
+    radius = problem.constraint.own_radius()
     return [
         f"Radius {radius:g} lowers the objective by only {_percent(fitted)}. At radius {factor * radius:g} a multiple "
         f"of the same weights would lower it by {_percent(possible)}: try larger ones, for instance by fw.radius_path, "

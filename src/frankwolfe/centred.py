@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.outputs import Several
-from frankwolfe.rows import Dense, SeenFlat, sandwich_flat
+from frankwolfe.parts import lent
+from frankwolfe.rows import AllEntries, Dense
 from frankwolfe.sets.argmax import watch
-from frankwolfe.verbs import row_add
 
 BLOCK = 2**16
 """Entries that are centred at a time, where all rows are read: they stay in cache until they are used."""
@@ -33,6 +33,7 @@ def mean_prediction(rows: Any, w: np.ndarray) -> Any:
     return rows.means @ w if isinstance(rows, Centred) else 0.0
 
 
+@lent(AllEntries)
 class Centred(NamedTuple):
     """Rows of a C-ordered matrix, less ``means``."""
 
@@ -58,41 +59,21 @@ class Centred(NamedTuple):
         for j in range(values.shape[1]):
             r[j] += c * (values[i, j] - means[j])
 
-    def row_size(self, i):
-        """Return the number of columns."""
-        return self.values.shape[1]
+    def row_add_watched(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
+        values, means = self.values, self.means
+        for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
+            r[j] += c * (values[i, j] - means[j])
+        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
+            watch(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
         """Column and value."""
         return at, self.values[i, at] - self.means[at]
 
-    def fetch_row(self, i):
-        """Leave it to the processor, which sees through memory read in order."""
-
     def row_entry(self, i, j):
         """Entry ``j`` of row ``i``."""
         return self.values[i, j] - self.means[j]
-
-    def row_sandwich(self, i, left, right):
-        """Prediction of row ``i`` for the weight matrix ``left right'``."""
-        return sandwich_flat(self, i, left, right)
-
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> SeenFlat:
-        """Return the data as matrices ``left S right'`` see it."""
-        return SeenFlat(self, left, right)
-
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
-        values, means = self.values, self.means
-        for j in range(values.shape[1]):
-            r[j] += c * (values[i, j] - means[j])
-        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
-            watch(bounds, starts, flip, j, r[j])
-
-    def row_add_grouped(self, i, c, r, groups):
-        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
-        row_add(self, i, c, r)
-        groups.stale[0] = 1
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield the centred rows, a block that fits in cache at a time, and which they are."""
@@ -108,10 +89,6 @@ class Centred(NamedTuple):
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns, one after the other."""
         return self.values.T[chosen] - self.means[chosen, None]
-
-    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
-        return np.empty(d), np.empty(d)
 
     def head(self, rows: int) -> "Centred":
         """Return the first few rows."""

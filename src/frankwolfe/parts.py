@@ -1,6 +1,6 @@
 """What all parts share: numbers checked when a part is made, arrays handed to it when a run begins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar
@@ -64,6 +64,19 @@ def part(cls: type[Part]) -> type[Part]:
     for method in (__eq__, __ne__, __hash__, __reduce__):
         setattr(cls, method.__name__, method)
     return cls
+
+
+def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
+    """Class decorator that gives a class the methods of another one that it lacks: a NamedTuple can inherit nothing."""
+
+    def lend(kind: type[Part]) -> type[Part]:
+        for source in methods.__mro__[:-1]:
+            for name, method in vars(source).items():
+                if callable(method) and not hasattr(kind, name):
+                    setattr(kind, name, method)
+        return kind
+
+    return lend
 
 
 def _restored(kind: Any, *fields: Any) -> Any:

@@ -244,7 +244,7 @@ class _LiveRun:
         """Return the answer over another set."""
         problem = problem.own()
         if self.engine is None or not self.engine.move_to(problem):
-            self.engine = CorrectiveEngine(problem, None, 0, None, problem.default_start())
+            self.engine = CorrectiveEngine(problem, problem.default_start())
         return drive(self.engine, self.limits, self.name)
 
 

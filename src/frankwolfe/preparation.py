@@ -1,7 +1,6 @@
 """From the columns that a user has to the columns that have weights: gaps filled, words as indicators, one scale.
 
-What it takes (means, scales, categories) is learned from the rows of a fit, kept with the model, and used for every
-prediction.
+Means, scales and categories are learned from the rows of a fit, kept with the model, and used for every prediction.
 """
 
 from collections.abc import Collection, Sequence
@@ -117,11 +116,6 @@ class Preparation:
             block = table.numbers[:, part]
             found[:, part] = _mean_and_scale(block if means is None else _filled(block, means[part]), shares)
         return cls(categories, means, found[0] if center else None, found[1])
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether columns are taken as they are."""
-        return not self.categories and self.fill is None and self.center is None and self.scale is None
 
     def width(self, number: int) -> int:
         """Return how many columns become of so many."""

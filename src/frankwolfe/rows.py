@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.outputs import Several
+from frankwolfe.parts import lent
 from frankwolfe.sets.argmax import watch, watch_group
 from frankwolfe.verbs import hint, routine, row_add, row_item, row_size
 
@@ -17,6 +18,37 @@ BLOCK = 2**18
 """Entries of sparse rows that are worked on at a time where something is computed from all of them."""
 
 
+class AllEntries:
+    """What rows have in common that keep all their entries, in order, in an array ``values``."""
+
+    values: np.ndarray
+
+    def row_size(self, i):
+        """Return the number of columns."""
+        return self.values.shape[1]
+
+    def fetch_row(self, i):
+        """Do nothing: the processor fetches memory that is read in order by itself."""
+
+    def row_sandwich(self, i, left, right):
+        """Prediction of row ``i`` for the weight matrix ``left right'``."""
+        return sandwich_flat(self, i, left, right)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenFlat(self, left, right)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
+        row_add(self, i, c, r)
+        groups.stale[0] = 1
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
+        return np.empty(d), np.empty(d)
+
+
+@lent(AllEntries)
 class Dense(NamedTuple):
     """Rows of a C-ordered matrix."""
 
@@ -35,41 +67,21 @@ class Dense(NamedTuple):
         for j in range(values.shape[1]):
             r[j] += c * values[i, j]
 
-    def row_size(self, i):
-        """Return the number of columns."""
-        return self.values.shape[1]
+    def row_add_watched(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
+        values = self.values
+        for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
+            r[j] += c * values[i, j]
+        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
+            watch(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
         """Column and value."""
         return at, self.values[i, at]
 
-    def fetch_row(self, i):
-        """Leave it to the processor, which sees through memory read in order."""
-
     def row_entry(self, i, j):
         """Entry ``j`` of row ``i``."""
         return np.float64(self.values[i, j])
-
-    def row_sandwich(self, i, left, right):
-        """Prediction of row ``i`` for the weight matrix ``left right'``."""
-        return sandwich_flat(self, i, left, right)
-
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
-        """Return the data as matrices ``left S right'`` see it."""
-        return SeenFlat(self, left, right)
-
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
-        values = self.values
-        for j in range(values.shape[1]):
-            r[j] += c * values[i, j]
-        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
-            watch(bounds, starts, flip, j, r[j])
-
-    def row_add_grouped(self, i, c, r, groups):
-        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
-        row_add(self, i, c, r)
-        groups.stale[0] = 1
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -78,10 +90,6 @@ class Dense(NamedTuple):
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns, one after the other."""
         return np.ascontiguousarray(self.values.T[chosen], dtype=np.float64)
-
-    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
-        return np.empty(d), np.empty(d)
 
     def head(self, rows: int) -> "Dense":
         """Return the first few rows."""

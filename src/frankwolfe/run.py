@@ -102,7 +102,11 @@ def minimize(
     w, memory = _start(problem, x0)
     if isinstance(x0, Result):
         problem.expect(w, x0.intercept)
-    engine = _engine_class(method, problem)(problem, method, rows_a_step, generator, w, memory)
+    engine: Any
+    if method.engine == "corrective":
+        engine = _corrective_engine(problem, w, memory)
+    else:
+        engine = Engine(problem, method, rows_a_step, generator, w, memory)
     start = Start(w, x0.gap, getattr(memory, "slopes", None)) if isinstance(x0, Result) else Start(w)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
@@ -129,21 +133,19 @@ def drive(
         bar.close()
 
 
-def _engine_class(method: Method, problem: Problem) -> Any:
-    """Return what runs a method."""
-    if method.engine == "corrective":
-        # imported here: a good deal of code that the other methods do without
-        from frankwolfe.corrective.choose import engine_for
+def _corrective_engine(problem: Problem, w: Any, memory: Memory | None) -> Any:
+    """Return the engine of the corrective method that suits a problem, at the start of a run."""
+    # imported here: a good deal of code that the other methods do without
+    from frankwolfe.corrective.choose import engine_for
 
-        return engine_for(problem)
-    return Engine
+    return engine_for(problem)(problem, w, memory)
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
 
-    A single row then becomes 1%. Several rows become as many as there may be stored atoms to read, about d, up to 1%.
-    There may be fewer rows than the method asks for: then it is all of them.
+    Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
+    be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole.
     """
     if method.batch_size < 1:
         return method.batch_size

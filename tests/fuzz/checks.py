@@ -107,7 +107,7 @@ def tolerance(run):
     """The tolerance is ``tol`` times the objective of the zero model; with an intercept, rounding at least."""
     tol, zero, plain = run.case.options["tol"], run.problem.zero_value, run.recomputed.zero
     found = run.result.tolerance
-    least = LEAST * _size_of_gaps(run) if run.case.intercept and tol > 0.0 else 0.0
+    least = max(LEAST * _size_of_gaps(run), 8.0 * EPS * _norm_of_gaps(run)) if run.case.intercept and tol > 0.0 else 0.0
     if abs(found - tol * zero) > 8.0 * EPS * found and not tol * zero < found <= least:
         yield f"tolerance {found!r} is not {tol:g} times F(0) = {zero!r}, nor rounding, {least:.2g}"
     if not (zero <= plain * (1.0 + 1e-12) if run.case.intercept else abs(zero - plain) <= 1e-12 * plain):
@@ -242,10 +242,22 @@ def _rounding(run, height):
 def _size_of_gaps(run):
     """Sum of the sizes of the terms of a gap, at the zero model without an intercept or at one of the size of ours."""
     known = run.recomputed
-    shift = max(float(np.abs(run.result.intercept).max()), float(np.abs(known.y).max()), 40.0)
-    pulls = np.abs(known.pulls).reshape(len(known.p), -1).sum(axis=1) + known.loss.smoothness() * shift
     reached = np.abs(known.X) @ known.reach.reshape(known.X.shape[1], -1).sum(axis=1)
-    return float((known.p * pulls * reached).sum())
+    return float((_pulls(run) * reached).sum())
+
+
+def _norm_of_gaps(run):
+    """Return the bound of Cauchy and Schwarz on that sum, as `Problem.tolerance` has it: more where few rows matter."""
+    known, pulls = run.recomputed, _pulls(run)
+    columns = np.sqrt(pulls @ (np.abs(known.X) + known.means) ** 2 * pulls.sum())
+    return float(columns @ known.reach.reshape(known.X.shape[1], -1).sum(axis=1))
+
+
+def _pulls(run):
+    """Weighted sizes of the derivatives at the zero model, and of what an intercept of our size changes them by."""
+    known = run.recomputed
+    shift = max(float(np.abs(run.result.intercept).max()), float(np.abs(known.y).max()), 40.0)
+    return known.p * (np.abs(known.pulls).reshape(len(known.p), -1).sum(axis=1) + known.loss.smoothness() * shift)
 
 
 def _short(value):

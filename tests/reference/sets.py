@@ -6,7 +6,7 @@ without the library's oracles: closed forms, lists of vertices, singular values.
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -38,12 +38,16 @@ def accuracy(known):
     return getattr(known, "accuracy", 0.0) or max(accuracy(part) if part is not None else 0.0 for part in inner)
 
 
-@dataclass(frozen=True)
-class L1Ball:
-    radius: float
+class Known:
+    """A set with the fields of the library's set of that name, which it makes."""
 
     def make(self):
-        return fw.L1Ball(self.radius)
+        return getattr(fw, type(self).__name__)(*(getattr(self, field.name) for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class L1Ball(Known):
+    radius: float
 
     def excess(self, w):
         return [(np.abs(w).sum() - self.radius, self.radius)]
@@ -53,11 +57,8 @@ class L1Ball:
 
 
 @dataclass(frozen=True)
-class L2Ball:
+class L2Ball(Known):
     radius: float
-
-    def make(self):
-        return fw.L2Ball(self.radius)
 
     def excess(self, w):
         return [(np.sqrt((w**2).sum()) - self.radius, self.radius)]
@@ -67,11 +68,8 @@ class L2Ball:
 
 
 @dataclass(frozen=True)
-class Simplex:
+class Simplex(Known):
     radius: float
-
-    def make(self):
-        return fw.Simplex(self.radius)
 
     def excess(self, w):
         return [(-w, self.radius), (abs(w.sum() - self.radius), self.radius)]
@@ -81,11 +79,8 @@ class Simplex:
 
 
 @dataclass(frozen=True)
-class NonNegativeL1Ball:
+class NonNegativeL1Ball(Known):
     radius: float
-
-    def make(self):
-        return fw.NonNegativeL1Ball(self.radius)
 
     def excess(self, w):
         return [(-w, self.radius), (w.sum() - self.radius, self.radius)]
@@ -138,12 +133,9 @@ class MonotoneBox:
 
 
 @dataclass(frozen=True)
-class LpBall:
+class LpBall(Known):
     p: float
     radius: float
-
-    def make(self):
-        return fw.LpBall(self.p, self.radius)
 
     def excess(self, w):
         return [(_power_norm(w, wide(self.p)) - self.radius, self.radius)]
@@ -159,15 +151,12 @@ def _power_norm(values, p):
 
 
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(Known):
     """``shape`` as the library takes it; a matrix must not be too ill-conditioned for float64."""
 
     shape: Any
     radius: float
     centre: Any
-
-    def make(self):
-        return fw.Ellipsoid(self.shape, self.radius, self.centre)
 
     @cached_property
     def _matrix(self):
@@ -189,14 +178,11 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
-class GroupBall:
+class GroupBall(Known):
     groups: Any
     radius: float
     norm: float
     weights: Any
-
-    def make(self):
-        return fw.GroupBall(self.groups, self.radius, self.norm, self.weights)
 
     def _norms(self, values, norm):
         parts = [np.abs(values[self.groups == g]) for g in range(len(self.weights))]
@@ -231,13 +217,10 @@ class LatentGroupBall:
 
 
 @dataclass(frozen=True)
-class KSupportBall:
+class KSupportBall(Known):
     k: int
     radius: float
     norm: float
-
-    def make(self):
-        return fw.KSupportBall(self.k, self.radius, self.norm)
 
     def excess(self, w):
         sizes = np.abs(w)
@@ -266,12 +249,9 @@ def _k_support_norm(sizes, k):
 
 
 @dataclass(frozen=True)
-class OWLBall:
+class OWLBall(Known):
     weights: Any
     radius: float
-
-    def make(self):
-        return fw.OWLBall(self.weights, self.radius)
 
     def excess(self, w):
         return [((wide(self.weights) * np.sort(np.abs(w))[::-1]).sum() - self.radius, self.radius)]
@@ -282,11 +262,8 @@ class OWLBall:
 
 
 @dataclass(frozen=True)
-class Birkhoff:
+class Birkhoff(Known):
     size: int
-
-    def make(self):
-        return fw.Birkhoff(self.size)
 
     def excess(self, w):
         square = w.reshape(self.size, self.size)
@@ -298,11 +275,8 @@ class Birkhoff:
 
 
 @dataclass(frozen=True)
-class ConvexHull:
+class ConvexHull(Known):
     points: Any
-
-    def make(self):
-        return fw.ConvexHull(self.points)
 
     def excess(self, w):
         from scipy.optimize import linprog
@@ -387,11 +361,8 @@ class TraceBall:
 
 
 @dataclass(frozen=True)
-class Spectrahedron:
+class Spectrahedron(Known):
     trace: float
-
-    def make(self):
-        return fw.Spectrahedron(self.trace)
 
     def excess(self, w):
         side = int(np.sqrt(len(w)))

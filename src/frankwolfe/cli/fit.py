@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
 
 if TYPE_CHECKING:
     from frankwolfe.cli.questions import Question
@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 def fit(
     data: Path,
     radius: float | None,
-    holdout: float | None,
-    folds: int | None,
-    method: str,
-    tol: float,
-    max_passes: float,
-    seed: int,
+    held_out: HeldOut,
+    run: Run,
     top: int,
     out: Path,
     **problem: Any,
@@ -44,7 +40,6 @@ def fit(
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout.
     """
-    options = {"method": method, "tol": tol, "random_state": seed, "trace": 0}
     with answering():
         from frankwolfe.cli.questions import ask, facts
         from frankwolfe.cli.validation import splits_of
@@ -53,20 +48,20 @@ def fit(
         from frankwolfe.result import Status
 
         question = ask(data, radius=radius, **problem)
-        splits = splits_of(question, holdout, folds, seed)
+        splits = splits_of(question, *held_out, run.seed)
         posed = question.pose()
-        result = minimized(posed.problem, max_passes, **options)
+        result = minimized(posed.problem, **run.options(), trace=0)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED
-        scores = [] if broken_off else _held_out(question, splits, max_passes, options)
+        scores = [] if broken_off else _held_out(question, splits, run)
         model = FittedModel.of(
             posed.problem,
             result,
             classes=question.classes,
             features=question.data.features,
             target=problem["target"],
-            seed=seed,
+            seed=run.seed,
             preparation=posed.preparation,
         )
     with writing(out):
@@ -79,16 +74,14 @@ def fit(
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _held_out(
-    question: "Question", splits: "list[Split]", max_passes: float, options: dict[str, Any]
-) -> list[tuple[str, str]]:
+def _held_out(question: "Question", splits: "list[Split]", run: Run) -> list[tuple[str, str]]:
     """Return the score on rows that were held out, if there are any."""
     if not splits:
         return []
     from frankwolfe.cli.scores import told
     from frankwolfe.cli.validation import held_out
 
-    found = held_out(question, splits, lambda problem: [minimized(problem, max_passes, **options)])
+    found = held_out(question, splits, lambda problem: [minimized(problem, **run.options(), trace=0)])
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]

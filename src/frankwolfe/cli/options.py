@@ -1,8 +1,10 @@
 """Options that several commands share. Names of losses, sets and methods are only looked up when they are needed."""
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -31,6 +33,47 @@ def together(*options: Callable) -> Callable:
         return command
 
     return decorate
+
+
+def gathered(name: str, kind: Any, *options: Callable) -> Callable:
+    """Return a decorator that adds several options, which the command gets as one argument of that name and kind."""
+
+    def decorate(command: Callable) -> Callable:
+        @wraps(command)
+        def gathering(**given: Any) -> Any:
+            values = kind(**{field: given.pop(field) for field in kind._fields})
+            return command(**given, **{name: values})
+
+        return together(*options)(gathering)
+
+    return decorate
+
+
+def missing_values(other: str, help: str) -> Callable:
+    """Return the option ``--missing``: missing values are refused, or what else is done about them."""
+    choice = click.Choice(["refuse", other])
+    return click.option("--missing", type=choice, default="refuse", show_default=True, help=help)
+
+
+class HeldOut(NamedTuple):
+    """Which rows to hold out: a part of them, or each of so many parts in turn; by default none."""
+
+    holdout: float | None
+    folds: int | None
+
+
+class Run(NamedTuple):
+    """How to solve a problem."""
+
+    method: str
+    tol: float
+    max_passes: float
+    seed: int
+
+    def options(self) -> dict[str, Any]:
+        """Return the same as `frankwolfe.minimize` calls it."""
+        named = self._asdict()
+        return {"random_state": named.pop("seed"), **named}
 
 
 DATA = click.argument("data", type=click.Path(path_type=Path))
@@ -78,17 +121,16 @@ COLUMNS = together(
         help="Column of categories, one 0/1 column each; may be repeated. Without a name (last, or before "
         "another option): all columns of text.",
     ),
-    click.option(
-        "--missing",
-        type=click.Choice(["refuse", "mean"]),
-        default="refuse",
-        show_default=True,
-        help="Missing values: refuse them, or take the mean of the column, kept in the model (missing categories are "
+    missing_values(
+        "mean",
+        "Missing values: refuse them, or take the mean of the column, kept in the model (missing categories are "
         "a category).",
     ),
 )
 
-HELD_OUT = together(
+HELD_OUT = gathered(
+    "held_out",
+    HeldOut,
     click.option(
         "--holdout",
         type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
@@ -103,7 +145,9 @@ HELD_OUT = together(
     ),
 )
 
-RUN = together(
+RUN = gathered(
+    "run",
+    Run,
     click.option("--method", type=Name("frankwolfe.methods", "METHODS"), default="auto", show_default=True),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),

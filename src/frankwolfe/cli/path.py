@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
 
 if TYPE_CHECKING:
     from frankwolfe.cli.questions import Question
@@ -32,12 +32,8 @@ def path(
     data: Path,
     radii: str | None,
     n_radii: int,
-    holdout: float | None,
-    folds: int | None,
-    method: str,
-    tol: float,
-    max_passes: float,
-    seed: int,
+    held_out: HeldOut,
+    run: Run,
     table: Path | None,
     picture: Path | None,
     **problem: Any,
@@ -54,12 +50,11 @@ def path(
 
         chosen = None if radii is None else as_radii(_numbers(radii))
         question = ask(data, **problem)
-        splits = splits_of(question, holdout, folds, seed)
+        splits = splits_of(question, *held_out, run.seed)
         posed = question.pose()
         grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
-        options = {"method": method, "tol": tol, "max_passes": max_passes, "random_state": seed}
-        found = _followed(posed.problem, grid, options)
-        scores = _held_out(question, splits, found.radii, options)
+        found = _followed(posed.problem, grid, run)
+        scores = _held_out(question, splits, found.radii, run)
     show(facts(data, question, posed))
     _print(found, scores)
     if table is not None:
@@ -82,14 +77,14 @@ def _numbers(text: str) -> list[float]:
         raise Complaint(f"--radii takes numbers separated by commas, such as 0.1,1,10; got {text!r}") from None
 
 
-def _followed(problem: "Problem", radii: Any, options: dict[str, Any]) -> "RadiusPath":
+def _followed(problem: "Problem", radii: Any, run: Run) -> "RadiusPath":
     """Follow the path, with a bar where somebody is looking on."""
     from rich.progress import track
 
     from frankwolfe.path import collected, follow, until_interrupted
 
     where = console(stderr=True)
-    results = follow(problem, radii, **options)
+    results = follow(problem, radii, **run.options())
     bar = track(results, "radii", total=len(radii), console=where, transient=True, disable=not where.is_terminal)
     return collected(problem, radii, until_interrupted(bar))
 
@@ -100,12 +95,12 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _held_out(question: "Question", splits: "list[Split]", radii: Any, options: dict[str, Any]) -> "list[list[Scores]]":
+def _held_out(question: "Question", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
     from frankwolfe.path import follow
 
-    found = held_out(question, splits, lambda problem: follow(problem, radii, **options))
+    found = held_out(question, splits, lambda problem: follow(problem, radii, **run.options()))
     return [list(scores) for scores in zip(*found, strict=True)]
 
 

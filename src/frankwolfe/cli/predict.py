@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.answers import Complaint, answering, console, write_csv
-from frankwolfe.cli.options import DATA
+from frankwolfe.cli.options import DATA, missing_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,12 +25,9 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
 @click.option("--out", "-o", type=click.Path(path_type=Path), help="CSV file.  [default: standard output]")
 @click.option("--probabilities", is_flag=True, help="Add the probability of each class, one column each.")
 @click.option("--decision", is_flag=True, help="Add the scores that the classes were chosen by.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "blank"]),
-    default="refuse",
-    show_default=True,
-    help="Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
+@missing_values(
+    "blank",
+    "Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
     "empty.",
 )
 def predict(model: Path, data: Path, out: Path | None, probabilities: bool, decision: bool, missing: str) -> None:

@@ -20,7 +20,7 @@ uneven: active atoms that join one at a time, and low-rank steps, then take many
 
 
 def engine_for(problem: Problem) -> Any:
-    """Return what makes an engine: from a problem, a method, a batch size, a generator, a start and a memory.
+    """Return what makes an engine: from a problem, a start and a memory.
 
     Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
     weights, so beyond what its barrier says other engines are given the problems that are easy for them.

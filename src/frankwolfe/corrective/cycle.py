@@ -14,8 +14,8 @@ from frankwolfe.verbs import routine
 
 
 @routine
-def moved(hull, u, slope, bent, square, slack, total, curve):
-    """How far to go from the combination toward an atom, or (negative) away from it: the best step and its sign."""
+def moved(hull, u, slope, bent, square, total, curve):
+    """Return the sign of an atom, and the best step from the combination toward it: negative if away from it."""
     sign = 1.0
     if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
         sign = -1.0
@@ -26,6 +26,17 @@ def moved(hull, u, slope, bent, square, slack, total, curve):
     if lead > 0.0:
         return sign, (1.0 if lead >= bow else lead / bow)
     return sign, (least if lead <= least * bow else lead / bow)
+
+
+@routine
+def multiply(scale, u, bent, sums):
+    """Multiply the weights, and what depends on them, by the factor that was kept apart."""
+    for k in range(len(u)):
+        u[k] *= scale
+    for i in range(len(bent)):
+        bent[i] *= scale
+    for c in range(len(sums)):
+        sums[c] *= scale
 
 
 class FollowingIntercept(NamedTuple):
@@ -88,7 +99,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
             else:
                 if weight == 0.0 and pull + curve <= radius * key:
                     continue
-                sign, gamma = moved(hull, weight, slope, along, square[j], slack, pull + curve, curve)
+                sign, gamma = moved(hull, weight, slope, along, square[j], pull + curve, curve)
                 if gamma == 0.0:
                     continue
                 change, left = gamma * radius * sign, 1.0 - gamma
@@ -100,11 +111,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
                 size = left * size + gamma * radius
                 scale *= left
                 if scale < 1e-6:
-                    for i in range(len(bent)):
-                        bent[i] *= scale
-                    for k in range(len(u)):
-                        u[k] *= scale
-                    sums *= scale
+                    multiply(scale, u, bent, sums)
                     scale = 1.0
             if change != 0.0:
                 u[j] = goal / scale
@@ -112,11 +119,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
                 sums[home] += change / scale * pulls[j]
         if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
-        for i in range(len(bent)):
-            bent[i] *= scale
-        for k in range(len(u)):
-            u[k] *= scale
-        sums *= scale
+        multiply(scale, u, bent, sums)
         scale = 1.0
         if gap <= tolerance:
             break

@@ -27,25 +27,26 @@ ROUND_SHARES = (0.3, 0.1)
 """Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
 
 REACH = 100.0
-"""How many times the tolerance one more step is expected to make up for, where steps are cheap and all atoms that
-promise anything are at hand: an exact gradient and another round would cost more."""
+"""A gap of at most so many times the tolerance is expected to meet it after one more step. That step is made at once
+where steps are cheap and all atoms that promise anything are active: an exact gradient and a round would cost more."""
 
 MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
 """Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
 
 EXACT = 1e-5
-"""How much less than its share may be left in a model with a Hessian, where the last step hardly lowered the gap: on
-ill-scaled columns a gap says little about the way to the optimum."""
+"""Factor on what may be left in a model with a Hessian, where the last step hardly lowered the gap: on ill-scaled
+columns a gap says little about the way to the optimum."""
 
 DOUBT = {True: 0.0, False: 0.5}
-"""Part of the gap that may be left in a model, times what the last step left of it: where curvatures change on the
-way, an exact answer is worth little."""
+"""Least part of the gap that may be left in a model, divided by the part that the last step left; with a Hessian
+formed, and without. Where curvatures change on the way, an exact answer is worth little."""
 
 CARE, FLOOR = 10.0, 1e-4
-"""How far above `CARE` times the relative gap, and at what least part of the smoothness, curvatures are kept."""
+"""`CARE` times the relative gap, at most one, says how little curvatures are trusted (see
+`frankwolfe.objective.curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
 
 LEAST_FLOOR = 1e-12
-"""What `FLOOR` does not fall below, times how much of the objective is left."""
+"""What that least size does not fall below, times the part of the objective that is left."""
 
 LATE = 1e-4
 """Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
@@ -62,14 +63,12 @@ SEARCH = 8
 
 
 class CorrectiveEngine(RoundEngine):
-    """One run of the fully corrective method, with the face of `frankwolfe.engine.Engine`; a step is a round.
+    """One run of the fully corrective method, with the interface of `frankwolfe.engine.Engine`; a step is a round.
 
     Parameters
     ----------
     problem : Problem
         What to minimise.
-    method, batch_size, generator
-        Not used: there is nothing to sample.
     w : array of shape (d,)
         Feasible start.
     memory : Memory, optional
@@ -81,9 +80,6 @@ class CorrectiveEngine(RoundEngine):
     def __init__(
         self,
         problem: Problem,
-        method: Any,
-        batch_size: int,
-        generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
         most: Most = MOST,
@@ -102,7 +98,7 @@ class CorrectiveEngine(RoundEngine):
             return
         head = self.problem.head(8)
         for most in (MOST, Most(0, 0, 0)):
-            CorrectiveEngine(head, None, 0, None, head.default_start(), most=most).advance(2)
+            CorrectiveEngine(head, head.default_start(), most=most).advance(2)
         _warm.add(kind)
 
     def move_to(self, problem: Problem) -> bool:

@@ -33,7 +33,7 @@ def standing(hull, u, slope):
 
 
 @routine
-def giver(hull, H, u, slope, slack, enter, sign, best):
+def giver(H, u, slope, slack, enter, sign, best):
     """Atom to take weight from: the one that promises the largest fall of the model; -2 if none does."""
     leave, promise, own = -2, 0.0, 0.0
     if enter >= 0:
@@ -67,7 +67,7 @@ def exchange(hull, H, u, slope, tolerance, most):
         sign = 1.0
         if enter >= 0 and hull.signed and (u[enter] < 0.0 or (u[enter] == 0.0 and slope[enter] > 0.0)):
             sign = -1.0
-        leave = giver(hull, H, u, slope, slack, enter, sign, best)
+        leave = giver(H, u, slope, slack, enter, sign, best)
         if leave == -2:
             return gap
         bound, lead, square = slack, -best, 0.0

@@ -44,14 +44,11 @@ PATIENCE = 8
 
 
 class InteriorEngine(RoundEngine):
-    """One run of the corrective method on a set with a barrier, with the face of `frankwolfe.engine.Engine`."""
+    """One run of the corrective method on a set with a barrier, with the interface of `frankwolfe.engine.Engine`."""
 
     def __init__(
         self,
         problem: Problem,
-        method: Any,
-        batch_size: int,
-        generator: Any,
         w: np.ndarray,
         memory: Memory | None = None,
         barrier: Barrier | None = None,
@@ -67,7 +64,7 @@ class InteriorEngine(RoundEngine):
     def warm_up(self) -> None:
         """Compile, or load from the cache, by a round on the first few rows."""
         head = self.problem.head(8)
-        InteriorEngine(head, None, 0, None, self.point, barrier=self.barrier).advance(1)
+        InteriorEngine(head, self.point, barrier=self.barrier).advance(1)
 
     @property
     def spent(self) -> bool:
@@ -111,9 +108,9 @@ class InteriorEngine(RoundEngine):
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
         goal = max(OF_TARGET * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
-        first = self._first(max(scale, goal) / self.barrier.nu)
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
+        first = self._first(model, max(scale, goal) / self.barrier.nu)
         self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         at, w = self.at, self.point
         moved = self._go(self.path[-1].w, found)
@@ -159,12 +156,18 @@ class InteriorEngine(RoundEngine):
         self.point, self.at, self.judged = there, at, judged
         return True
 
-    def _first(self, mu: float) -> PathPoint:
-        """Return the point of the last path where the next one may begin."""
+    def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
+        """Return the point of the last path where the next one may begin.
+
+        The middle of the set is no longer near the path where a run starts near the optimum: from there the path begins
+        with what the gap of the model is worth.
+        """
         for point in reversed(self.path):
-            if point.mu >= mu:
+            if mu <= point.mu < np.inf:
                 return point._replace(mu=mu)
-        return self.path[0]._replace(mu=mu)
+        w = self.path[0].w
+        gap = self.problem.gap_for(model.gradient(w - model.centre), w)
+        return self.path[0]._replace(mu=max(mu, min(gap, abs(self.at.value)) / self.barrier.nu))
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long."""

@@ -1,11 +1,15 @@
 """The corrective method for the trace-norm ball: subspaces grow, and the best matrix within them is found.
 
-The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies;
-widens both subspaces by the gradient's leading singular vectors, the vertices that Frank-Wolfe steps would add, and by
-what the gradient maps the present ones to, and by where they were a round ago (which is to such rounds what conjugate
-directions are to gradient steps); and minimises the objective over the small matrix ``S`` in the trace-norm ball of its
-own size, by Newton steps: quadratic models, within the ball, and a line search on the true objective. In the large
-space nothing is ever projected. A decomposition of ``S`` then drops the directions without weight.
+The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies,
+and widens both subspaces by
+
+- the gradient's leading singular vectors: the vertices that Frank-Wolfe steps would add;
+- what the gradient maps the present vectors to;
+- the vectors of the round before, which is to such rounds what conjugate directions are to gradient steps.
+
+Then the objective is minimised over the small matrix ``S``, in the trace-norm ball of its own size, by Newton steps: a
+quadratic model is minimised within the ball, and a line search follows on the true objective. Nothing is projected in
+the large space. A decomposition of ``S`` drops the directions without weight.
 """
 
 from collections.abc import Callable
@@ -71,11 +75,9 @@ def bend_all(targets, weights, loss, z, change, bent):
 
 
 class LowRankEngine(RoundEngine):
-    """One run of the corrective method on a trace-norm ball, with the face of `frankwolfe.engine.Engine`."""
+    """One run of the corrective method on a trace-norm ball, with the interface of `frankwolfe.engine.Engine`."""
 
-    def __init__(
-        self, problem: Problem, method: Any, batch_size: int, generator: Any, w: Any, memory: Memory | None = None
-    ):
+    def __init__(self, problem: Problem, w: Any, memory: Memory | None = None):
         super().__init__(problem, memory)
         structure = problem.constraint.structure()
         self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows

@@ -14,10 +14,10 @@ from frankwolfe.elimination import eliminated
 from frankwolfe.sets.hull import SPENT, Hull
 
 RIDGES = (1e-13, 1e-10, 1e-7)
-"""Added to a unit diagonal before a face is solved, the first that lets the factorisation succeed."""
+"""Added to a unit diagonal before a face is solved: in turn, until the factorisation succeeds."""
 
 REFINEMENTS, REFINED = 3, 1e-9
-"""Most times that what is left of a face's slopes is solved for again, and the part of each that may be left."""
+"""How often the solution on a face is refined at most, and the part of each slope that may be left."""
 
 ACCURACY, CG_STEPS = 0.1, 12
 """How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles the steps."""

@@ -17,7 +17,7 @@ NOISE = 1e-14
 
 
 class RoundEngine(ABC):
-    """An engine with the face of `frankwolfe.engine.Engine` whose steps are rounds."""
+    """An engine with the interface of `frankwolfe.engine.Engine` whose steps are rounds."""
 
     steady = False  # a round makes as many inner passes as it needs
     certifies = True  # the exact gradient that ends a round also begins the next
@@ -75,7 +75,8 @@ class RoundEngine(ABC):
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate, with what is proven of its gap."""
         found = self._exact()
-        return found._replace(gap=self.proven(found.value, found.gap))
+        gap = self.proven(found.value, found.gap)
+        return found if gap == found.gap else found._replace(gap=gap)
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""

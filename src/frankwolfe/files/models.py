@@ -27,15 +27,7 @@ FORMAT = 2
 
 
 def write_model(model: FittedModel, path: str | os.PathLike) -> None:
-    """Write a model to a file: there whole or not at all.
-
-    Parameters
-    ----------
-    model : FittedModel
-        With a loss and a set of this package.
-    path : str or Path
-        Replaced if it exists.
-    """
+    """Write a model, with a loss and a set of this package, to a file; see `FittedModel.save`."""
     arrays: dict[str, np.ndarray] = {}
     about = {
         "format": FORMAT,
@@ -100,17 +92,7 @@ def load_model(path: str | os.PathLike) -> FittedModel:
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file looks like a model, damaged or not.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a file looks like a model, damaged or not."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "about.npy" in archive.namelist()

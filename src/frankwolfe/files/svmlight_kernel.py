@@ -105,7 +105,7 @@ def parse_short(text, targets, ends, indices, values, state):
         elif byte == 35:  # a remark goes on to the end of the line
             while text[at] != 10:
                 at += one
-        elif not within:
+        elif not within:  # as above, written out: reading is slower where a routine does this for both
             value, after = read_short(text, at)
             if after == at or not ends_token(text[after]):
                 status = LONG

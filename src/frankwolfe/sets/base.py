@@ -9,12 +9,12 @@ What a set has to bring along: ``scout``, ``oracle``, ``support`` and ``contains
 
 from typing import Any
 
-from frankwolfe.parts import Part, part
+from frankwolfe.parts import Part, lent, part
 from frankwolfe.sets.structure import Structure
 
 
 class Defaults:
-    """Answers of a set that says nothing else. What is only named here, the set's own class has."""
+    """Answers of a set that says nothing else. The set's own class has what is declared here without a value."""
 
     _fields: Any
     _replace: Any
@@ -50,6 +50,14 @@ class Defaults:
         """Return a self-concordant barrier of the set's interior, for so many weights: here none is known."""
         return
 
+    def is_ball(self):
+        """Whether the set is a ball around zero, or the part of one without negative entries: here it is not.
+
+        The radius of a ball limits the size of all weights alike, whatever the units of the data. Simplexes, hulls and
+        most boxes mean the units that they are given in.
+        """
+        return False
+
     def own_radius(self):
         """Return the radius, or None if the set has none."""
         return self.radius if "radius" in self._fields else None
@@ -67,6 +75,14 @@ class CoordinateDefaults(Defaults):
     def structure(self):
         """Say how the points are made up: of single coordinates."""
         return Structure(self.hull())
+
+
+class Ball:
+    """Answers of a ball around zero."""
+
+    def is_ball(self):
+        """Whether the set is a ball around zero, or the part of one without negative entries: it is."""
+        return True
 
 
 class Forwarded(Defaults):
@@ -114,6 +130,10 @@ class Forwarded(Defaults):
         """Whether ``w`` is in the set."""
         return self.set.contains(w, tolerance)
 
+    def is_ball(self):
+        """Whether the set is a ball around zero."""
+        return self.set.is_ball()
+
     def own_radius(self):
         """Return the radius, or None if the set has none."""
         return self.set.own_radius()
@@ -135,16 +155,18 @@ def completed(kind: type, defaults: type | None = None) -> None:
     """Give a class of sets the methods of `Defaults` that it does not have, or those of another class of defaults."""
     if defaults is None:
         defaults = CoordinateDefaults if hasattr(kind, "hull") else Defaults
-    for source in defaults.__mro__[:-1]:
-        for name, method in vars(source).items():
-            if callable(method) and not hasattr(kind, name):
-                setattr(kind, name, method)
+    lent(defaults)(kind)
 
 
 def constraint_set(kind: type[Part]) -> type[Part]:
     """Class decorator of the package's sets: a part that can be asked all that a set can be asked."""
     completed(kind)
     return part(kind)
+
+
+def ball(kind: type[Part]) -> type[Part]:
+    """Class decorator of the package's balls around zero: a set that says that it is one."""
+    return constraint_set(lent(Ball)(kind))
 
 
 def wrapper(kind: type[Part]) -> type[Part]:

@@ -84,6 +84,10 @@ class Translated(NamedTuple):
         inner = self.set.barrier(size)
         return None if inner is None else inner.translated(self.shift)
 
+    def is_ball(self):
+        """Whether the set is a ball around zero: not once it is moved."""
+        return False
+
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
         return diameter_of(self.set, d)

@@ -15,7 +15,7 @@ from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Block, vertex_of
 from frankwolfe.sets.barriers.linear import LargestBarrier
 from frankwolfe.sets.barriers.perspective import GroupBarrier
-from frankwolfe.sets.base import constraint_set
+from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector
 from frankwolfe.sets.grouping import as_labels, as_lists
 from frankwolfe.sets.images import image_diameters
@@ -148,7 +148,7 @@ def block(scout, r, radius):
     return Block(at, values)
 
 
-@constraint_set
+@ball
 class GroupBall(NamedTuple):
     """All ``w`` with ``sum_g weight_g ||w_g|| <= radius``: the ball of the group lasso. Vertices lie in one group.
 
@@ -247,7 +247,7 @@ class GroupBall(NamedTuple):
         return image_diameters(self, X)
 
 
-@constraint_set
+@ball
 class LatentGroupBall(NamedTuple):
     """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
 

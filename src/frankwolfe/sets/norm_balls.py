@@ -15,13 +15,13 @@ from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.sets.barriers.balls import EllipsoidBarrier
 from frankwolfe.sets.barriers.perspective import GroupBarrier
-from frankwolfe.sets.base import constraint_set
+from frankwolfe.sets.base import ball
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.lengths import oppose
 from frankwolfe.verbs import leader
 
 
-@constraint_set
+@ball
 class L1Ball(NamedTuple):
     """All ``w`` with ``|w_1| + ... + |w_d| <= radius``. Vertices: plus or minus ``radius`` on one coordinate.
 
@@ -80,7 +80,7 @@ class L1Ball(NamedTuple):
         return {p: (2.0 * self.radius * float(column_norms(X, p).max()), True) for p in (1, 2, np.inf)}
 
 
-@constraint_set
+@ball
 class L2Ball(NamedTuple):
     """All ``w`` with Euclidean norm at most ``radius``.
 

@@ -9,7 +9,7 @@ from frankwolfe.parts import positive
 from frankwolfe.sets.argmax import LazyArgmax
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.sets.barriers.linear import IntervalBarrier, simplex_barrier
-from frankwolfe.sets.base import constraint_set, no_radius
+from frankwolfe.sets.base import ball, constraint_set, no_radius
 from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
 from frankwolfe.sets.hull import Hull
 from frankwolfe.sets.images import of_columns
@@ -76,7 +76,7 @@ class Simplex(NamedTuple):
         return of_columns(self.radius, X, with_zero=False)
 
 
-@constraint_set
+@ball
 class NonNegativeL1Ball(NamedTuple):
     """All ``w >= 0`` whose entries sum to at most ``radius``: the simplex filled in down to zero.
 
@@ -196,8 +196,12 @@ class Box(NamedTuple):
     def own_radius(self):
         """Return the largest size of an entry where the box is an l-infinity ball, else None."""
         radius = float(np.max(self.upper))
-        is_ball = radius > 0.0 and np.all(self.upper == radius) and np.all(self.lower == -radius)
-        return radius if is_ball else None
+        even = radius > 0.0 and np.all(self.upper == radius) and np.all(self.lower == -radius)
+        return radius if even else None
+
+    def is_ball(self):
+        """Whether the box is an l-infinity ball around zero."""
+        return self.own_radius() is not None
 
     def with_radius(self, radius):
         """Return the l-infinity ball of another radius."""

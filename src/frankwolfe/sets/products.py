@@ -145,6 +145,10 @@ class Product(NamedTuple):
         """Whether the vertices that the oracles name attain the support functions, up to rounding."""
         return all(inner.attains_support() for inner in self.sets)
 
+    def is_ball(self):
+        """Whether the only set is a ball around zero; several make none."""
+        return len(self.sets) == 1 and self.sets[0].is_ball()
+
     def own_radius(self):
         """Return the radius of the only set; several have none in common."""
         return self.sets[0].own_radius() if len(self.sets) == 1 else None

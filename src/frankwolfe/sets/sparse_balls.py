@@ -8,7 +8,7 @@ from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import Block, vertex_of
 from frankwolfe.sets.barriers.linear import LargestBarrier, OrderedBarrier
 from frankwolfe.sets.barriers.perspective import SupportBarrier
-from frankwolfe.sets.base import constraint_set
+from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
 from frankwolfe.sets.images import image_diameters
 from frankwolfe.sets.lengths import normalise, oppose
@@ -57,7 +57,7 @@ def ranked(values, rank):
     return values[rank]
 
 
-@constraint_set
+@ball
 class KSupportBall(NamedTuple):
     """The hull of all vectors with at most ``k`` non-zeros and norm at most ``radius``.
 
@@ -177,7 +177,7 @@ def _k_support_norm(sizes: np.ndarray, k: int) -> float:
     return float(np.sqrt(squares[sizes[:k] * (k - first) <= tails * (1.0 + 1e-12)].min(initial=np.inf)))
 
 
-@constraint_set
+@ball
 class OWLBall(NamedTuple):
     """The ordered weighted l1 ball: all ``w`` with ``sum_i weights_i |w|_(i) <= radius``, the largest ``|w_j|`` first.
 

@@ -11,14 +11,14 @@ import numpy as np
 from frankwolfe.parts import positive
 from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.barriers.spectral import SpectrahedronBarrier, TraceBarrier
-from frankwolfe.sets.base import constraint_set
+from frankwolfe.sets.base import ball, constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
 from frankwolfe.sets.structure import Structure, TraceNorm
 from frankwolfe.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.verbs import recount
 
 
-@constraint_set
+@ball
 class TraceBall(NamedTuple):
     """All matrices whose singular values sum to at most ``radius``: the ball of the trace (nuclear) norm.
 
