@@ -84,23 +84,22 @@ def test_no_slopes_put_the_bound_above_the_optimum(loss, intercept):
         assert dual_gap(problem, at, w, at.alpha.reshape(problem.samples.shape) + 0.01) == np.inf
 
 
-@pytest.mark.parametrize("name", ["Box", "LinfBall"])
-def test_where_the_last_digit_of_the_weights_hides_the_gap_the_dual_certifies(name):
+@pytest.mark.parametrize("bounds", [(-0.5e4, 1e4), (-1e4, 1e4)])
+def test_where_the_last_digit_of_the_weights_hides_the_gap_the_dual_certifies(bounds):
     # columns of mean 100 and a radius of 1e4: the last bit of a weight changes the gap by several tolerances
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 9))
     y = X @ rng.normal(size=9) + rng.normal(size=60)
     X += 100.0
-    bounds = (-0.5e4, 1e4) if name == "Box" else (-1e4, 1e4)
     problem = fw.Problem(X, y, "squared", fw.Box(*bounds))
-    result = fw.minimize(problem, tol=1e-8)
+    result = fw.minimize(problem, tol=2e-9)
     assert result.success
     assert result.gap <= result.tolerance < problem.gap(result.x)
     w = cp.Variable(9)
     program = cp.Problem(cp.Minimize(cp.sum_squares(X @ w - y) / 120.0), [w >= bounds[0], w <= bounds[1]])
     program.solve(solver=cp.CLARABEL)
     assert result.fun - result.gap <= program.value + 1e-12
-    assert result.fun - program.value <= result.gap + 1e-9 * problem.zero_value
+    assert result.fun - program.value <= result.gap + 1e-10 * problem.zero_value
 
 
 def test_a_loss_of_ones_own_without_a_residual_goes_without_the_bound():

@@ -43,7 +43,13 @@ class Formed:
         root = np.zeros((0, len(self.H) + self.eliminated))
         for block in self.rows():
             root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][: root.shape[1]]
-        return root[self.eliminated :, self.eliminated :]
+        if not self.eliminated:
+            return root
+        pivots = np.abs(np.diagonal(root)[: self.eliminated])
+        # an intercept that changes nothing, the same for all classes, takes nothing away
+        idle = np.flatnonzero(pivots <= 1e-13 * pivots.max(initial=0.0))
+        kept = np.concatenate([idle, np.arange(self.eliminated, len(root))])
+        return root[kept, self.eliminated :]
 
     def plus(self, H: np.ndarray, rows: np.ndarray) -> "Formed":
         """Return the sum with another matrix ``H = rows' rows``."""

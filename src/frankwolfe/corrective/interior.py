@@ -197,7 +197,8 @@ class InteriorEngine(RoundEngine):
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
         self._raise_bound(at.value, at.proven(judged[1]))
-        closer = judged[1] <= self.target or (judged[1] <= 0.5 * found.gap and self._about_as_low(at, found))
+        least = 0.5 * (found.gap if self._about_as_low(at, found) else self.lowest[0])
+        closer = judged[1] <= max(self.target, least)
         if good or (convex and closer):
             self.point, self.at, self.judged = there, at, judged
             self._adapt(1.0)
@@ -214,7 +215,10 @@ class InteriorEngine(RoundEngine):
         return True
 
     def _about_as_low(self, at: Point, found: Evaluation) -> bool:
-        """Whether the objective elsewhere is at most twice as far above the best lower bound as here."""
+        """Whether the objective elsewhere is at most twice as far above the best lower bound as here.
+
+        If it is higher, a smaller gap alone might lead in circles, unless it is smaller than any before.
+        """
         return at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
 
     def _drop_tiny(self) -> None:
