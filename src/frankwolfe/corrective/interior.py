@@ -27,7 +27,7 @@ OF_START = 0.1
 """Part of the objective at the start that may be left in a model at most."""
 
 OF_TARGET = 0.3
-"""Part of the tolerance that a model aims at."""
+"""Part of the tolerance that a model aims at, as long as models lead anywhere."""
 
 FLOOR = 1e-4
 """Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
@@ -58,7 +58,8 @@ class InteriorEngine(RoundEngine):
         self.point = w.copy()
         self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
-        self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf), 0
+        self.share, self.aim, self.care = FIRST_SHARE, OF_TARGET, 1.0
+        self.lowest, self.vain = (np.inf, np.inf), 0
         self.rose = self.circled = False  # whether the objective has, and whether rounds may have gone in circles
 
     def warm_up(self) -> None:
@@ -106,7 +107,7 @@ class InteriorEngine(RoundEngine):
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
-        goal = max(OF_TARGET * self.target, min(self.share * found.gap, OF_START * self.scale))
+        goal = max(self.aim * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
@@ -120,7 +121,7 @@ class InteriorEngine(RoundEngine):
             self._drop_tiny()
         self._found = None if moved else found
         if not moved:
-            self.share *= 0.1
+            self.share, self.aim = 0.1 * self.share, 0.1 * self.aim
             self.vain += 1
 
     def _from_the_centre(self, found: Evaluation) -> Evaluation:

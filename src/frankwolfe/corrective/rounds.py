@@ -74,7 +74,8 @@ class RoundEngine(ABC):
     def evaluate(self) -> Evaluation:
         """Return the exact evaluation at the iterate, with what is proven of its gap."""
         found = self._exact()
-        return found._replace(gap=self.proven(found.value, found.gap))
+        gap = self.proven(found.value, found.gap)
+        return found if gap == found.gap else found._replace(gap=gap)
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
