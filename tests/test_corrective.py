@@ -537,3 +537,12 @@ def test_the_gap_belongs_to_the_point_that_is_returned(seed):
     problem = SimpleNamespace(X=X, y=y, loss=fw.Squared(), constraint=hull, sample_weight=None, size=6, intercept=False)
     exact = Recomputed(problem).at(result.x, 0.0)
     assert abs(result.gap - exact.gap) <= 4.0 * exact.gap_error
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_columns_of_a_simplex_join_where_every_one_of_them_raises_the_objective(seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(np.abs(rng.normal(size=(8, 2))))
+    with fw.python_mode():
+        problem = fw.Problem(X, -np.ones(8), "squared", fw.Simplex(3.0))
+        assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success

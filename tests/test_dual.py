@@ -6,6 +6,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
+from frankwolfe import blas
 from frankwolfe.corrective.hessian import loss_curvatures
 from frankwolfe.dual import dual_gap, slopes_after
 from frankwolfe.objective import Point
@@ -108,3 +109,47 @@ def test_a_loss_of_ones_own_without_a_residual_goes_without_the_bound():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), fw.Box(-1.0, 1.0))
     at = Point.at(problem.samples, problem.samples.table())
     assert dual_gap(problem, at, np.zeros(3), at.alpha) == np.inf
+
+
+def test_where_the_losses_all_but_vanish_that_is_a_proof():
+    # separable classes and a large ball: the gap is the tiny objective times margins of millions
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    y = np.where(X @ rng.normal(size=9) > 0.0, 1.0, -1.0)
+    problem = fw.Problem(1e3 * X, y, "logistic", fw.L1Ball(1e4))
+    result = fw.minimize(problem, tol=1e-8, max_passes=100)
+    assert result.success
+    assert 0.0 <= result.fun <= result.gap <= result.tolerance
+
+
+def test_a_result_that_the_dual_certified_is_certified_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    y = X @ rng.normal(size=9) + rng.normal(size=60)
+    problem = fw.Problem(X + 100.0, y, "squared", fw.Box(-1e4, 1e4))
+    result = fw.minimize(problem, tol=2e-9)
+    assert result.gap <= result.tolerance < problem.gap(result.x)
+    for method in ("auto", "fw"):
+        again = fw.minimize(problem, method, tol=2e-9, x0=result, max_passes=3)
+        assert again.success
+        np.testing.assert_array_equal(again.x, result.x)
+
+
+@pytest.mark.parametrize("constraint", [fw.Simplex(1e4), fw.L1Ball(1e4), fw.NonNegativeL1Ball(1e4)])
+def test_on_a_face_of_coordinates_too(constraint):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9))
+    classes = np.argmax(X @ rng.normal(size=(9, 4)) + rng.gumbel(size=(60, 4)), axis=1)
+    problem = fw.Problem(X + 100.0, classes, fw.Multinomial(4), constraint)
+    result = fw.minimize(problem, tol=1e-8, max_passes=1e4)
+    assert result.success
+
+
+def test_linear_algebra_takes_one_thread_where_that_can_be_told(monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with blas.one_thread():
+        found = threadpoolctl.ThreadpoolController().select(user_api="blas").info()
+    assert all(library["num_threads"] == 1 for library in found)
+    monkeypatch.setattr(blas, "_libraries", lambda: None)
+    with blas.one_thread():
+        pass

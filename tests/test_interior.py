@@ -274,3 +274,13 @@ def test_a_run_that_starts_near_the_optimum_gets_closer(seed):
         problem = fw.Problem(X, X @ rng.normal(size=(1, 4)), fw.MultitaskSquared(), fw.LpBall(3.0, 1e-3))
         near = fw.minimize(problem, "corrective", tol=1e-6)
         assert fw.minimize(problem, "corrective", x0=near, tol=1e-12, max_passes=100).success
+
+
+@pytest.mark.parametrize("seed", [75, 103, 134])
+def test_a_model_that_leads_nowhere_is_followed_by_one_that_aims_lower(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 3))
+    X[:, 2] = -1.7
+    with fw.python_mode():
+        problem = fw.Problem(X, -np.ones(8), "squared-hinge", fw.ConvexHull(20.0 * rng.normal(size=(10, 3))))
+        assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success

@@ -171,7 +171,7 @@ class Coordinates(Shifted):
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
         self.spare = isinstance(self.source, CSR) and self.taken <= self.most.few
         if self.spare:
-            promising = np.flatnonzero(keys > AHEAD * level)
+            promising = np.flatnonzero(keys > (AHEAD * level if level > 0.0 else level / AHEAD))
             joining += SPARE * self.taken
         w = self._spread()
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))

@@ -45,7 +45,7 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
     rho = np.divide(2.0 * LEANING * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
     own = np.einsum("jj->j", model.curvature.H).reshape(W.shape)
-    rho = np.minimum(rho, own.max(axis=1))  # more would drown what the loss says
+    rho = np.minimum(rho, np.maximum(own.max(axis=1), 0.0))  # more would drown what the loss says
     rows = np.kron(np.diag(np.sqrt(rho / problem.outputs)), np.ones(problem.outputs))
     pull = np.repeat(rho * common, problem.outputs)
     cost = problem.gap_for(pull, model.centre)

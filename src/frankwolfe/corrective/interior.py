@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.blas import one_thread
 from frankwolfe.corrective.barrier_model import PathPoint, QuadraticModel, follow_path
 from frankwolfe.corrective.flat import kept_small
 from frankwolfe.corrective.hessian import loss_curvatures, objective_hessian
@@ -27,7 +28,7 @@ OF_START = 0.1
 """Part of the objective at the start that may be left in a model at most."""
 
 OF_TARGET = 0.3
-"""Part of the tolerance that a model aims at."""
+"""Part of the tolerance that a model aims at, as long as models lead anywhere."""
 
 FLOOR = 1e-4
 """Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
@@ -41,6 +42,11 @@ INSIDE = 1e-13
 
 PATIENCE = 8
 """Rounds without a lower gap or objective after which a run is said to have stalled."""
+
+ABOUT_AS_LOW, ANY_RISE, A_RECORD = range(3)
+"""When half the gap is reason enough to go where the objective is higher: if that is about as low as here, or no gap
+before was so small; in any case; only if none was so small. A run that gets no further goes on to the next rule: by the
+first, points may be refused that lead on, and by the first two, rounds may go in circles."""
 
 
 class InteriorEngine(RoundEngine):
@@ -58,7 +64,9 @@ class InteriorEngine(RoundEngine):
         self.point = w.copy()
         self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
-        self.share, self.care, self.lowest, self.vain = FIRST_SHARE, 1.0, (np.inf, np.inf, np.inf), 0
+        self.share, self.aim, self.care = FIRST_SHARE, OF_TARGET, 1.0
+        self.lowest, self.vain = (np.inf, np.inf, np.inf), 0  # gap, objective, and how far that is above its bound
+        self.rule, self.mattered = ABOUT_AS_LOW, False  # by which a smaller gap counts, and whether that changed a step
         self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
 
     def warm_up(self) -> None:
@@ -106,12 +114,13 @@ class InteriorEngine(RoundEngine):
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
-        goal = max(OF_TARGET * self.target, min(self.share * found.gap, OF_START * self.scale))
+        goal = max(self.aim * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
         model = QuadraticModel(self.point, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
         first = self._first(model, max(scale, goal) / self.barrier.nu)
-        self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
+        with one_thread():
+            self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         at, w = self.at, self.point
         moved = self._go(self.path[-1].w, found)
         if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
@@ -121,7 +130,7 @@ class InteriorEngine(RoundEngine):
             self._drop_tiny()
         self._found = None if moved else found
         if not moved:
-            self.share *= 0.1
+            self.share, self.aim = 0.1 * self.share, 0.1 * self.aim
             self.vain += 1
 
     def _from_the_centre(self, found: Evaluation) -> Evaluation:
@@ -170,7 +179,7 @@ class InteriorEngine(RoundEngine):
         return self.path[0]._replace(mu=max(mu, min(gap, abs(self.at.value)) / self.barrier.nu))
 
     def _look_back(self, found: Evaluation) -> None:
-        """Notice when neither gap nor objective has fallen for long."""
+        """Notice when neither gap nor objective has fallen for long, and try the next rule if the last one mattered."""
         gap, value, above = self.lowest
         bounded = found.value - self.lower_bound
         if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
@@ -180,6 +189,9 @@ class InteriorEngine(RoundEngine):
         if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
             self.share = max(LEAST_SHARE, self.share**2)
         self.lowest = min(gap, found.gap), min(value, found.value), min(above, bounded)
+        if self.vain >= PATIENCE // 2 and self.mattered and self.rule < A_RECORD:
+            self.rule, self.mattered, self.vain = self.rule + 1, False, 0
+            self.lowest = self.lowest[0], found.value, np.inf
         self.stuck = self.stuck or self.vain >= PATIENCE
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
@@ -197,9 +209,7 @@ class InteriorEngine(RoundEngine):
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
         self._raise_bound(at.value, at.proven(judged[1]))
-        least = 0.5 * (found.gap if self._about_as_low(at, found) else self.lowest[0])
-        closer = judged[1] <= max(self.target, least)
-        if good or (convex and closer):
+        if good or (convex and (judged[1] <= self.target or self._much_closer(at, judged[1], found))):
             self.point, self.at, self.judged = there, at, judged
             self._adapt(1.0)
             return True
@@ -214,12 +224,15 @@ class InteriorEngine(RoundEngine):
         self._adapt(gamma)
         return True
 
-    def _about_as_low(self, at: Point, found: Evaluation) -> bool:
-        """Whether the objective elsewhere is at most twice as far above the best lower bound as here.
-
-        If it is higher, a smaller gap alone might lead in circles, unless it is smaller than any before.
-        """
-        return at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
+    def _much_closer(self, at: Point, gap: float, found: Evaluation) -> bool:
+        """Whether the gap elsewhere is reason enough to go there, by the rule that holds now."""
+        if gap > 0.5 * found.gap:
+            return False
+        if self._rise(at) <= self._noise():
+            return True
+        self.mattered = True
+        low = self.rule == ABOUT_AS_LOW and at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
+        return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest[0]
 
     def _drop_tiny(self) -> None:
         """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
