@@ -96,6 +96,7 @@ def test_where_the_last_digit_of_the_weights_hides_the_gap_the_dual_certifies(bo
     result = fw.minimize(problem, tol=2e-9)
     assert result.success
     assert result.gap <= result.tolerance < problem.gap(result.x)
+    assert "distance to a lower bound" in result.message
     w = cp.Variable(9)
     program = cp.Problem(cp.Minimize(cp.sum_squares(X @ w - y) / 120.0), [w >= bounds[0], w <= bounds[1]])
     program.solve(solver=cp.CLARABEL)

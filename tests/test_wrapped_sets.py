@@ -149,4 +149,6 @@ def test_counting_and_remembering_change_no_step_of_any_method(name, method):
     for wrap in (fw.Counted, lambda inner: fw.Cached(fw.Counted(inner), 2)):
         wrapped = fw.minimize(cases.problem(fw.Logistic(), wrap(made(name)), "csr64", n=ROWS, d=D), method, **options)
         assert wrapped.nit == bare.nit
-        np.testing.assert_allclose(wrapped.x, bare.x, rtol=0.0, atol=1e-14 if name == "TraceBall" else 0.0)
+        # a vertex that is remembered, or worked out anew, gives the gap to rounding
+        curved = name in ("TraceBall", "GroupBall")
+        np.testing.assert_allclose(wrapped.x, bare.x, rtol=0.0, atol=1e-14 if curved else 0.0)

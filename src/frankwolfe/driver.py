@@ -196,7 +196,8 @@ class Driver:
         found = problem.evaluate(w)
         if slopes is None or found.gap <= self.tolerance:
             return found
-        return found._replace(gap=min(found.gap, bound_at(problem, w, slopes)))
+        bound = bound_at(problem, w, slopes)
+        return found._replace(gap=bound, by_bound=True) if bound < found.gap else found
 
     def _next_checkpoint(self) -> float:
         return min(self.next_look, max(self.next_trace, self.nit + 1), self.last_step)
@@ -341,7 +342,7 @@ class Driver:
         self._recall_start()
         assert self.best is not None
         found, w = self.best
-        found = found._replace(gap=self.engine.proven(found.value, found.gap))
+        found = self.engine.proven(found)
         if not np.isfinite(found.value):
             status = Status.NON_FINITE
         elif found.gap <= self.tolerance and self.limits.tol > 0.0:
@@ -356,7 +357,7 @@ class Driver:
             gap=found.gap,
             gap_estimate=self.gap_estimate,
             status=status,
-            message=self._message(status, found.gap),
+            message=self._message(status, found.gap, found.by_bound),
             tolerance=self.tolerance,
             nit=self.nit,
             passes=self.passes,
@@ -371,13 +372,14 @@ class Driver:
             memory=self.engine.memory(),
         )
 
-    def _message(self, status: Status, gap: float) -> str:
+    def _message(self, status: Status, gap: float, by_bound: bool) -> str:
         """Say in a sentence how the run ended."""
         if status is Status.NON_FINITE:
             return self._what_was_not_finite()
+        proof = "distance to a lower bound on the optimum" if by_bound else "exact gap"
         so_far = f"the exact gap is {gap:.3g}, the tolerance {self.tolerance:.3g}"
         reasons = {
-            Status.CONVERGED: f"The exact gap {gap:.3g} is within the tolerance {self.tolerance:.3g}.",
+            Status.CONVERGED: f"The {proof} {gap:.3g} is within the tolerance {self.tolerance:.3g}.",
             Status.MAX_PASSES: f"The budget of {self.limits.passes:g} passes ended; {so_far}.",
             Status.MAX_SECONDS: f"The budget of {self.limits.seconds:g} seconds ended; {so_far}.",
             Status.CALLBACK: f"The callback asked to stop; {so_far}.",

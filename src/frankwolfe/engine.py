@@ -198,9 +198,9 @@ class Engine:
             gradient.r[:] = gradient_of(samples.rows, estimate.alpha, self.problem.size) / gradient.scale[0]
             gradient.scout.rebuild(gradient.r)
 
-    def proven(self, value: float, gap: float) -> float:
-        """Return the gap: no other bound is kept."""
-        return gap
+    def proven(self, found: Evaluation) -> Evaluation:
+        """Return what was found: no other bound than its gap is kept."""
+        return found
 
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""

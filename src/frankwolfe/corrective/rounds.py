@@ -15,6 +15,9 @@ from frankwolfe.problem import Evaluation, Problem
 NOISE = 1e-14
 """Part of the objective, and of what predictions contribute to it, below which differences are rounding."""
 
+SLOW = 0.2
+"""Part of the gap that a round may leave and still count as on its way: Newton steps that converge leave far less."""
+
 
 class RoundEngine(ABC):
     """An engine with the interface of `frankwolfe.engine.Engine` whose steps are rounds."""
@@ -28,6 +31,7 @@ class RoundEngine(ABC):
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.at: Any = None
+        self.gap, self.slow = np.inf, False  # the last exact one, and whether it fell by little
         self.lower_bound = -np.inf
         self.slopes: np.ndarray | None = None  # that prove it, unless they are those at a point of the run
         self._found: Evaluation | None = None
@@ -67,16 +71,20 @@ class RoundEngine(ABC):
                     return made
                 if self.at.stationary:
                     self._round(found)
+                    self.slow = self.slow or self._found is found
                 else:
                     self.stuck = True  # no best intercept was found: its slope jumps, and no step would mend that
                 self.clock[0] += 1
         return steps
 
     def evaluate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate, with what is proven of its gap."""
+        """Return the exact evaluation at the iterate.
+
+        Where rounds hardly lower the gap any more, and the best lower bound proves enough, the gap is the distance to
+        that. As long as rounds do, a better point is a round away.
+        """
         found = self._exact()
-        gap = self.proven(found.value, found.gap)
-        return found if gap == found.gap else found._replace(gap=gap)
+        return self.proven(found) if self.slow else found
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
@@ -84,6 +92,7 @@ class RoundEngine(ABC):
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
+            self.slow, self.gap = gap > SLOW * self.gap, gap
             self._raise_bound(self.at.value, gap)
             if self.at.value <= 2.0 * self.target < gap and can_bound(self.problem):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
@@ -92,14 +101,14 @@ class RoundEngine(ABC):
             self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
         return self._found
 
-    def proven(self, value: float, gap: float) -> float:
-        """Return the gap of a point or, where that misses the target, how far it is above the best lower bound.
+    def proven(self, found: Evaluation) -> Evaluation:
+        """Return what was found at a point; with its distance to the best lower bound, where only that meets the target.
 
-        The second helps where rounding is in the way: the last digit of the weights may change the gap by more than
-        the target, and changes the objective by far less.
+        It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target,
+        and changes the objective by far less.
         """
-        above = value - self.lower_bound + self._sum_rounding(value)
-        return above if above <= self.target < gap else gap
+        above = found.value - self.lower_bound + self._sum_rounding(found.value)
+        return found._replace(gap=above, by_bound=True) if above <= self.target < found.gap else found
 
     def _raise_bound(self, value: float, gap: float, slopes: np.ndarray | None = None) -> None:
         """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes."""
