@@ -102,7 +102,7 @@ class RoundEngine(ABC):
         return self._found
 
     def proven(self, found: Evaluation) -> Evaluation:
-        """Return what was found at a point; with its distance to the best lower bound, where only that meets the target.
+        """Return what was found; with the distance to the best lower bound, where only that meets the target.
 
         It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target,
         and changes the objective by far less.
