@@ -546,3 +546,10 @@ def test_columns_of_a_simplex_join_where_every_one_of_them_raises_the_objective(
     with fw.python_mode():
         problem = fw.Problem(X, -np.ones(8), "squared", fw.Simplex(3.0))
         assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success
+
+
+def test_empty_columns_at_the_end_of_sparse_data_may_join():
+    X = sparse.csr_array(np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.5, 0.0, 0.0]]))
+    with fw.python_mode():
+        problem = fw.Problem(X, [0, 1, 2], fw.Multinomial(), fw.Simplex(2.0))
+        assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success

@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 import frankwolfe as fw
 from frankwolfe import blas
 from frankwolfe.corrective.hessian import loss_curvatures
+from frankwolfe.corrective.interior import InteriorEngine
 from frankwolfe.dual import dual_gap, slopes_after
 from frankwolfe.objective import Point
 from tests import cases
@@ -154,3 +155,21 @@ def test_linear_algebra_takes_one_thread_where_that_can_be_told(monkeypatch):
     monkeypatch.setattr(blas, "_libraries", lambda: None)
     with blas.one_thread():
         pass
+
+
+def test_a_bound_that_rounding_has_lifted_above_the_objective_makes_no_negative_gap():
+    problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0))
+    engine = InteriorEngine(problem, np.zeros(3))
+    found = engine.evaluate()
+    engine.lower_bound, engine.slow = found.value + 1e-9, True
+    assert engine.evaluate().gap == found.gap  # nothing was asked for
+    engine.target = 1e-3
+    assert engine.evaluate().gap == 0.0
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_set_of_a_single_point_is_certified(loss):
+    problem = fw.Problem([[1.0], [2.0], [-1.0]], [1.0, -1.0, 2.0], loss, fw.Birkhoff(1))
+    result = fw.minimize(problem, "corrective", tol=1e-6)
+    assert result.success
+    assert result.x == [1.0]

@@ -152,3 +152,10 @@ def test_counting_and_remembering_change_no_step_of_any_method(name, method):
         # a vertex that is remembered, or worked out anew, gives the gap to rounding
         curved = name in ("TraceBall", "GroupBall")
         np.testing.assert_allclose(wrapped.x, bare.x, rtol=0.0, atol=1e-14 if curved else 0.0)
+
+
+def test_a_side_without_width_far_from_zero_holds_its_own_vertices():
+    box = fw.Translated(fw.Box([-0.5, -0.08], [0.1, -0.08]), np.array([21.86, -24.01952915]))
+    for r in ([1.0, 1.0], [-1.0, 1.0]):
+        assert box.contains(box.vertex(np.array(r)))
+    assert not box.contains(box.vertex(np.ones(2)) + [0.0, 1e-9])

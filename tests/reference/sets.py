@@ -210,7 +210,9 @@ class LatentGroupBall:
         nowhere[sorted(set().union(*self.groups))] = False
         outside = (np.append(np.abs(w[nowhere]), 0), self.radius)
         inside = np.where(nowhere, 0.0, np.asarray(w, dtype=np.float64)) / self.radius
-        return [outside, (latent_norm(inside, self.groups) - 1.0, 1.0)]
+        # a single group that holds all of the point bounds the norm to the last digit, which a solver does not
+        whole = [np.sqrt((inside**2).sum()) for group in self.groups if not np.delete(inside, list(group)).any()]
+        return [outside, (min([latent_norm(inside, self.groups), *whole]) - 1.0, 1.0)]
 
     def support(self, c):
         return self.radius * max(np.sqrt((c[list(group)] ** 2).sum()) for group in self.groups)
@@ -408,7 +410,7 @@ class Translated:
 
     def excess(self, w):
         shift = np.broadcast_to(wide(self.shift), len(w))
-        blur = 1e-6 * float(np.abs(shift).max())  # far from zero, entries are coarse
+        blur = 1e-5 * float(np.abs(shift).max())  # far from zero, entries are coarse, and hundreds of steps round them
         return [(amount, float(size) + blur) for amount, size in self.set.excess(w - shift)]
 
     def support(self, c):

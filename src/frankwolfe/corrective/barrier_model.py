@@ -214,7 +214,7 @@ def _newton(
 
 def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray]) -> np.ndarray:
     """Return the minimiser of ``<slope, e> + e' H e / 2``, NaN if there is no telling."""
-    if not np.isfinite(H).all():
+    if len(slope) == 0 or not np.isfinite(H).all():
         return np.full(len(slope), np.nan)
     diagonal = np.einsum("jj->j", H)
     scale = 1.0 / np.sqrt(np.maximum(diagonal, max(1e-30 * diagonal.max(initial=0.0), 1e-300)))

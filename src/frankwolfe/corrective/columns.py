@@ -175,7 +175,8 @@ def _active_outputs(rows: Several, active: np.ndarray) -> SparseRows:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
     if isinstance(rows.rows, CSR):
-        kept = sparse.csc_array(rows.rows._matrix(rows.rows.indices.max(initial=0) + 1)[:, features])[:, place]
+        width = max(rows.rows.indices.max(initial=0), features.max(initial=0)) + 1  # the last columns may be empty
+        kept = sparse.csc_array(rows.rows._matrix(width)[:, features])[:, place]
     else:
         kept = sparse.csc_array(rows.rows.columns(features).T)[:, place]
     samples = kept.indices * rows.outputs + np.repeat(active % rows.outputs, np.diff(kept.indptr))

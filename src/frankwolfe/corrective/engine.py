@@ -190,7 +190,7 @@ class CorrectiveEngine(RoundEngine):
         alpha = slopes_on_face(self.problem, self.at, hull, w if shift is None else w - shift, found.gradient)
         if alpha is not None:
             self.evaluated += self.problem.n
-            self._raise_bound(self.at.value, dual_gap(self.problem, self.at, w, alpha), alpha)
+            self._raise_bound(self.at, dual_gap(self.problem, self.at, w, alpha), alpha)
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""

@@ -150,7 +150,7 @@ class InteriorEngine(RoundEngine):
         """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
         if can_bound(self.problem) and not self.spent:
             self.evaluated += self.problem.n
-            self._raise_bound(at.value, dual_gap(self.problem, at, w, alpha), alpha)
+            self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 
     def _go_unseen(self) -> bool:
         """Go where the last model has its minimum if the bound is still too low and the objective is no higher there.
@@ -208,7 +208,7 @@ class InteriorEngine(RoundEngine):
         self.tried = there, at, judged
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
-        self._raise_bound(at.value, at.proven(judged[1]))
+        self._raise_bound(at, at.proven(judged[1]))
         if good or (convex and (judged[1] <= self.target or self._much_closer(at, judged[1], found))):
             self.point, self.at, self.judged = there, at, judged
             self._adapt(1.0)

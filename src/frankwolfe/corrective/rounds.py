@@ -93,11 +93,11 @@ class RoundEngine(ABC):
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
             self.slow, self.gap = gap > SLOW * self.gap, gap
-            self._raise_bound(self.at.value, gap)
+            self._raise_bound(self.at, gap)
             if self.at.value <= 2.0 * self.target < gap and can_bound(self.problem):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
                 nothing = np.zeros(self.problem.samples.shape)
-                self._raise_bound(self.at.value, dual_gap(self.problem, self.at, self.w(), nothing), nothing)
+                self._raise_bound(self.at, dual_gap(self.problem, self.at, self.w(), nothing), nothing)
             self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
         return self._found
 
@@ -107,12 +107,16 @@ class RoundEngine(ABC):
         It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target,
         and changes the objective by far less.
         """
-        above = found.value - self.lower_bound + self._sum_rounding(found.value)
-        return found._replace(gap=above, by_bound=True) if above <= self.target < found.gap else found
+        above = max(0.0, found.value - self.lower_bound + self._sum_rounding(found.value))
+        enough = self.target > 0.0 and above <= self.target < found.gap
+        return found._replace(gap=above, by_bound=True) if enough else found
 
-    def _raise_bound(self, value: float, gap: float, slopes: np.ndarray | None = None) -> None:
-        """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes."""
-        bound = value - gap - self._sum_rounding(value)
+    def _raise_bound(self, at: Point, gap: float, slopes: np.ndarray | None = None) -> None:
+        """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes.
+
+        The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
+        """
+        bound = at.value - gap - self._sum_rounding(at.value) - 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
         if getattr(self.problem.loss, "convex", False) and bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 

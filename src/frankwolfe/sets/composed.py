@@ -73,6 +73,10 @@ class Translated(NamedTuple):
         # far from zero a small set is blurred: points are rounded where they are, also where the set has no width
         blurs = rounding(self.shift)
         moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)
+        bounds = self.set.structure().bounds
+        if bounds is not None:  # a side without width has no room for rounding
+            inside = np.clip(moved, bounds.lower, bounds.upper)
+            moved = np.where(np.abs(moved - inside) <= 2.0 * blurs, inside, moved)
         blur, width = np.sqrt(moved.size) * float(np.max(blurs)), diameter_of(self.set, moved.size)
         if not width > 0.0:
             only = vertex_of(self.set, np.zeros(moved.size))
