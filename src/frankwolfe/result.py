@@ -258,7 +258,7 @@ class Result:
             ("status", f"{self.status} ({'success' if self.success else 'not certified to tolerance'})"),
             ("message", self.message),
             ("fun", f"{self.fun:.12g}"),
-            ("gap", f"{self.gap:.3g} (exact; wanted {self.tolerance:.3g})"),
+            ("gap", f"{self.gap:.3g} ({'proven' if self.convex else 'exact'}; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
