@@ -116,8 +116,11 @@ class RoundEngine(ABC):
 
         The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
         """
-        bound = at.value - gap - self._sum_rounding(at.value) - 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
-        if getattr(self.problem.loss, "convex", False) and bound > self.lower_bound:
+        bound = at.value - gap - self._sum_rounding(at.value)
+        if not getattr(self.problem.loss, "convex", False) or not bound > self.lower_bound:
+            return
+        bound -= 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
+        if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
     def _sum_rounding(self, value: float) -> float:
