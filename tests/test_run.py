@@ -760,7 +760,7 @@ def test_the_repr_tells_how_it_ended():
     assert "max-passes (not certified" in repr(stopped)
     assert "converged (success)" in repr(done)
     for result in (stopped, done):
-        assert f"gap: {result.gap:.3g} (exact" in repr(result)
+        assert f"gap: {result.gap:.3g} (proven" in repr(result)
         assert f"{result.nonzeros} not zero" in repr(result)
         assert result.message in repr(result)
     assert f"{len(stopped.trace.nit)} points" in repr(stopped.trace)
