@@ -15,7 +15,7 @@ from frankwolfe.compiled import kernel
 from frankwolfe.intercept import EPSILON
 from frankwolfe.objective import Point, gradient_of
 from frankwolfe.problem import Problem
-from frankwolfe.verbs import residual
+from frankwolfe.verbs import magnitude, residual
 
 
 def slopes_after(problem: Problem, at: Point, bends: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -87,9 +87,11 @@ def can_bound(problem: Problem) -> bool:
 
 @kernel
 def residuals(targets, weights, loss, z, alpha):
-    """Return the weighted sum of the Fenchel-Young residuals. Samples without weight have no slope, and none."""
+    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
     total = 0.0
     for i in range(len(z)):
         if weights[i] > 0.0:
             total += weights[i] * residual(loss, z[i], targets[i], alpha[i] / weights[i])
+        elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
+            return np.inf
     return total

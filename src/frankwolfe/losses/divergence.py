@@ -10,7 +10,7 @@ CLOSE = 1e-3
 
 @routine
 def entropy_term(q, p, difference):
-    """Return ``q log(q / p) - q + p``, which is never negative; infinite where ``q`` is.
+    """Return ``q log(q / p) - q + p``, which is never negative; infinite for a negative ``q``.
 
     ``difference`` is ``q - p``, which a caller may know to more digits than the two numbers tell.
     """
