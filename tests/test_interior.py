@@ -10,7 +10,7 @@ from frankwolfe.corrective.barrier_model import QuadraticModel
 from frankwolfe.corrective.choose import engine_for
 from frankwolfe.corrective.engine import CorrectiveEngine
 from frankwolfe.corrective.flat import kept_small
-from frankwolfe.corrective.hessian import loss_curvatures, objective_hessian
+from frankwolfe.corrective.hessian import Formed, loss_curvatures, objective_hessian
 from frankwolfe.corrective.interior import InteriorEngine
 from frankwolfe.corrective.lowrank import LowRankEngine
 from frankwolfe.objective import Point
@@ -262,7 +262,7 @@ def test_rounds_do_not_go_in_circles_where_gaps_jump(seed):
     with fw.python_mode():
         box = fw.Box(lower, lower + 1e6 * rng.random(8))
         problem = fw.Problem(X, np.zeros(20), fw.Huber(0.7), box, intercept=True)
-        result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=300)
+        result = fw.minimize(problem, "corrective", tol=1e-8, max_passes=500)
     assert result.gap <= 1e-9 * result.fun
 
 
@@ -284,3 +284,25 @@ def test_a_model_that_leads_nowhere_is_followed_by_one_that_aims_lower(seed):
     with fw.python_mode():
         problem = fw.Problem(X, -np.ones(8), "squared-hinge", fw.ConvexHull(20.0 * rng.normal(size=(10, 3))))
         assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success
+
+
+@pytest.mark.parametrize(("scales", "read"), [(np.ones(4), 0), (np.geomspace(1e-3, 1e3, 4), 0), (None, 1)])
+def test_the_rows_are_factorised_only_where_their_squares_have_lost_digits(scales, read):
+    rng, blocks = np.random.default_rng(0), []
+    rows = rng.normal(size=(50, 4))
+    rows = np.column_stack([rows[:, :3], rows[:, 2] + 1e-7 * rows[:, 3]]) if scales is None else rows * scales
+
+    def again():
+        blocks.append(rows)
+        yield rows[:20]
+        yield rows[20:]
+
+    root = Formed(rows.T @ rows, again).root
+    assert len(blocks) == read
+    sizes = np.linalg.norm(rows, axis=0)
+    np.testing.assert_allclose(
+        root.T @ root / np.outer(sizes, sizes), rows.T @ rows / np.outer(sizes, sizes), atol=1e-14
+    )
+    if read:  # the smallest direction, of which the square keeps nothing
+        least = np.linalg.svd(rows, compute_uv=False)[-1]
+        assert np.linalg.svd(root, compute_uv=False)[-1] == pytest.approx(least, rel=1e-6)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
-from frankwolfe.corrective.hessian import images_of
+from frankwolfe.corrective.hessian import SHARP, images_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.barriers.base import Expansion
 
@@ -33,9 +33,6 @@ ENOUGH = 0.1
 
 RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-8)
 """Added to a unit diagonal before a system is solved, the first that lets the factorisation succeed."""
-
-SHARP = 1e-5
-"""Least pivot of a Cholesky factor of unit diagonal that is trusted; below, digits are lost and rows are factorised."""
 
 SHORTEST = 1e-10
 """A Newton step cut shorter than this has met rounding."""

@@ -110,7 +110,8 @@ class CorrectiveEngine(RoundEngine):
         if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
             return False
         found, before = self._exact(), self.atoms.u
-        self.problem, self.evaluated, self.stuck, self.lower_bound = problem, 0, False, -np.inf
+        self.problem, self.evaluated, self.stuck = problem, 0, False
+        self._forget_bounds()
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
         self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0

@@ -17,6 +17,9 @@ from frankwolfe.problem import Problem
 BLOCK = 2**21
 """Numbers in a block of rows."""
 
+SHARP = 1e-5
+"""Least pivot of a Cholesky factor of unit diagonal that is trusted. Below, too many digits have been lost."""
+
 
 @dataclass(frozen=True, eq=False)
 class Formed:
@@ -39,7 +42,15 @@ class Formed:
 
     @cached_property
     def root(self) -> np.ndarray:
-        """A triangle with ``root' root = H``, worked out from the rows: it keeps digits that the matrix has lost."""
+        """A triangle with ``root' root = H``.
+
+        It comes from the matrix or, where that has lost too many digits, from the rows, which takes longer. Squares of
+        rows lose the digits of small directions; a triangle made of the rows keeps them.
+        """
+        found = sharp_root(self.H)
+        return self._root_of_rows() if found is None else found
+
+    def _root_of_rows(self) -> np.ndarray:
         root = np.zeros((0, len(self.H) + self.eliminated))
         for block in self.rows():
             root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][: root.shape[1]]
@@ -89,6 +100,18 @@ class Rooted(NamedTuple):
         """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
         images = images_of(self.root, moves)
         return images.T @ images
+
+
+def sharp_root(H: np.ndarray) -> np.ndarray | None:
+    """Return a triangle with ``root' root = H`` by Cholesky's method, None where too few digits would be left."""
+    scale = np.sqrt(np.maximum(np.einsum("jj->j", H), 0.0))
+    if not scale.all():
+        return None
+    try:
+        factor = np.linalg.cholesky(H / scale / scale[:, None])
+    except np.linalg.LinAlgError:
+        return None
+    return factor.T * scale if np.einsum("jj->j", factor).min(initial=1.0) > SHARP else None
 
 
 def images_of(root: np.ndarray, moves: np.ndarray) -> np.ndarray:

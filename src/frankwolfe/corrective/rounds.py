@@ -31,10 +31,14 @@ class RoundEngine(ABC):
         self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.at: Any = None
+        self._forget_bounds()
+        self._found: Evaluation | None = None
+
+    def _forget_bounds(self) -> None:
+        """Begin anew with what is known of the optimum."""
         self.gap, self.slow = np.inf, False  # the last exact one, and whether it fell by little
         self.lower_bound = -np.inf
         self.slopes: np.ndarray | None = None  # that prove it, unless they are those at a point of the run
-        self._found: Evaluation | None = None
 
     @abstractmethod
     def warm_up(self) -> None:
