@@ -79,6 +79,16 @@ def test_a_multinomial_shift_is_found_from_far_out_where_the_loss_is_flat():
         np.testing.assert_allclose(softmax(found.shift), shares, atol=1e-9)
 
 
+def test_a_multinomial_shift_is_not_taken_for_the_best_where_a_light_sample_still_pulls():
+    # the heavy samples are right far beyond any doubt, and the last one wrong: all that is left is its tiny weight
+    weight, y = [1.0, 3e-3, 8e-12], [0, 0, 1]
+    problem = fw.Problem(np.ones((3, 1)), y, "multinomial", fw.L1Ball(1.0), sample_weight=weight, intercept=True)
+    z = np.array([[7.0, 0.0], [-2200.0, 2100.0], [-2700.0, 2700.0]])
+    found = Point.at(problem.samples, z, problem.zero_model)
+    assert found.stationary
+    assert found.value < 1e-20
+
+
 def with_explicit_column(problem, kind):
     """Solve the problem with cvxpy, the intercept a variable of its own; return its optimal value."""
     w, b = cp.Variable(problem.d), cp.Variable()

@@ -214,7 +214,10 @@ def trust_region(
             H, fresh = hessian(here), True
         step = restricted_step(H, at.slope, radius, at.rounding)
         if not (here + step != here).any():
-            break
+            if fresh:
+                break
+            H = None  # the old curvature sees nothing to gain: look at the true one
+            continue
         there = sums(here + step)
         promised, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
         if abs(fall) <= max(SIGNIFICANT * max(abs(at.value), abs(there.value)), NOISE * at.noise):
@@ -225,10 +228,8 @@ def trust_region(
             radius = EXPANSION * max(radius, length) if fall > 0.75 * promised else radius
             H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
-        elif fresh and np.abs(at.slope).max() <= NOISE * at.rounding:
-            break  # what is left is noise
         elif fresh:
-            radius = 0.25 * length
+            radius = 0.25 * length  # until a step no longer changes anything
         else:
             H = None  # an old curvature misled: before the region shrinks, the true one is looked at
     return here, H

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compiled import exact_kernel, kernel
-from frankwolfe.intercept import EPSILON, Sums, bracketed_root, is_shifted, trust_region
+from frankwolfe.intercept import EPSILON, NOISE, Sums, bracketed_root, is_shifted, trust_region
 from frankwolfe.rows import Samples
-from frankwolfe.verbs import bend, curvature, derivative, row_add, value
+from frankwolfe.verbs import bend, contract, curvature, derivative, row_add, value
 
 
 class Guess(NamedTuple):
@@ -86,9 +86,7 @@ class Point(NamedTuple):
             return cls(z.ravel(), heights, alpha.ravel(), float(value))
         search = _Intercept(samples, z, heights, alpha)
         shift, bow = search.best(before)
-        at = search.sums(shift)
-        factor = 8.0 + len(heights) ** 0.5  # terms of a sum, whose roundings add up as a random walk does
-        stationary = bool(np.abs(at.slope).max() <= factor * at.rounding)
+        at, stationary = search.sums(shift), search.is_level(shift)
         return cls(z.ravel(), heights, alpha.ravel(), at.value, shift, stationary, search.mean, bow)
 
     def proven(self, gap: float) -> float:
@@ -135,27 +133,43 @@ class _Intercept:
         other = centred + self.weights @ self.targets
         return other if self.sums(other).value < self.sums(centred).value else centred
 
-    def _rounding(self, total: float, shift: Any) -> float:
-        """Return what rounding may change the slope by, one unit in each prediction and each derivative.
+    def is_level(self, shift: np.ndarray) -> bool:
+        """Whether the slope is zero but for rounding, whose terms add up as a random walk does."""
+        at, factor = self.sums(shift), NOISE + len(self.heights) ** 0.5
+        steepest = float(np.abs(at.slope).max())
+        # where the curvature jumps next to a prediction, that of the other side counts too
+        return steepest <= factor * at.rounding or steepest <= factor * self._rounding(shift, beside=True)
 
-        ``total`` is the sum of the sizes of the derivatives.
+    def _rounding(self, shift: np.ndarray, beside: bool = False) -> float:
+        """Return what one unit of rounding in each prediction and each derivative may change the slope by."""
+        blur = slope_blur(self.targets, self.weights, self.loss, self.z, self._plain(shift), beside)
+        return self._at_least(float(np.abs(self.alpha).sum() + blur), shift)
+
+    def _at_least(self, units: float, shift: Any) -> float:
+        """Return so many units of rounding, or so little that it changes no objective.
+
+        Where all derivatives all but vanish, so does their rounding, and a search would never end.
         """
-        size = self.smoothness * (self.size + float(np.abs(shift).sum()))
-        return EPSILON * (total + (size if np.isfinite(size) else 0.0))
+        least = EPSILON * self.smoothness * (self.size + float(np.abs(shift).sum()))
+        units = max(units, least)
+        return EPSILON * units if np.isfinite(units) else 0.0
+
+    def _plain(self, shift: np.ndarray) -> Any:
+        """Return the shift in the shape of one prediction."""
+        return shift if self.z.ndim > 1 else float(shift[0])
 
     def _slope(self, shift: float) -> tuple[float, float, float]:
         """Slope and curvature in the intercept of one output, and the slope's rounding."""
-        slope, bow, total = slope_and_bow(self.targets, self.weights, self.loss, self.z, shift)
-        return float(slope), float(bow), self._rounding(float(total), shift)
+        slope, bow, units = slope_and_bow(self.targets, self.weights, self.loss, self.z, shift)
+        return float(slope), float(bow), self._at_least(float(units), shift)
 
     def sums(self, shift: np.ndarray) -> Sums:
         """Value and slope; losses and derivatives are filled in."""
         if self._at is None or not np.array_equal(self._at[0], shift):
-            there = self.z + (shift if self.z.ndim > 1 else shift[0])
+            there = self.z + self._plain(shift)
             value = judge(self.targets, self.weights, self.loss, there, self.heights, self.alpha)
-            slope = np.atleast_1d(self.alpha.sum(axis=0))
-            rounding = self._rounding(float(np.abs(self.alpha).sum()), shift)
-            self._at = shift.copy(), Sums(float(value), slope, rounding, self._noise(abs(float(value)), shift))
+            slope, noise = np.atleast_1d(self.alpha.sum(axis=0)), self._noise(abs(float(value)), shift)
+            self._at = shift.copy(), Sums(float(value), slope, self._rounding(shift), noise)
         return self._at[1]
 
     def _noise(self, value: float, shift: Any) -> float:
@@ -186,8 +200,8 @@ def judge(targets, weights, loss, z, heights, alpha):
 
 @exact_kernel
 def slope_and_bow(targets, weights, loss, z, shift):
-    """First and second derivative of the objective in a shift of all predictions, and the sum of the slopes' sizes."""
-    slope, lost, bow, total = 0.0, 0.0, 0.0, 0.0
+    """First and second derivative of the objective in a shift of all predictions, and the units of their rounding."""
+    slope, lost, bow, units = 0.0, 0.0, 0.0, 0.0
     for i in range(len(z)):
         pull = weights[i] * derivative(loss, z[i] + shift, targets[i])
         # Kahan's sum: the roundings of a plain one would hide where the slope is zero
@@ -195,9 +209,29 @@ def slope_and_bow(targets, weights, loss, z, shift):
         grown = slope + term
         lost = (grown - slope) - term
         slope = grown
-        total += abs(pull)
-        bow += weights[i] * curvature(loss, z[i] + shift, targets[i])
-    return slope, bow, total
+        curved = weights[i] * curvature(loss, z[i] + shift, targets[i])
+        bow += curved
+        units += abs(pull) + abs(curved) * (abs(z[i]) + abs(shift))
+    return slope, bow, units
+
+
+@kernel
+def slope_blur(targets, weights, loss, z, shift, beside):
+    """Return what the slope in a shift would change by if each prediction changed by its own size, to first order.
+
+    ``beside`` tells to take the largest curvature next to each prediction, no farther than rounding, instead of that
+    at the prediction.
+    """
+    total = 0.0
+    for i in range(len(z)):
+        size = np.abs(z[i]) + np.abs(shift)
+        change = contract(np.abs(curvature(loss, z[i] + shift, targets[i])), size)
+        if beside:
+            step = 4.0 * EPSILON * size
+            change = max(change, contract(np.abs(curvature(loss, z[i] + shift - step, targets[i])), size))
+            change = max(change, contract(np.abs(curvature(loss, z[i] + shift + step, targets[i])), size))
+        total += weights[i] * change
+    return total
 
 
 @kernel
