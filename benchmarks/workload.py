@@ -103,6 +103,21 @@ def generated(n=200_000, d=20_000, a_row=50):
     return run
 
 
+def curved(constraint, n, d, classes):
+    """Return a case: a certified answer over a curved set, on generated dense rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    scores = X @ rng.normal(size=(d, classes)) + 3.0 * rng.normal(size=(n, classes))
+    y, loss = (np.argmax(scores, axis=1), "multinomial") if classes > 1 else (np.sign(scores[:, 0]), "logistic")
+
+    def run():
+        begun = perf_counter()
+        fw.minimize(fw.Problem(X, y, loss, constraint), tol=1e-6, trace=0)
+        return perf_counter() - begun
+
+    return run
+
+
 CASES = {
     "step: sfw, b = 1": lambda: steps("RCV1 100", "sfw", 1),
     "step: sfw, b = 1%": lambda: steps("RCV1 100", "sfw", 0.01),
@@ -112,6 +127,9 @@ CASES = {
     "exact pass: California": lambda: exact_pass("California 0.1"),
     **{f"race: {name}": (lambda name=name: certified(name)) for name in L1_PROBLEMS},
     "race: generated 200,000 x 20,000": generated,
+    "race: L2 ball, 100,000 x 60": lambda: curved(fw.L2Ball(1.0), 100_000, 60, 1),
+    "race: group ball, 20,000 x 40": lambda: curved(fw.GroupBall(np.arange(40) // 4, 1.0), 20_000, 40, 1),
+    "race: trace ball, 5,000 x 30 x 4": lambda: curved(fw.TraceBall(2.0), 5_000, 30, 4),
     "path: RCV1, to 1000": lambda: path(1000.0),
 }
 """How each case is prepared. Preparing is not timed."""

@@ -151,13 +151,15 @@ class _Followers(NamedTuple):
         return slope[self.free] + self.T.T @ slope[self.follow]
 
     def hessian(self, H: np.ndarray) -> np.ndarray:
-        """Return a Hessian in the free variables."""
+        """Return a Hessian in the free variables; a vector stands for a diagonal one."""
+        if H.ndim == 1:
+            return np.diag(H[self.free]) + (self.T.T * H[self.follow]) @ self.T
         mixed = self.T.T @ H[np.ix_(self.follow, self.free)]
         within = self.T.T @ (H[np.ix_(self.follow, self.follow)] @ self.T)
         return H[np.ix_(self.free, self.free)] + mixed + mixed.T + within
 
     def images(self, root: np.ndarray) -> np.ndarray:
-        """Return a root of a Hessian in the free variables."""
+        """Return a matrix, whose columns belong to all variables, for the free ones: a root of a Hessian, or moves."""
         return root[:, self.free] + root[:, self.follow] @ self.T
 
     def whole(self, free: np.ndarray) -> np.ndarray:
@@ -176,11 +178,10 @@ def _free(found: Expansion) -> Expansion:
     if found.equations is None or found.moves.ndim == 1:
         return found
     chosen = _Followers.of(found.equations)
-    hessian = np.diag(found.hessian) if found.hessian.ndim == 1 else found.hessian
     return found._replace(
         gradient=chosen.slope(found.gradient),
-        hessian=chosen.hessian(hessian),
-        moves=found.moves[:, chosen.free] + found.moves[:, chosen.follow] @ chosen.T,
+        hessian=chosen.hessian(found.hessian),
+        moves=chosen.images(found.moves),
         recover=lambda e: found.recover(chosen.whole(e)),
         equations=None,
     )
