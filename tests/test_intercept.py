@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import linprog, minimize_scalar
 from scipy.special import softmax
 
 import frankwolfe as fw
@@ -87,6 +87,21 @@ def test_a_multinomial_shift_is_not_taken_for_the_best_where_a_light_sample_stil
     found = Point.at(problem.samples, z, problem.zero_model)
     assert found.stationary
     assert found.value < 1e-20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_multinomial_shift_is_found_where_predictions_are_in_the_millions(seed):
+    # there the loss is max_c (z_c + b_c) - (z_y + b_y) to all digits: a linear program
+    rng, n, classes = np.random.default_rng(seed), 9, 4
+    y = np.arange(n) % classes
+    problem = fw.Problem(np.ones((n, 1)), y, "multinomial", fw.L1Ball(1.0), intercept=True)
+    z = 1e8 * np.outer(rng.normal(size=n), rng.normal(size=classes)) + 1e4 * rng.normal(size=(n, classes))
+    found = Point.at(problem.samples, z, problem.zero_model)
+    above = np.hstack([np.tile(np.eye(classes), (n, 1)), -np.repeat(np.eye(n), classes, axis=0)])
+    costs = np.concatenate([-np.bincount(y) / n, np.full(n, 1.0 / n)])
+    best = linprog(costs, above, -z.ravel() / 1e8, bounds=(None, None), method="highs")
+    assert found.stationary
+    assert found.value == pytest.approx(1e8 * best.fun - z[np.arange(n), y].mean(), rel=1e-6, abs=1.0)
 
 
 def with_explicit_column(problem, kind):

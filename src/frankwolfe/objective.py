@@ -10,6 +10,10 @@ from frankwolfe.rows import Samples
 from frankwolfe.verbs import bend, contract, curvature, derivative, row_add, value
 
 
+QUICK_ROUNDS = 60
+"""Rounds after which a search for an intercept is begun anew from afar; from an ordinary start less than ten do."""
+
+
 class Guess(NamedTuple):
     """Where the search for an intercept starts: what is known of another model. Attributes as those of `Point`."""
 
@@ -84,7 +88,7 @@ class Point(NamedTuple):
         if not is_shifted(samples.loss):
             value = judge(samples.targets, samples.weights, samples.loss, z, heights, alpha)
             return cls(z.ravel(), heights, alpha.ravel(), float(value))
-        search = _Intercept(samples, z, heights, alpha)
+        search = _Intercept(samples.targets, samples.weights, samples.loss.base, z, heights, alpha)
         shift, bow = search.best(before)
         at, stationary = search.sums(shift), search.is_level(shift)
         return cls(z.ravel(), heights, alpha.ravel(), at.value, shift, stationary, search.mean, bow)
@@ -101,8 +105,8 @@ class Point(NamedTuple):
 class _Intercept:
     """The objective as a function of the intercept, for given predictions."""
 
-    def __init__(self, samples: Samples, z: np.ndarray, heights: np.ndarray, alpha: np.ndarray):
-        self.targets, self.weights, self.loss = samples.targets, samples.weights, samples.loss.base
+    def __init__(self, targets: Any, weights: np.ndarray, loss: Any, z: np.ndarray, heights: Any, alpha: Any):
+        self.targets, self.weights, self.loss = targets, weights, loss
         self.z, self.heights, self.alpha = z, heights, alpha
         self.mean = np.atleast_1d(self.weights @ z)
         self.size = float(self.weights @ np.abs(z).reshape(len(z), -1).sum(axis=1))
@@ -123,7 +127,24 @@ class _Intercept:
         bow = None if before is None else before.bow
         if self.z.ndim == 1 and getattr(self.loss, "convex", False):
             return np.array([bracketed_root(self._slope, float(start[0]))]), None
-        return trust_region(self.sums, self._hessian, start, bow)
+        found = trust_region(self.sums, self._hessian, start, bow, most=QUICK_ROUNDS)
+        if not self.is_level(found[0]):
+            found = trust_region(self.sums, self._hessian, self._from_afar(found[0]))
+        return found
+
+    def _from_afar(self, start: np.ndarray) -> np.ndarray:
+        """Return about the best intercept where predictions are far apart: that of the same problem on a smaller scale.
+
+        A multinomial loss of predictions in the millions is flat between kinks, where Newton's method is lost. With
+        predictions divided by their size it is smooth; from there the scale is taken back step by step.
+        """
+        scale = self.spread if getattr(self.loss, "convex", False) and np.isfinite(self.spread) else 0.0
+        while scale > 1.0:
+            heights, alpha = np.empty_like(self.heights), np.empty_like(self.alpha)
+            near = _Intercept(self.targets, self.weights, self.loss, self.z / scale, heights, alpha)
+            start = scale * trust_region(near.sums, near._hessian, start / scale, most=QUICK_ROUNDS)[0]
+            scale *= 0.1
+        return start
 
     def _first(self) -> np.ndarray:
         """Return a first guess: predictions centred at zero or, for one output, at the mean target if that is lower."""
