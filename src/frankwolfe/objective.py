@@ -9,7 +9,6 @@ from frankwolfe.intercept import EPSILON, NOISE, Sums, bracketed_root, is_shifte
 from frankwolfe.rows import Samples
 from frankwolfe.verbs import bend, contract, curvature, derivative, row_add, value
 
-
 QUICK_ROUNDS = 60
 """Rounds after which a search for an intercept is begun anew from afar; from an ordinary start less than ten do."""
 
