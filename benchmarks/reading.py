@@ -31,7 +31,7 @@ COLUMNS, ENTRIES = 20_000, 75
 READS_CSV = """
 import sys
 from pathlib import Path
-from frankwolfe.files.read import read_data
+from frankwolfe.io.read import read_data
 read_data(Path(sys.argv[1]), ["y"])
 """
 

@@ -17,10 +17,10 @@ from scipy import sparse
 from tables import read
 
 import frankwolfe as fw
-from frankwolfe.compiled import kernel
-from frankwolfe.engine import Engine
-from frankwolfe.methods import as_method
-from frankwolfe.verbs import derivative, row_add, row_dot
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import derivative, row_add, row_dot
+from frankwolfe.engines.stepwise import Engine
+from frankwolfe.methods.table import as_method
 
 
 @kernel

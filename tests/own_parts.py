@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from frankwolfe.gradients import amend
+from frankwolfe.compile.verbs import derivative, prediction
+from frankwolfe.methods.estimates import amend
 from frankwolfe.sets.atoms import Full, Hot, Workspace
-from frankwolfe.sets.hull import Hull
-from frankwolfe.verbs import derivative, prediction
+from frankwolfe.sets.coordinate_hull import Hull
 
 
 class LogCosh(NamedTuple):

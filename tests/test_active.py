@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe import dictionary
-from frankwolfe.active import ActiveSet, clear, extreme, put, slack
-from frankwolfe.dictionary import Dictionary, head_for, look_up, make_room
-from frankwolfe.engine import Engine
+from frankwolfe.compile.part import Setting
+from frankwolfe.data.iterate import Iterate
+from frankwolfe.engines.stepwise import Engine
 from frankwolfe.experiments.reference import certified_optimum
-from frankwolfe.iterate import Iterate
-from frankwolfe.legs import Transfer
-from frankwolfe.parts import Setting
+from frankwolfe.methods import active_dictionary as dictionary
+from frankwolfe.methods.active_dictionary import Dictionary, head_for, look_up, make_room
+from frankwolfe.methods.active_support import ActiveSet, clear, extreme, put, slack
+from frankwolfe.methods.moves import Transfer
 from frankwolfe.sets.atoms import Full, Hot
 from tests import cases
 from tests.own_parts import CappedSimplex, HullOf, WeightedL1Ball

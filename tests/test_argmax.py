@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from frankwolfe.compiled import kernel
-from frankwolfe.rows import CSR, Dense, as_rows
-from frankwolfe.sets.argmax import BITS, LazyArgmax
-from frankwolfe.verbs import add_row, leader
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import add_row, leader
+from frankwolfe.data.rows import CSR, Dense, as_rows
+from frankwolfe.trackers.argmax import BITS, LazyArgmax
 
 FLIPS = pytest.mark.parametrize("flip", [1.0, -1.0])
 ROW_KINDS = pytest.mark.parametrize("kind", [CSR, Dense])

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import frankwolfe as fw
-from frankwolfe.cli import answers, main
-from frankwolfe.cli.questions import ask
+from frankwolfe.cli import main
+from frankwolfe.cli import output as answers
+from frankwolfe.cli.posing import ask
 from frankwolfe.cli.validation import splits_of
 from tests.tables import frame, labels, numbers, svmlight, write
 from tests.test_cli import call, complaint, predicted

@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from frankwolfe.compiled import Kernel
+from frankwolfe.compile.kernels import Kernel
 
 
 def weighted(x, y):

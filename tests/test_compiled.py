@@ -14,10 +14,10 @@ import pytest
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 import frankwolfe as fw
-from frankwolfe import compiled
-from frankwolfe.compiled import Kernel
-from frankwolfe.iterate import Iterate
-from frankwolfe.loop import exact_pass
+from frankwolfe.compile import kernels as compiled
+from frankwolfe.compile.kernels import Kernel
+from frankwolfe.data.iterate import Iterate
+from frankwolfe.objective.exact_pass import exact_pass
 from tests import cases
 from tests.own_parts import LogCosh
 
@@ -26,14 +26,16 @@ ROOT = Path(__file__).parent.parent
 RUN = """
 import json, sys
 import frankwolfe as fw
-from frankwolfe import compiled, loop
+from frankwolfe.compile import kernels as compiled
+from frankwolfe.engines import loop
+from frankwolfe.objective.exact_pass import exact_pass
 
 if len(sys.argv) > 1:
     compiled.source_digest = lambda: sys.argv[1]
 X, y = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]], [1, -1, 1]
 problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "sfw", tol=0.0, max_passes=5, random_state=0)
-kernels = {"advance": loop.advance, "exact_pass": loop.exact_pass}
+kernels = {"advance": loop.advance, "exact_pass": exact_pass}
 counted = {
     name: [sum(kernel.cached.stats.cache_hits.values()), sum(kernel.cached.stats.cache_misses.values())]
     for name, kernel in kernels.items()
@@ -78,17 +80,18 @@ def test_second_process_finds_machine_code_until_a_source_changes(tmp_path):
 
 def test_digest_covers_every_source_file(tmp_path, monkeypatch):
     copy = tmp_path / "frankwolfe"
-    shutil.copytree(Path(compiled.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compiled, "__file__", str(copy / "compiled.py"))
+    shutil.copytree(Path(compiled.__file__).parents[1], copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compiled, "__file__", str(copy / "compile" / "kernels.py"))
     digest = compiled.source_digest.__wrapped__  # the memo would hide the change
     before = digest()
     assert digest() == before
-    for name in ("losses/convex.py", "sets/argmax.py"):
+    for name in ("losses/convex.py", "trackers/argmax.py"):
         path = copy / name
         path.write_text(path.read_text() + "\n# changed\n")
         assert digest() != before
         before = digest()
-    (copy / "verbs.py").rename(copy / "verbs_.py")  # last in order before and after: only the name differs
+    renamed = copy / "trackers" / "argmax_.py"  # in the same place in order: only the name differs
+    (copy / "trackers" / "argmax.py").rename(renamed)
     assert digest() != before
 
 
@@ -163,7 +166,8 @@ from numba.core.caching import FunctionCache
 FunctionCache._impl_class._locator_classes = []
 import json
 import frankwolfe as fw
-from frankwolfe import loop
+from frankwolfe.engines import loop
+from frankwolfe.objective.exact_pass import exact_pass
 problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "fw", step="line-search", tol=1e-8)
 print(json.dumps([result.success, loop.advance.cached is loop.advance.uncached]))

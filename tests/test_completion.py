@@ -7,7 +7,7 @@ from scipy.linalg import lstsq
 
 import frankwolfe as fw
 from frankwolfe.completion import Offsets
-from frankwolfe.entries import Entries, Factored, Factors
+from frankwolfe.data.observed_entries import Entries, Factored, Factors
 
 SHAPE = (12, 9)
 

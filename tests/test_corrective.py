@@ -8,15 +8,15 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.compiled import Kernel
-from frankwolfe.corrective.columns import DenseColumns, active_matrix
-from frankwolfe.corrective.combinations import MOST, Coordinates, Most
-from frankwolfe.corrective.coupled import coupled_curvatures
-from frankwolfe.corrective.engine import CorrectiveEngine
-from frankwolfe.corrective.models import STALE, Hessian, _face_move
+from frankwolfe.compile.kernels import Kernel
+from frankwolfe.engines.corrective.active_atoms import MOST, Coordinates, Most
+from frankwolfe.engines.corrective.columns import DenseColumns, active_matrix
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.models import STALE, Hessian, _face_move
+from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.experiments.reference import certified_optimum
-from frankwolfe.objective import Point
-from frankwolfe.sets.hull import Hull
+from frankwolfe.objective.point import Point
+from frankwolfe.sets.coordinate_hull import Hull
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known
@@ -379,7 +379,7 @@ def test_minimize_stays_within_its_budget(constraint, budget):
 def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     """What is called for the first time on the data has been called on a few rows of it before."""
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
-    monkeypatch.setattr("frankwolfe.corrective.engine._warm", set())
+    monkeypatch.setattr("frankwolfe.engines.corrective.engine._warm", set())
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     for most in (MOST, NONE):

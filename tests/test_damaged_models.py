@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.files.archive import LARGEST
-from frankwolfe.preparation import Preparation
+from frankwolfe.io.archive import LARGEST
+from frankwolfe.model.preparation import Preparation
 from tests import cases
 
 

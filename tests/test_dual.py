@@ -6,11 +6,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe import blas
-from frankwolfe.corrective.hessian import loss_curvatures
-from frankwolfe.corrective.interior import InteriorEngine
-from frankwolfe.dual import bound_at, dual_gap, slopes_after
-from frankwolfe.objective import Point
+from frankwolfe.engines.corrective.hessian import loss_curvatures
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.dual_bound import bound_at, dual_gap, slopes_after
+from frankwolfe.linalg import threads as blas
+from frankwolfe.objective.point import Point
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]

@@ -5,10 +5,10 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.engine import Engine
-from frankwolfe.experiments import bounds, convergence, nonconvex, pages, stopping
+from frankwolfe.engines.stepwise import Engine
+from frankwolfe.experiments import bounds, convergence, nonconvex_losses, pages, stopping
 from frankwolfe.experiments.reference import Reference, certified_optimum
-from frankwolfe.methods import as_method
+from frankwolfe.methods.table import as_method
 from frankwolfe.theory import table_error
 from tests import cases
 
@@ -197,6 +197,6 @@ def test_all_methods_see_the_same_rows():
 
 @pytest.mark.parametrize("key", ["breast-cancer", "rcv1", "california-housing"])
 def test_nonconvex_gap_goes_down(key):
-    found = nonconvex.descend(load(key, "stand-in"), seeds=(0, 1), passes=30.0)
+    found = nonconvex_losses.descend(load(key, "stand-in"), seeds=(0, 1), passes=30.0)
     assert found.least_gap("sfw") < 0.1 * found.gap["sfw"][:, 0].mean()
     assert found.least_gap("sfw") < found.least_gap("fw")

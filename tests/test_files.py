@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from frankwolfe.files.read import Features, read_data
-from frankwolfe.files.targets import encoded, kind_of_target
+from frankwolfe.io.read import Features, read_data
+from frankwolfe.io.targets import encoded, kind_of_target
 from frankwolfe.losses import as_loss
 from tests.tables import frame, labels, numbers, svmlight, write
 

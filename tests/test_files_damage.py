@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from frankwolfe.files.read import read_data
+from frankwolfe.io.read import read_data
 from tests.tables import frame, numbers, svmlight, write
 
 X, SIGNAL = numbers()

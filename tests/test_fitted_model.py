@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.files import atomic
-from frankwolfe.files.parts import described
+from frankwolfe.io import atomic
+from frankwolfe.model.serialize import described
 from tests import cases
 
 SIZE = 9

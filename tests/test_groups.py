@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.compiled import kernel
-from frankwolfe.rows import CSR, Dense, as_rows
-from frankwolfe.verbs import add_row, leader
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import add_row, leader
+from frankwolfe.data.rows import CSR, Dense, as_rows
 
 D = 60
 RNG = np.random.default_rng(0)

@@ -9,8 +9,8 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import softmax
 
 import frankwolfe as fw
-from frankwolfe import objective
-from frankwolfe.objective import Point, slope_and_bow
+from frankwolfe.objective import point as objective
+from frankwolfe.objective.point import Point, slope_and_bow
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]

@@ -13,8 +13,8 @@ from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_digits, load_wine
 
 import frankwolfe as fw
-from frankwolfe.centred import Centred
-from frankwolfe.objective import Point
+from frankwolfe.data.centred import Centred
+from frankwolfe.objective.point import Point
 
 N, D, CLASSES = 24, 4, 3
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.corrective.barrier_model import QuadraticModel
-from frankwolfe.corrective.choose import engine_for
-from frankwolfe.corrective.engine import CorrectiveEngine
-from frankwolfe.corrective.flat import kept_small
-from frankwolfe.corrective.hessian import Formed, loss_curvatures, objective_hessian
-from frankwolfe.corrective.interior import InteriorEngine
-from frankwolfe.corrective.lowrank import LowRankEngine
-from frankwolfe.objective import Point
+from frankwolfe.engines.corrective.barrier_model import QuadraticModel
+from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.engines.corrective.common_shift import kept_small
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.hessian import Formed, loss_curvatures, objective_hessian
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.objective.point import Point
 from tests import cases
 from tests.programs import optimum
 

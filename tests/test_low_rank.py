@@ -9,13 +9,13 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
 import frankwolfe as fw
-from frankwolfe import singular
-from frankwolfe.compiled import kernel
-from frankwolfe.corrective.trace_model import project_to_trace_ball
-from frankwolfe.rows import as_rows
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import add_row, oracle, rebuild
+from frankwolfe.data.rows import as_rows
+from frankwolfe.engines.corrective.trace_model import project_to_trace_ball
+from frankwolfe.linalg import singular
+from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.sets.rank_one import Asked, Gram, krylov_answer
-from frankwolfe.singular import leading_triplets, widened
-from frankwolfe.verbs import add_row, oracle, rebuild
 from tests import cases
 
 SHAPES = [(1, 1), (6, 4), (4, 6), (5, 5), (40, 3)]
@@ -344,7 +344,7 @@ def test_a_budget_of_passes_ends_a_run_and_is_kept(loss, budget):
 
 
 def test_every_evaluation_of_all_derivatives_is_charged(monkeypatch):
-    from frankwolfe.corrective import lowrank
+    from frankwolfe.engines.corrective import low_rank as lowrank
 
     counted = []
     at = lowrank.Point.at

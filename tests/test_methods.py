@@ -11,7 +11,7 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import chisquare
 
 import frankwolfe as fw
-from frankwolfe.engine import Engine, Sampler
+from frankwolfe.engines.stepwise import Engine, Sampler
 from tests import cases
 from tests.reference import textbook
 

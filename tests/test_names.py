@@ -7,12 +7,12 @@ import pytest
 from sklearn.base import clone
 
 import frankwolfe as fw
-from frankwolfe.keywords import advice
+from frankwolfe.arguments.keywords import advice
+from frankwolfe.arguments.lookup import ELSEWHERE, lookup, nearest
 from frankwolfe.losses import LOSSES
-from frankwolfe.methods import METHODS
-from frankwolfe.names import ELSEWHERE, lookup, nearest
-from frankwolfe.radii import SETS
-from frankwolfe.steps import STEPS
+from frankwolfe.methods.steps import STEPS
+from frankwolfe.methods.table import METHODS
+from frankwolfe.sets.named import SETS
 
 TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}
 ESTIMATORS = [getattr(fw, name) for name in fw._HOMES["frankwolfe.estimators"]]

@@ -12,8 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import frankwolfe as fw
-from frankwolfe.preparation import SPARSE_BELOW, Preparation
-from frankwolfe.tables import Table, as_table, as_words
+from frankwolfe.io.tables import Table, as_table, as_words
+from frankwolfe.model.preparation import SPARSE_BELOW, Preparation
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(40, 3)) * [1.0, 1e4, 1e-3] + [0.0, 1e5, 7.0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engine import Engine
+from frankwolfe.engines.stepwise import Engine
 from frankwolfe.problem import Evaluation
 from tests import cases
 

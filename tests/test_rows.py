@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from frankwolfe import rows
+from frankwolfe.data import rows
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 2**18])

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.certificates import SHARE, CertificateSchedule
-from frankwolfe.engine import Engine
+from frankwolfe.engines.certificates import SHARE, CertificateSchedule
+from frankwolfe.engines.stepwise import Engine
 from frankwolfe.problem import Problem
 from frankwolfe.result import COLUMNS
 from tests import cases

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 import frankwolfe as fw
-from frankwolfe.compiled import kernel
-from frankwolfe.sets.argmax import LazyArgmax
-from frankwolfe.verbs import oracle, rebuild
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import oracle, rebuild
+from frankwolfe.trackers.argmax import LazyArgmax
 from tests import cases
 
 EVERY_SET = pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)

@@ -12,9 +12,9 @@ from sklearn.model_selection import cross_val_score
 
 import frankwolfe as fw
 from frankwolfe.cli import main
-from frankwolfe.parts import short
-from frankwolfe.radii import SETS as NAMED
+from frankwolfe.compile.part import short
 from frankwolfe.sets import outside
+from frankwolfe.sets.named import SETS as NAMED
 from tests import cases
 
 D = 9

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import frankwolfe as fw
 from frankwolfe import sets
 from frankwolfe.sets.atoms import fitted
-from frankwolfe.sets.images import widths
+from frankwolfe.sets.image_diameters import widths
 
 D = 4
 A = np.vstack([np.random.default_rng(0).normal(size=(6, D)), np.eye(D), -np.eye(D)])

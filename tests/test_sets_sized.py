@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.compiled import kernel
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import oracle, rebuild
 from frankwolfe.sets.atoms import fitted
-from frankwolfe.verbs import oracle, rebuild
 from tests import cases
 from tests.programs import Solver
 from tests.test_sets import DIRECTIONS, direction

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.files import svmlight
-from frankwolfe.files.read import read_data
-from frankwolfe.files.streams import opened
-from frankwolfe.files.svmlight_blocks import read_mapped, read_stream
+from frankwolfe.io import svmlight
+from frankwolfe.io.read import read_data
+from frankwolfe.io.streams import opened
+from frankwolfe.io.svmlight_blocks import read_mapped, read_stream
 from tests.tables import write
 
 

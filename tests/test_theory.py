@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import frankwolfe as fw
-from frankwolfe import matrices
+from frankwolfe.linalg import matrix_norms as matrices
 from tests import cases
 from tests.test_sets import VERTICES
 

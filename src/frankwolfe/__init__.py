@@ -17,13 +17,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "frankwolfe.problem": ("Problem", "Evaluation"),
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
-    "frankwolfe.entries": ("Factors",),
+    "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
     "frankwolfe.advice": ("ScaleWarning",),
-    "frankwolfe.driver": ("State",),
+    "frankwolfe.engines.driver": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
-    "frankwolfe.fitted_model": ("FittedModel",),
-    "frankwolfe.files.models": ("load_model",),
+    "frankwolfe.model.fitted_model": ("FittedModel",),
+    "frankwolfe.model.saved_models": ("load_model",),
     "frankwolfe.losses": (
         "Cauchy",
         "Huber",
@@ -62,9 +62,9 @@ _HOMES = {
         "TraceBall",
         "Translated",
     ),
-    "frankwolfe.gradients": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
-    "frankwolfe.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
-    "frankwolfe.steps": (
+    "frankwolfe.methods.estimates": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
+    "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
+    "frankwolfe.methods.steps": (
         "Backtracking",
         "DampedStep",
         "LineSearch",
@@ -75,9 +75,9 @@ _HOMES = {
         "Secant",
         "ShortStep",
     ),
-    "frankwolfe.methods": ("METHODS", "Method"),
+    "frankwolfe.methods.table": ("METHODS", "Method"),
     "frankwolfe.theory": ("Diameters", "RateBounds"),
-    "frankwolfe.compiled": ("python_mode",),
+    "frankwolfe.compile.kernels": ("python_mode",),
     "frankwolfe.path": ("RadiusPath", "radius_path"),
     "frankwolfe.estimators": (
         "FrankWolfeClassifier",
@@ -95,16 +95,12 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from frankwolfe.advice import ScaleWarning as ScaleWarning
-    from frankwolfe.compiled import python_mode as python_mode
+    from frankwolfe.compile.kernels import python_mode as python_mode
     from frankwolfe.completion import CompletionProblem as CompletionProblem
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
-    from frankwolfe.directions import Away as Away
-    from frankwolfe.directions import BlendedPairwise as BlendedPairwise
-    from frankwolfe.directions import Pairwise as Pairwise
-    from frankwolfe.directions import Toward as Toward
-    from frankwolfe.driver import State as State
-    from frankwolfe.entries import Factors as Factors
+    from frankwolfe.data.observed_entries import Factors as Factors
+    from frankwolfe.engines.driver import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
     from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
     from frankwolfe.estimators import FrankWolfeRegressor as FrankWolfeRegressor
@@ -114,13 +110,6 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
     from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
-    from frankwolfe.files.models import load_model as load_model
-    from frankwolfe.fitted_model import FittedModel as FittedModel
-    from frankwolfe.gradients import CoordinateAverage as CoordinateAverage
-    from frankwolfe.gradients import FullGradient as FullGradient
-    from frankwolfe.gradients import Momentum as Momentum
-    from frankwolfe.gradients import SagTable as SagTable
-    from frankwolfe.gradients import Substitute as Substitute
     from frankwolfe.losses import Cauchy as Cauchy
     from frankwolfe.losses import Huber as Huber
     from frankwolfe.losses import Logistic as Logistic
@@ -131,8 +120,28 @@ if TYPE_CHECKING:
     from frankwolfe.losses import Squared as Squared
     from frankwolfe.losses import SquaredHinge as SquaredHinge
     from frankwolfe.losses import Tukey as Tukey
-    from frankwolfe.methods import METHODS as METHODS
-    from frankwolfe.methods import Method as Method
+    from frankwolfe.methods.directions import Away as Away
+    from frankwolfe.methods.directions import BlendedPairwise as BlendedPairwise
+    from frankwolfe.methods.directions import Pairwise as Pairwise
+    from frankwolfe.methods.directions import Toward as Toward
+    from frankwolfe.methods.estimates import CoordinateAverage as CoordinateAverage
+    from frankwolfe.methods.estimates import FullGradient as FullGradient
+    from frankwolfe.methods.estimates import Momentum as Momentum
+    from frankwolfe.methods.estimates import SagTable as SagTable
+    from frankwolfe.methods.estimates import Substitute as Substitute
+    from frankwolfe.methods.steps import Backtracking as Backtracking
+    from frankwolfe.methods.steps import DampedStep as DampedStep
+    from frankwolfe.methods.steps import LineSearch as LineSearch
+    from frankwolfe.methods.steps import LogAdaptive as LogAdaptive
+    from frankwolfe.methods.steps import LuFreundStep as LuFreundStep
+    from frankwolfe.methods.steps import Monotone as Monotone
+    from frankwolfe.methods.steps import OpenLoop as OpenLoop
+    from frankwolfe.methods.steps import Secant as Secant
+    from frankwolfe.methods.steps import ShortStep as ShortStep
+    from frankwolfe.methods.table import METHODS as METHODS
+    from frankwolfe.methods.table import Method as Method
+    from frankwolfe.model.fitted_model import FittedModel as FittedModel
+    from frankwolfe.model.saved_models import load_model as load_model
     from frankwolfe.path import RadiusPath as RadiusPath
     from frankwolfe.path import radius_path as radius_path
     from frankwolfe.problem import Evaluation as Evaluation
@@ -165,15 +174,6 @@ if TYPE_CHECKING:
     from frankwolfe.sets import Spectrahedron as Spectrahedron
     from frankwolfe.sets import TraceBall as TraceBall
     from frankwolfe.sets import Translated as Translated
-    from frankwolfe.steps import Backtracking as Backtracking
-    from frankwolfe.steps import DampedStep as DampedStep
-    from frankwolfe.steps import LineSearch as LineSearch
-    from frankwolfe.steps import LogAdaptive as LogAdaptive
-    from frankwolfe.steps import LuFreundStep as LuFreundStep
-    from frankwolfe.steps import Monotone as Monotone
-    from frankwolfe.steps import OpenLoop as OpenLoop
-    from frankwolfe.steps import Secant as Secant
-    from frankwolfe.steps import ShortStep as ShortStep
     from frankwolfe.theory import Diameters as Diameters
     from frankwolfe.theory import RateBounds as RateBounds
 
@@ -182,7 +182,7 @@ __all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        from frankwolfe.names import nearest
+        from frankwolfe.arguments.lookup import nearest
 
         raise AttributeError(f"module 'frankwolfe' has no attribute {name!r}{nearest(name, _HOME_OF)}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.directions import Toward
-from frankwolfe.entries import Entries, Factored, Factors
-from frankwolfe.inputs import as_budget, as_targets, as_weights
-from frankwolfe.keywords import teaching
+from frankwolfe.arguments.arrays import as_budget, as_targets, as_weights
+from frankwolfe.arguments.keywords import teaching
+from frankwolfe.data.observed_entries import Entries, Factored, Factors
+from frankwolfe.data.rows import Samples
+from frankwolfe.data.triplets import as_places, as_triplets, in_order
 from frankwolfe.losses import as_loss
-from frankwolfe.methods import Method
+from frankwolfe.methods.directions import Toward
+from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
-from frankwolfe.rows import Samples
 from frankwolfe.sets.sampled import SampledTraceBall
 from frankwolfe.sets.spectral import TraceBall, checked_shape
-from frankwolfe.triplets import as_places, as_triplets, in_order
 
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""

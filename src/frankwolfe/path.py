@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.corrective.engine import CorrectiveEngine
-from frankwolfe.driver import Limits
-from frankwolfe.inputs import as_budget
-from frankwolfe.keywords import teaching
-from frankwolfe.methods import as_method, pick
+from frankwolfe.arguments.arrays import as_budget
+from frankwolfe.arguments.keywords import teaching
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.driver import Limits
+from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result, Status
 from frankwolfe.run import drive, minimize
 from frankwolfe.sets.checks import numbers
+from frankwolfe.sets.named import as_constraint, carried
 
 SHORTEST = 1e-3
 """The first radius of a grid, as a part of the last."""

@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.centred import centred, mean_prediction
-from frankwolfe.inputs import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
-from frankwolfe.intercept import EPSILON, is_shifted, shifted
-from frankwolfe.iterate import Iterate
-from frankwolfe.keywords import teaching
-from frankwolfe.loop import exact_pass
+from frankwolfe.arguments.arrays import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.arguments.keywords import teaching
+from frankwolfe.data.centred import centred, mean_prediction
+from frankwolfe.data.iterate import Iterate
+from frankwolfe.data.rows import Samples, as_rows
+from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import as_loss
-from frankwolfe.objective import Guess, Point, ZeroModel, gradient_of
-from frankwolfe.rows import Samples, as_rows
+from frankwolfe.objective.exact_pass import exact_pass
+from frankwolfe.objective.intercept import EPSILON, is_shifted, shifted
+from frankwolfe.objective.point import Guess, Point, ZeroModel, gradient_of
 from frankwolfe.sets.atoms import fitted, vertex_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.checks import a_set
-from frankwolfe.singular import rank_of
 from frankwolfe.theory import Diameters, diameters
 
 
@@ -40,7 +40,8 @@ class Evaluation(NamedTuple):
     intercept : float, or array of shape (outputs,)
         The best one, where the problem has one; else zero.
     by_bound : bool
-        Whether the gap is instead the distance to a lower bound on ``F*``, which some runs know (`frankwolfe.dual`).
+        Whether the gap is instead the distance to a lower bound on ``F*``, which some runs know
+        (`frankwolfe.engines.dual_bound`).
     """
 
     value: float

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frankwolfe.singular import rank_of
+from frankwolfe.linalg.singular import rank_of
 
 if TYPE_CHECKING:
-    from frankwolfe.engine import Memory
+    from frankwolfe.engines.stepwise import Memory
     from frankwolfe.problem import Problem
 
 
@@ -139,7 +139,8 @@ class Result:
         Exact objective at ``x``.
     gap : float
         Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``. Where rounding keeps it above the
-        tolerance, and a lower bound from the dual (`frankwolfe.dual`) meets that, how far ``fun`` is above the bound.
+        tolerance, and a lower bound from the dual (`frankwolfe.engines.dual_bound`) meets that, how far ``fun`` is
+        above the bound.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status

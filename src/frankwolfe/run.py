@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.directions import Toward
-from frankwolfe.driver import Callback, Driver, Limits, Start
-from frankwolfe.engine import Engine, Memory
-from frankwolfe.inputs import as_batch_size, as_budget, as_callback, as_flag, as_generator
-from frankwolfe.keywords import teaching
-from frankwolfe.methods import Method, as_method, pick
-from frankwolfe.parts import short
+from frankwolfe.arguments.arrays import as_batch_size, as_budget, as_callback, as_flag, as_generator
+from frankwolfe.arguments.keywords import teaching
+from frankwolfe.compile.part import short
+from frankwolfe.engines.driver import Callback, Driver, Limits, Start
+from frankwolfe.engines.stepwise import Engine, Memory
+from frankwolfe.methods.directions import Toward
+from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
@@ -136,7 +136,7 @@ def drive(
 def _corrective_engine(problem: Problem, w: Any, memory: Memory | None) -> Any:
     """Return the engine of the corrective method that suits a problem, at the start of a run."""
     # imported here: a good deal of code that the other methods do without
-    from frankwolfe.corrective.choose import engine_for
+    from frankwolfe.engines.corrective.choose import engine_for
 
     return engine_for(problem)(problem, w, memory)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from frankwolfe.sets.images import diameters_of
+from frankwolfe.sets.image_diameters import diameters_of
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import frankwolfe as fw
-from frankwolfe.steps import STEPS
+from frankwolfe.methods.steps import STEPS
 from tests.fuzz import data, sets
 from tests.reference import sets as known
 

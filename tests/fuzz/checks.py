@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import frankwolfe as fw
+from frankwolfe.methods.steps import STEPS
 from tests.fuzz.exact import EPS, Exact, Recomputed
 from tests.reference.sets import violation
 
@@ -159,7 +160,7 @@ def trace(run):
 
 def monotone(run):
     """The objective never rises where a step rule promises that."""
-    step = run.method.step if "step" not in run.case.options else fw.steps.STEPS[run.case.options["step"]]
+    step = run.method.step if "step" not in run.case.options else STEPS[run.case.options["step"]]
     full = isinstance(run.method.estimate, fw.FullGradient)
     promised = isinstance(step, NEVER_RISES) or (full and isinstance(step, NEVER_RISES_WITH_THE_GRADIENT))
     if run.method.engine != "loop" or not promised or run.case.intercept:
@@ -225,7 +226,7 @@ CHECKS = {
 
 
 def _step(run):
-    return {"step": fw.steps.STEPS[run.case.options["step"]]} if "step" in run.case.options else {}
+    return {"step": STEPS[run.case.options["step"]]} if "step" in run.case.options else {}
 
 
 def _rounding(run, height):

@@ -8,12 +8,12 @@ except ImportError:
     raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
 
 from frankwolfe import __version__
-from frankwolfe.cli.answers import Program
-from frankwolfe.cli.fit import fit
-from frankwolfe.cli.info import info
-from frankwolfe.cli.path import path
-from frankwolfe.cli.predict import predict
-from frankwolfe.cli.reproduce import reproduce
+from frankwolfe.cli.fit_command import fit
+from frankwolfe.cli.info_command import info
+from frankwolfe.cli.output import Program
+from frankwolfe.cli.path_command import path
+from frankwolfe.cli.predict_command import predict
+from frankwolfe.cli.reproduce_command import reproduce
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})

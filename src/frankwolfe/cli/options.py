@@ -95,7 +95,7 @@ PROBLEM = together(
     click.option(
         "--set",
         "constraint",
-        type=Name("frankwolfe.radii", "SETS"),
+        type=Name("frankwolfe.sets.named", "SETS"),
         default="l1",
         show_default=True,
         help="l1, l2, linf, simplex, nonnegative-l1; trace or group for several outputs.",
@@ -148,7 +148,7 @@ HELD_OUT = gathered(
 RUN = gathered(
     "run",
     Run,
-    click.option("--method", type=Name("frankwolfe.methods", "METHODS"), default="auto", show_default=True),
+    click.option("--method", type=Name("frankwolfe.methods.table", "METHODS"), default="auto", show_default=True),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of stochastic methods and splits."),

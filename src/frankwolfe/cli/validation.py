@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cli.questions import Question
+from frankwolfe.cli.posing import Question
 from frankwolfe.cli.scores import Scores, accuracy, errors
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status

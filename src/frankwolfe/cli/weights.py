@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.cli.answers import console
-from frankwolfe.fitted_model import FittedModel
+from frankwolfe.cli.output import console
+from frankwolfe.model.fitted_model import FittedModel
 
 
 def show_weights(model: FittedModel, most: int) -> None:

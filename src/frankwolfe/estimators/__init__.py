@@ -9,11 +9,11 @@ except ImportError as error:
     ) from error
 
 from frankwolfe.estimators.classifier import FrankWolfeClassifier
-from frankwolfe.estimators.completion import MatrixCompletion
 from frankwolfe.estimators.cv import FrankWolfeClassifierCV, FrankWolfeRegressorCV
 from frankwolfe.estimators.lowrank import LowRankClassifier, LowRankRegressor
+from frankwolfe.estimators.matrix_completion import MatrixCompletion
 from frankwolfe.estimators.regressor import FrankWolfeRegressor
-from frankwolfe.estimators.shares import NonNegativeRegressor, SimplexRegressor
+from frankwolfe.estimators.simplex import NonNegativeRegressor, SimplexRegressor
 
 __all__ = [
     "FrankWolfeClassifier",

@@ -9,10 +9,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from frankwolfe.arguments.lookup import lookup
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.losses import Logistic, Multinomial, as_loss
-from frankwolfe.names import lookup
-from frankwolfe.probabilities import has_probabilities, probabilities_of, probability_of_second
+from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 

@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.estimators.certified import CertifiedEstimator
-from frankwolfe.inputs import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.problem import Problem
-from frankwolfe.radii import as_constraint, carried
 from frankwolfe.result import Result
+from frankwolfe.sets.named import as_constraint, carried
 
 
 class LinearModel(CertifiedEstimator, ABC):

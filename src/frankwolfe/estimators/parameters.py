@@ -4,8 +4,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from frankwolfe.keywords import advice, teaching
-from frankwolfe.names import nearest
+from frankwolfe.arguments.keywords import advice, teaching
+from frankwolfe.arguments.lookup import nearest
 
 
 def _is_part(value: Any) -> bool:

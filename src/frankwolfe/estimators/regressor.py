@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.estimators.signs import SignedColumns, checked_signs, signed_set
+from frankwolfe.estimators.sign_constraints import SignedColumns, checked_signs, signed_set
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result

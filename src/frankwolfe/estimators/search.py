@@ -19,8 +19,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _check_sample_weight
 
 from frankwolfe.advice import on_radius
+from frankwolfe.arguments.lookup import lookup
 from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.names import lookup
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.engine import Engine
+from frankwolfe.engines.stepwise import Engine
 from frankwolfe.experiments.reference import certified_optimum
-from frankwolfe.methods import as_method
+from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.sets import L1Ball
 from frankwolfe.theory import RateBounds

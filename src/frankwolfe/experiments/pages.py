@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.experiments.bounds import Measured
 from frankwolfe.experiments.convergence import PAPER_METHODS, TAIL, THEORY_EXPONENTS, Curve, Race
-from frankwolfe.experiments.nonconvex import Descent
+from frankwolfe.experiments.nonconvex_losses import Descent
 from frankwolfe.experiments.report import Cell, Chart, DataTable, Report, Section, Series
 from frankwolfe.experiments.stopping import Stopping
 from frankwolfe.experiments.style import COLOURS

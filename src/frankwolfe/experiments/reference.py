@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compiled import kernel
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import curvature, derivative, value
 from frankwolfe.losses import LOSSES
 from frankwolfe.problem import Problem
-from frankwolfe.verbs import curvature, derivative, value
 
 
 @kernel

@@ -15,7 +15,7 @@ from frankwolfe.datasets import RECIPES, load
 from frankwolfe.experiments.bounds import measure, small_problem
 from frankwolfe.experiments.convergence import EXTRA_METHODS, PAPER_METHODS, Race, race
 from frankwolfe.experiments.figures import figure_one
-from frankwolfe.experiments.nonconvex import descend
+from frankwolfe.experiments.nonconvex_losses import descend
 from frankwolfe.experiments.pages import Findings, compose
 from frankwolfe.experiments.report import render
 from frankwolfe.experiments.stopping import observe

@@ -4,7 +4,7 @@ A loss gives its value, first derivative and curvature (second derivative) at on
 of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
 finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
 exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
-give its Fenchel-Young residual, for bounds from the dual (`frankwolfe.dual`).
+give its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
 
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
@@ -13,11 +13,11 @@ To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tes
 
 from typing import Any
 
+from frankwolfe.arguments.lookup import lookup
+from frankwolfe.compile.part import require
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
-from frankwolfe.names import lookup
-from frankwolfe.parts import require
 
 LOSSES: dict[str, type] = {
     "logistic": Logistic,

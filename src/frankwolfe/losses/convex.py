@@ -3,8 +3,8 @@
 from math import exp, inf, log1p
 from typing import NamedTuple
 
+from frankwolfe.compile.part import part, positive
 from frankwolfe.losses.divergence import entropy_term
-from frankwolfe.parts import part, positive
 
 
 @part

@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-from frankwolfe.verbs import routine
+from frankwolfe.compile.verbs import routine
 
 CLOSE = 1e-3
 """Relative difference below which a series takes the place of a logarithm, whose digits would cancel."""

@@ -3,7 +3,7 @@
 from math import exp, expm1, log, log1p, sqrt
 from typing import NamedTuple
 
-from frankwolfe.parts import part, positive
+from frankwolfe.compile.part import part, positive
 
 
 @part

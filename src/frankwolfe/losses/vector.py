@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import part
+from frankwolfe.compile.verbs import routine
 from frankwolfe.losses.divergence import entropy_term
-from frankwolfe.parts import part
-from frankwolfe.verbs import routine
 
 
 @routine

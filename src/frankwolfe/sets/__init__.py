@@ -2,9 +2,9 @@
 
 from frankwolfe.sets.callbacks import outside
 from frankwolfe.sets.composed import Scaled, Translated
+from frankwolfe.sets.convex_hull import ConvexHull, MonotoneBox
+from frankwolfe.sets.coordinate_hull import Hull
 from frankwolfe.sets.groups import GroupBall, LatentGroupBall
-from frankwolfe.sets.hull import Hull
-from frankwolfe.sets.hulls import ConvexHull, MonotoneBox
 from frankwolfe.sets.norm_balls import L1Ball, L2Ball
 from frankwolfe.sets.polytopes import Box, LinfBall, NonNegativeL1Ball, Simplex
 from frankwolfe.sets.products import Product

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.kept import reraise
+from frankwolfe.compile.callback_errors import reraise
+from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, row_add, row_dot, row_entry
 from frankwolfe.sets.base import completed
-from frankwolfe.verbs import coordinate, deposit, inner, prediction, row_add, row_dot, row_entry
 
 
 class Hot(NamedTuple):

@@ -9,7 +9,7 @@ What a set has to bring along: ``scout``, ``oracle``, ``support`` and ``contains
 
 from typing import Any
 
-from frankwolfe.parts import Part, lent, part
+from frankwolfe.compile.part import Part, lent, part
 from frankwolfe.sets.structure import Structure
 
 

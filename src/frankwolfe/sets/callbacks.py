@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.held import Held
-from frankwolfe.kept import keep
+from frankwolfe.compile.callback_errors import keep
+from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.verbs import ASKED, ask, routine, row_add
 from frankwolfe.sets.atoms import Full, vertex_of
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.images import image_diameters, widths
-from frankwolfe.verbs import ASKED, ask, routine, row_add
+from frankwolfe.sets.image_diameters import image_diameters, widths
 
 
 class Messenger(NamedTuple):

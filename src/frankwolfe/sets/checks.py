@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.inputs import checked_sparse
-from frankwolfe.parts import finite, require
+from frankwolfe.arguments.arrays import checked_sparse
+from frankwolfe.compile.part import finite, require
 from frankwolfe.sets.base import completed
 
 SET_METHODS = ("scout", "oracle", "support", "contains")

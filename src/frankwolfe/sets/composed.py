@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import positive
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import oracle
 from frankwolfe.sets.atoms import Shifted, Stretched, vertex_of
 from frankwolfe.sets.base import wrapper
 from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each, rounding
-from frankwolfe.sets.images import diameter_of, diameters_of
-from frankwolfe.verbs import oracle
+from frankwolfe.sets.image_diameters import diameter_of, diameters_of
 
 
 @wrapper

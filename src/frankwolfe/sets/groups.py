@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.held import Held
-from frankwolfe.parts import positive
-from frankwolfe.sets.argmax import LazyArgmax
+from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import leader, rebuild, routine, row_add_grouped
 from frankwolfe.sets.atoms import Block, vertex_of
-from frankwolfe.sets.barriers.linear import LargestBarrier
+from frankwolfe.sets.barriers.inequalities import LargestBarrier
 from frankwolfe.sets.barriers.perspective import GroupBarrier
 from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector
 from frankwolfe.sets.grouping import as_labels, as_lists
-from frankwolfe.sets.images import image_diameters
+from frankwolfe.sets.image_diameters import image_diameters
 from frankwolfe.sets.latent import within
-from frankwolfe.sets.lengths import oppose
-from frankwolfe.verbs import leader, rebuild, routine, row_add_grouped
+from frankwolfe.sets.rescaling import oppose
+from frankwolfe.trackers.argmax import LazyArgmax
 
 
 @routine

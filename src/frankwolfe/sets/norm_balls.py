@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.matrices import column_norms, row_norms, spectral_norm
-from frankwolfe.parts import positive
-from frankwolfe.sets.argmax import LazyArgmax
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import leader
+from frankwolfe.linalg.matrix_norms import column_norms, row_norms, spectral_norm
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
 from frankwolfe.sets.barriers.balls import EllipsoidBarrier
 from frankwolfe.sets.barriers.perspective import GroupBarrier
 from frankwolfe.sets.base import ball
-from frankwolfe.sets.hull import Hull
-from frankwolfe.sets.lengths import oppose
-from frankwolfe.verbs import leader
+from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.rescaling import oppose
+from frankwolfe.trackers.argmax import LazyArgmax
 
 
 @ball

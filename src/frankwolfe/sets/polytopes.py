@@ -4,17 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.matrices import spectral_norm, weighted_row_sums
-from frankwolfe.parts import positive
-from frankwolfe.sets.argmax import LazyArgmax
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import leader
+from frankwolfe.linalg.matrix_norms import spectral_norm, weighted_row_sums
 from frankwolfe.sets.atoms import Full, Hot, Workspace, vertex_of
-from frankwolfe.sets.barriers.linear import IntervalBarrier, simplex_barrier
+from frankwolfe.sets.barriers.inequalities import IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import ball, constraint_set, no_radius
 from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
-from frankwolfe.sets.hull import Hull
-from frankwolfe.sets.images import of_columns
+from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.image_diameters import of_columns
 from frankwolfe.sets.structure import Bounds, Structure
-from frankwolfe.verbs import leader
+from frankwolfe.trackers.argmax import LazyArgmax
 
 
 @constraint_set

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.iterate import Iterate
+from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild, row_add
+from frankwolfe.data.iterate import Iterate
 from frankwolfe.sets.atoms import Full, vertex_of, wired
 from frankwolfe.sets.barriers.product import ProductBarrier
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import a_set, sequence, whole
-from frankwolfe.sets.images import diameter_of, diameters_of, image_diameters
+from frankwolfe.sets.image_diameters import diameter_of, diameters_of, image_diameters
 from frankwolfe.sets.structure import Bounds, Structure
-from frankwolfe.verbs import deposit, fill, oracle, rebuild, row_add
 
 
 class Link(NamedTuple):

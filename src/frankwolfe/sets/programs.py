@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.held import Held
-from frankwolfe.matrices import weighted_row_sums
+from frankwolfe.compile.opaque import Held
+from frankwolfe.linalg.matrix_norms import weighted_row_sums
 from frankwolfe.sets.atoms import checked_direction
-from frankwolfe.sets.barriers.linear import OrthantBarrier
+from frankwolfe.sets.barriers.inequalities import OrthantBarrier
 from frankwolfe.sets.barriers.polytope import polytope_barrier
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
-from frankwolfe.sets.images import Diameters, from_reaches, reaches, widths
+from frankwolfe.sets.image_diameters import Diameters, from_reaches, reaches, widths
 
 MOST_PROGRAMS = 2000
 """Most rows for whose exact reach programs are solved, two for each."""

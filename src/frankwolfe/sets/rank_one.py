@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
+from frankwolfe.linalg.singular import leading_triplets
 from frankwolfe.sets.callbacks import Messenger, consult
-from frankwolfe.singular import leading_triplets
-from frankwolfe.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
 
 SMALL, LARGE = 1e-100, 1e100
 """Sizes of entries whose squares are safe from underflow and overflow."""

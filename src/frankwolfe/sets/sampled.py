@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.entries import Entries, EntryAtom, Factors
+from frankwolfe.compile.verbs import recount
+from frankwolfe.data.observed_entries import Entries, EntryAtom, Factors
+from frankwolfe.linalg.singular import Triplets, leading_triplets
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, krylov_answer
 from frankwolfe.sets.structure import Structure, TraceNorm
-from frankwolfe.singular import Triplets, leading_triplets
-from frankwolfe.verbs import recount
 
 
 @constraint_set
@@ -50,15 +50,15 @@ class SampledTraceBall(NamedTuple):
         return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
 
     def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
-        """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""
+        """Return leading singular triplets of ``r``; see `frankwolfe.linalg.singular.leading_triplets`."""
         return leading_triplets(self.matrix(r), count, **how)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
+        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.linalg.singular.Triplets`."""
         return self.radius * self.triplets(direction, tolerance=CLOSE).bound
 
     def proven_support(self, direction):
-        """Return the same, proven where that is affordable: see `frankwolfe.singular.leading_triplets`."""
+        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
         return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
 
     def contains(self, w: Factors, tolerance=1e-9):

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import finite, positive
+from frankwolfe.compile.part import finite, positive
+from frankwolfe.compile.verbs import row_add
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.barriers.balls import EllipsoidBarrier, PowerBarrier
 from frankwolfe.sets.base import ball, constraint_set
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
-from frankwolfe.sets.images import from_reaches, image_diameters, reaches
-from frankwolfe.sets.lengths import normalise
-from frankwolfe.verbs import row_add
+from frankwolfe.sets.image_diameters import from_reaches, image_diameters, reaches
+from frankwolfe.sets.rescaling import normalise
 
 
 @ball

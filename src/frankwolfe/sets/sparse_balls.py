@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import positive
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import routine, row_add
 from frankwolfe.sets.atoms import Block, vertex_of
-from frankwolfe.sets.barriers.linear import LargestBarrier, OrderedBarrier
+from frankwolfe.sets.barriers.inequalities import LargestBarrier, OrderedBarrier
 from frankwolfe.sets.barriers.perspective import SupportBarrier
 from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
-from frankwolfe.sets.images import image_diameters
-from frankwolfe.sets.lengths import normalise, oppose
-from frankwolfe.verbs import routine, row_add
+from frankwolfe.sets.image_diameters import image_diameters
+from frankwolfe.sets.rescaling import normalise, oppose
 
 
 class Selection(NamedTuple):

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.parts import positive
+from frankwolfe.compile.part import positive
+from frankwolfe.compile.verbs import recount
+from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.sets.atoms import vertex_of
-from frankwolfe.sets.barriers.spectral import SpectrahedronBarrier, TraceBarrier
+from frankwolfe.sets.barriers.matrices import SpectrahedronBarrier, TraceBarrier
 from frankwolfe.sets.base import ball, constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne, krylov_answer
 from frankwolfe.sets.structure import Structure, TraceNorm
-from frankwolfe.singular import SHORT, Triplets, leading_eigen, leading_triplets
-from frankwolfe.verbs import recount
 
 
 @ball
@@ -85,7 +85,7 @@ class TraceBall(NamedTuple):
         return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
 
     def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
-        """Return leading singular triplets of ``r``; see `frankwolfe.singular.leading_triplets`."""
+        """Return leading singular triplets of ``r``; see `frankwolfe.linalg.singular.leading_triplets`."""
         return leading_triplets(self.matrix(r), count, **how)
 
     def vertex(self, r):
@@ -93,7 +93,7 @@ class TraceBall(NamedTuple):
         return vertex_of(self, r)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.singular.Triplets`."""
+        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.linalg.singular.Triplets`."""
         return self.radius * self.triplets(direction, tolerance=CLOSE).bound
 
     def attains_support(self):
@@ -101,7 +101,7 @@ class TraceBall(NamedTuple):
         return False
 
     def proven_support(self, direction):
-        """Return the same, proven where that is affordable: see `frankwolfe.singular.leading_triplets`."""
+        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
         return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
 
     def contains(self, w, tolerance=1e-9):

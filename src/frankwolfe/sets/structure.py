@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.sets.hull import Hull
-from frankwolfe.singular import Triplets
+from frankwolfe.linalg.singular import Triplets
+from frankwolfe.sets.coordinate_hull import Hull
 
 
 class Bounds(NamedTuple):
@@ -45,7 +45,7 @@ class TraceNorm(NamedTuple):
         From a flat vector to the matrix that it stands for.
     triplets : function
         From a flat vector, and how many, to leading singular triplets of that matrix; see
-        `frankwolfe.singular.leading_triplets`.
+        `frankwolfe.linalg.singular.leading_triplets`.
     """
 
     radius: float

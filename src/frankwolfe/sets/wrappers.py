@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.held import Held
-from frankwolfe.kept import reraise
+from frankwolfe.compile.callback_errors import reraise
+from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.verbs import oracle, recalled
 from frankwolfe.sets.atoms import checked_direction, fitted, vertex_of
 from frankwolfe.sets.base import wrapper
 from frankwolfe.sets.checks import a_set, whole
-from frankwolfe.sets.counts import Counts
-from frankwolfe.sets.images import diameter_of, diameters_of
-from frankwolfe.sets.memories import CachedScout, CoordinateMemory, Memory, Shelf, recall, remember
-from frankwolfe.verbs import oracle, recalled
+from frankwolfe.sets.counters import Counts
+from frankwolfe.sets.image_diameters import diameter_of, diameters_of
+from frankwolfe.sets.oracle_cache import CachedScout, CoordinateMemory, Memory, Shelf, recall, remember
 
 
 @wrapper

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frankwolfe.sets.barriers.base import Barrier, Expansion
+from frankwolfe.sets.barriers.barrier import Barrier, Expansion
 
 
 class EllipsoidBarrier(Barrier):

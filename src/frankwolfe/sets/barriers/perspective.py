@@ -7,8 +7,8 @@ barrier (Nesterov and Nemirovski 1994, section 5.4).
 
 import numpy as np
 
-from frankwolfe.sets.barriers.base import Barrier, Expansion
-from frankwolfe.sets.barriers.elimination import eliminate_grouped
+from frankwolfe.sets.barriers.auxiliary import eliminate_grouped
+from frankwolfe.sets.barriers.barrier import Barrier, Expansion
 
 
 class GroupBarrier(Barrier):

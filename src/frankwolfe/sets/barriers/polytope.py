@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.sets.barriers.base import Barrier
-from frankwolfe.sets.barriers.linear import SlackBarrier
+from frankwolfe.sets.barriers.barrier import Barrier
+from frankwolfe.sets.barriers.inequalities import SlackBarrier
 
 DISGUISED = 1e-7
 """An inequality of unit length that leaves less room than this, relative to the largest bound, is an equation."""

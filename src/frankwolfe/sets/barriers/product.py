@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import block_diag
 
-from frankwolfe.sets.barriers.base import Barrier, Expansion
+from frankwolfe.sets.barriers.barrier import Barrier, Expansion
 
 
 class ProductBarrier(Barrier):

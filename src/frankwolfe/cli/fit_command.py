@@ -1,0 +1,107 @@
+"""``frankwolfe fit``: a model from a file, with its certificate."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
+from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
+
+if TYPE_CHECKING:
+    from frankwolfe.cli.posing import Question
+    from frankwolfe.cli.validation import Split
+    from frankwolfe.model.fitted_model import FittedModel
+    from frankwolfe.result import Result
+
+
+@click.command(short_help="A model from a file, with its certificate.")
+@DATA
+@PROBLEM
+@click.option("--radius", type=float, help="Of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]")
+@COLUMNS
+@HELD_OUT
+@RUN
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
+)
+def fit(
+    data: Path,
+    radius: float | None,
+    held_out: HeldOut,
+    run: Run,
+    top: int,
+    out: Path,
+    **problem: Any,
+) -> None:
+    """Fit a linear model to the file DATA under a constraint, and write it to a .npz file.
+
+    Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
+    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout.
+    """
+    with answering():
+        from frankwolfe.cli.posing import ask, facts
+        from frankwolfe.cli.validation import splits_of
+        from frankwolfe.cli.weights import show_weights
+        from frankwolfe.model.fitted_model import FittedModel
+        from frankwolfe.result import Status
+
+        question = ask(data, radius=radius, **problem)
+        splits = splits_of(question, *held_out, run.seed)
+        posed = question.pose()
+        result = minimized(posed.problem, **run.options(), trace=0)
+        if result.status == Status.NON_FINITE:
+            raise Complaint(result.message)
+        broken_off = result.status == Status.INTERRUPTED
+        scores = [] if broken_off else _held_out(question, splits, run)
+        model = FittedModel.of(
+            posed.problem,
+            result,
+            classes=question.classes,
+            features=question.data.features,
+            target=problem["target"],
+            seed=run.seed,
+            preparation=posed.preparation,
+        )
+    with writing(out):
+        model.save(out)
+    advice = [("advice", sentence) for sentence in result.advice]
+    rows = [*facts(data, question, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
+    show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
+    show_weights(model, top)
+    if not result.success:
+        raise SystemExit(NOT_CERTIFIED)
+
+
+def _held_out(question: "Question", splits: "list[Split]", run: Run) -> list[tuple[str, str]]:
+    """Return the score on rows that were held out, if there are any."""
+    if not splits:
+        return []
+    from frankwolfe.cli.scores import told
+    from frankwolfe.cli.validation import held_out
+
+    found = held_out(question, splits, lambda problem: [minimized(problem, **run.options(), trace=0)])
+    said = told([scores for (scores,) in found])
+    if len(splits) > 1:
+        return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
+    train, test = splits[0]
+    return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
+
+
+def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
+    """Return what there is to say about an answer."""
+    import numpy as np
+
+    from frankwolfe.compile.part import short
+    from frankwolfe.display import verdict
+
+    shift = np.ravel(model.unscaled()[1])
+    intercept = [("intercept", ", ".join(f"{value:.6g}" for value in shift[:6]))] if shift.any() else []
+    return [
+        ("set", f"{short(model.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
+        *intercept,
+        ("objective", f"{result.fun:.8g}"),
+        ("certificate", verdict(result)[1]),
+        ("effort", f"{result.method}, {result.passes:.4g} passes, {result.seconds:.3g} s"),
+    ]

@@ -1,0 +1,147 @@
+"""How a command answers: exit codes, errors in one line, summaries, progress."""
+
+import csv
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from frankwolfe.problem import Problem
+    from frankwolfe.result import Result
+
+BROKEN_OFF = 1
+BAD_INPUT = 2
+NOT_CERTIFIED = 3
+NOT_WRITTEN = 4
+
+WIDTH = 120
+"""Columns of text where there is no terminal to ask."""
+
+
+class Complaint(click.ClickException):
+    """An error in one line."""
+
+    def __init__(self, message: object, exit_code: int = BAD_INPUT):
+        super().__init__(" ".join(str(message).split()))
+        self.exit_code = exit_code  # type: ignore[misc]  # click reads it from the instance
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Turn what may be wrong with a command or its data into one line."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        raise Complaint(error) from error
+    except MemoryError as error:
+        raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what may go wrong with writing into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise Complaint(f"{path} could not be written: {error.strerror or error}", NOT_WRITTEN) from error
+
+
+class Program(click.Group):
+    """Commands whose standard output may be full, or closed: that is told in one line, like any other mistake."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command, and see to it that what it printed has arrived."""
+        try:
+            try:
+                return super().main(*args, **extra)
+            finally:
+                if sys.stdout is not None:  # as it is where a program is started without one
+                    sys.stdout.flush()
+        except OSError as error:
+            with suppress(OSError, ValueError):  # what is still waiting cannot be written either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if error.errno == errno.EPIPE:  # nobody reads on, as behind a pipe to head
+                sys.exit(BROKEN_OFF)
+            where = error.filename or "standard output"
+            Complaint(f"{where} could not be written: {error.strerror or error}").show()
+            sys.exit(NOT_WRITTEN)
+
+
+def console(stderr: bool = False) -> "Console":
+    """Return where to print: as wide as the terminal, or wide enough for no line to be broken.
+
+    What the terminal has no letter for is spelt out.
+    """
+    from rich.console import Console
+
+    with suppress(AttributeError):  # a stream of somebody's own
+        (sys.stderr if stderr else sys.stdout).reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    there = Console(stderr=stderr, highlight=False)
+    return there if there.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
+
+
+def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> None:
+    """Print names and what they are; some in a style."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", justify="right")
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(name, Text(text, style=(styles or {}).get(name, "")))  # as it is: brackets are no markup
+    console().print(table)
+
+
+def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
+    """Write a CSV file, whole or not at all, or to standard output."""
+    if path is None:
+        try:
+            _write_rows(sys.stdout, heads, rows)
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start]
+            raise Complaint(
+                f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out",
+                NOT_WRITTEN,
+            ) from error
+        return
+    from frankwolfe.io.atomic import replacing
+
+    with writing(path), replacing(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        _write_rows(text, heads, rows)
+        text.detach()  # flushed, and left open for whoever opened it
+
+
+def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+
+
+def minimized(problem: "Problem", max_passes: float, **options: Any) -> "Result":
+    """Run `minimize`, under a progress bar where somebody is looking on."""
+    from frankwolfe.run import minimize
+
+    where = console(stderr=True)
+    if not where.is_terminal:
+        return minimize(problem, max_passes=max_passes, **options)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    words = TextColumn("{task.completed:.1f} of {task.total:g} passes, estimated gap {task.description}")
+    with Progress(BarColumn(), words, TimeElapsedColumn(), console=where, transient=True) as progress:
+        task = progress.add_task("-", total=max_passes)
+
+        def look(state: Any) -> None:
+            progress.update(task, completed=state.passes, description=f"{state.gap_estimate:.2e}")
+
+        return minimize(problem, max_passes=max_passes, callback=look, **options)

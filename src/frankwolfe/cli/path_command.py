@@ -1,0 +1,148 @@
+"""``frankwolfe path``: the answers along a grid of radii."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
+from frankwolfe.cli.output import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
+
+if TYPE_CHECKING:
+    from frankwolfe.cli.posing import Question
+    from frankwolfe.cli.scores import Scores
+    from frankwolfe.cli.validation import Split
+    from frankwolfe.path import RadiusPath
+    from frankwolfe.problem import Problem
+
+HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
+
+
+@click.command(short_help="Models at many radii: objective, certified gap, non-zeros.")
+@DATA
+@PROBLEM
+@click.option("--radii", metavar="R1,R2,...", help="Radii, separated by commas.  [default: a grid that suits the data]")
+@click.option("--n-radii", type=click.IntRange(1), default=10, show_default=True, help="Length of that grid.")
+@COLUMNS
+@HELD_OUT
+@RUN
+@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write the table to a CSV file.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Draw weights against radii: .png, .svg, .pdf.")
+def path(
+    data: Path,
+    radii: str | None,
+    n_radii: int,
+    held_out: HeldOut,
+    run: Run,
+    table: Path | None,
+    picture: Path | None,
+    **problem: Any,
+) -> None:
+    """Fit models to the file DATA at many radii, each started from the one before.
+
+    Prints radius, objective, certified gap and number of non-zero weights; with --holdout or --folds also the score of
+    each radius on rows held out.
+    """
+    with answering():
+        from frankwolfe.cli.posing import ask, facts
+        from frankwolfe.cli.validation import splits_of
+        from frankwolfe.path import as_radii, radius_grid
+
+        chosen = None if radii is None else as_radii(_numbers(radii))
+        question = ask(data, **problem)
+        splits = splits_of(question, *held_out, run.seed)
+        posed = question.pose()
+        grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
+        found = _followed(posed.problem, grid, run)
+        scores = _held_out(question, splits, found.radii, run)
+    show(facts(data, question, posed))
+    _print(found, scores)
+    if table is not None:
+        write_csv(table, *_laid_out(found, scores))
+    if picture is not None:
+        with answering(), writing(picture):
+            names = question.data.features.names
+            _draw(picture, found, None if names is None else posed.preparation.names(names))
+    if len(found) < len(grid):
+        raise Complaint(f"broken off: the first {len(found)} of {len(grid)} radii", BROKEN_OFF)
+    if not found.success.all():
+        raise SystemExit(NOT_CERTIFIED)
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers in a list that is separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise Complaint(f"--radii takes numbers separated by commas, such as 0.1,1,10; got {text!r}") from None
+
+
+def _followed(problem: "Problem", radii: Any, run: Run) -> "RadiusPath":
+    """Follow the path, with a bar where somebody is looking on."""
+    from rich.progress import track
+
+    from frankwolfe.path import collected, follow, until_interrupted
+
+    where = console(stderr=True)
+    results = follow(problem, radii, **run.options())
+    bar = track(results, "radii", total=len(radii), console=where, transient=True, disable=not where.is_terminal)
+    return collected(problem, radii, until_interrupted(bar))
+
+
+def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
+    nonzeros = found.coefs.indptr[1:] - found.coefs.indptr[:-1]
+    columns = (found.radii, found.funs, found.gaps, nonzeros, found.passes)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _held_out(question: "Question", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
+    """Return the scores of each radius, one for each split."""
+    from frankwolfe.cli.validation import held_out
+    from frankwolfe.path import follow
+
+    found = held_out(question, splits, lambda problem: follow(problem, radii, **run.options()))
+    return [list(scores) for scores in zip(*found, strict=True)]
+
+
+def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
+    """Return the names of the columns of the written table, and its rows."""
+    names = list(scores[0][0]) if scores else []
+    rows = [[*row, sure] for row, sure in zip(_rows(found), found.success.tolist(), strict=True)]
+    for row, at in zip(rows, scores, strict=False):
+        row += [sum(one[name] for one in at) / len(at) for name in names]
+    return [*HEADS, "certified", *(f"held-out {name}" for name in names)], rows
+
+
+def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
+    from rich.table import Table
+
+    from frankwolfe.cli.scores import told
+
+    table = Table(*HEADS)
+    shown = next(iter(scores[0][0])) if scores else None
+    if shown:
+        table.add_column(f"held-out {shown}")
+    for column in table.columns:
+        column.justify, column.overflow = "right", "fold"  # in a narrow window numbers are folded, and not cut
+    for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
+        mark = "" if found.success[k] else " (not certified to tolerance)"
+        row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
+        if shown:
+            row.append(told([{shown: one[shown]} for one in scores[k]]).removeprefix(shown).strip())
+        table.add_row(*row)
+    console().print(table)
+    if shown:
+        means = [sum(one[shown] for one in at) / len(at) for at in scores]
+        best = means.index(max(means) if shown == "accuracy" else min(means))
+        console().print(f"best held-out {shown}: {means[best]:.4g} at radius {found.radii[best]:.4g}")
+
+
+def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from frankwolfe.io.atomic import replacing
+
+    figure = found.plot(names=names).figure
+    with replacing(out) as stream:
+        figure.savefig(stream, format=out.suffix[1:] or "png", dpi=150)

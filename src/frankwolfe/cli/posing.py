@@ -1,0 +1,166 @@
+"""From the arguments of a command to a problem. Imported when a command runs: it takes the whole library along."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.io.read import Data, read_data
+from frankwolfe.io.tabular import ADVICE
+from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, kind_of_target
+from frankwolfe.losses import as_loss
+from frankwolfe.model.preparation import Preparation
+from frankwolfe.path import posed
+from frankwolfe.problem import Problem
+from frankwolfe.sets.named import as_constraint
+
+ALL_TEXT = ""
+"""What ``--categorical`` says without a name."""
+
+
+class Posed(NamedTuple):
+    """A problem, and how its columns were made.
+
+    Attributes
+    ----------
+    problem : Problem
+        What to minimise.
+    preparation : Preparation
+        What was done to the columns of the file.
+    """
+
+    problem: Problem
+    preparation: Preparation
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a command asks: a file, and what to make of it.
+
+    Attributes
+    ----------
+    data : Data
+        The file.
+    y : array
+        Its targets, as the loss takes them.
+    classes : array or None
+        What the targets stand for.
+    loss : loss
+        The loss, for as many outputs as there are.
+    loss_name : str
+        What the user calls it.
+    constraint : str
+        Name of the set.
+    radius : float or None
+        Its radius; None for the default.
+    intercept, standardize, fill : bool
+        Whether there is an intercept, whether columns are standardised, and whether missing values are filled.
+    """
+
+    data: Data
+    y: np.ndarray
+    classes: np.ndarray | None
+    loss: Any
+    loss_name: str
+    constraint: str
+    radius: float | None
+    intercept: bool
+    standardize: bool
+    fill: bool
+
+    def pose(self, rows: np.ndarray | None = None) -> Posed:
+        """Return the problem of all rows, or of some; the columns are made ready for these alone."""
+        table, y, weights = self.data.table, self.y, self.data.weights
+        if rows is not None:
+            table, y, weights = table.rows(rows), y[rows], None if weights is None else weights[rows]
+        names = self.data.features.names
+        preparation = Preparation.learned(
+            table,
+            names,
+            fill=self.fill,
+            standardize=self.standardize,
+            center=self.intercept,
+            sample_weight=weights,
+        )
+        X = preparation.apply(table, names).X
+        problem = posed(X, y, self.loss, self.constraint, weights, intercept=self.intercept)
+        if self.radius is not None:
+            problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
+        return Posed(problem, preparation)
+
+
+def ask(
+    path: Path,
+    target: Sequence[str],
+    loss: str | None,
+    constraint: str,
+    weights: str | None,
+    ignore: Sequence[str],
+    no_intercept: bool,
+    standardize: bool,
+    categorical: Sequence[str],
+    missing: str,
+    radius: float | None = None,
+) -> Question:
+    """Return what the arguments ask."""
+    loss_part: Any = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
+    words = None if ALL_TEXT in categorical else categorical
+    data = read_data(path, target, weights, ignore, words=words, advice=None if missing == "mean" else ADVICE)
+    assert data.targets is not None
+    if loss is None:
+        loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
+        loss_part = as_loss(loss)
+    y, classes = encoded(data.targets, loss_part, loss, data.place)
+    loss_part = loss_part.fitted(y) if hasattr(loss_part, "fitted") else loss_part
+    return Question(
+        data, y, classes, loss_part, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
+    )
+
+
+def facts(path: Path, question: Question, posed: Posed) -> list[tuple[str, str]]:
+    """Return what there is to say about the data of a problem."""
+    problem = posed.problem
+    intercept = "with a free intercept" if problem.intercept else "without an intercept"
+    number = question.data.features.number
+    prepared = _prepared(question, posed.preparation)
+    return [
+        ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem.X)}"),
+        *([("columns", prepared)] if prepared else []),
+        ("target", _target(question)),
+        ("loss", f"{question.loss_name}, {intercept}"),
+    ]
+
+
+def _stored(X: Any) -> str:
+    return "" if isinstance(X, np.ndarray) else f", {X.nnz:,} stored values"
+
+
+def _prepared(question: Question, preparation: Preparation) -> str:
+    """Say what was done to the columns."""
+    names = question.data.features.names or []
+    said = []
+    if preparation.scale is not None:
+        said.append("standardised" if preparation.center is not None else "divided by their standard deviation")
+    if preparation.categories:
+        counts = [f"{names[place]} ({len(words)})" for place, words in sorted(preparation.categories.items())]
+        said.append(f"categories: {', '.join(counts[:6])}{', ...' if len(counts) > 6 else ''}")
+    if preparation.fill is not None:
+        missing = int(np.isnan(question.data.X).sum())
+        said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
+    return "; ".join(said)
+
+
+def _target(question: Question) -> str:
+    """Say what the targets are."""
+    classes, y = question.classes, question.y
+    if classes is None:
+        return f"numbers from {y.min():.4g} to {y.max():.4g}"
+    counts = np.unique(y, return_counts=True)[1]
+    shown = [f"{value} ({_rows(count)})" for value, count in zip(classes, counts, strict=True)]
+    return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row" + ("" if count == 1 else "s")

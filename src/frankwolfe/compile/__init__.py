@@ -1,0 +1,1 @@
+"""Compiled code in one pattern: verbs, kernels, their cache."""

@@ -1,0 +1,275 @@
+"""Compiled code in one pattern: plain NamedTuple parts, verbs resolved at compile time, three cached kernels.
+
+numba is imported with the first kernel call, so that ``import frankwolfe`` and pure predictions stay fast.
+
+What is cached on disk, and what is not:
+
+- Kernels on the package's own parts are cached, in files that carry a digest of all sources of the package: numba
+  itself would only notice changes in the kernel's own file, and stumbles over cached classes that have since moved.
+- A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
+- Where no cache directory can be written, everything compiles uncached.
+- Damaged cache files are noticed and replaced (`compile/cache.py`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from frankwolfe.compile.callback_errors import reraise
+from frankwolfe.compile.verbs import ROUTINES, TWOFOLD, VERBS, ask, hint
+
+PACKAGE = __name__.partition(".")[0]
+
+# Sums may be reordered and fused, and zeros may lose their sign; NaN and infinity keep their meaning.
+FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+_interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
+
+
+@contextmanager
+def python_mode() -> Iterator[None]:
+    """Run kernels as plain Python inside the block: slow, but a debugger and ``print`` work in every part.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
+    >>> with fw.python_mode():
+    ...     result = fw.minimize(problem, method="fw", max_passes=5)
+    """
+    token = _interpreted.set(True)
+    try:
+        yield
+    finally:
+        _interpreted.reset(token)
+
+
+def compiling() -> bool:
+    """Whether kernels run compiled: not inside `python_mode`."""
+    return not _interpreted.get()
+
+
+@cache
+def source_digest() -> str:
+    """Digest of every source file of the package."""
+    digest = sha256()
+    folder = Path(__file__).parents[1]
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Kernel:
+    """A function that runs compiled or, inside `python_mode`, as it is written."""
+
+    def __init__(self, function: Callable, fast_math: Any = FAST_MATH):
+        self.python = function
+        self.fast_math = fast_math
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+
+    @cached_property
+    def uncached(self) -> Any:
+        """The compiled function, forgotten when the process ends."""
+        return _jit(self.python, self.fast_math, cache=False)
+
+    @cached_property
+    def cached(self) -> Any:
+        """The compiled function, kept on disk; the uncached one where no directory can be written."""
+        try:
+            return _jit(_named_by_digest(self.python), self.fast_math, cache=True)
+        except RuntimeError:  # numba found no place for its cache
+            return self.uncached
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it; raise what a callback has raised meanwhile."""
+        found = self.python(*args) if _interpreted.get() else self._run_compiled(*args)
+        reraise()
+        return found
+
+    def _run_compiled(self, *args: Any) -> Any:
+        if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
+            _teach_numba()
+        try:
+            if not all(map(_from_package, args)):
+                return self.uncached(*args)
+            try:
+                return self.cached(*args)
+            except OSError:  # the cache could be opened but not written: a full or read-only disk
+                self.cached = self.uncached
+                return self.uncached(*args)
+        except Exception as error:
+            if type(error).__module__.startswith("numba") or not _typeable(args):
+                raise _explained(error, args) from error
+            raise
+
+
+def kernel(function: Callable) -> Kernel:
+    """Make a kernel of a function."""
+    return Kernel(function)
+
+
+def exact_kernel(function: Callable) -> Kernel:
+    """Make a kernel of a function in which every operation is rounded as it is written."""
+    return Kernel(function, fast_math=False)
+
+
+def _named_by_digest(function: Any) -> Callable:
+    """Return the same function under a name with the digest of the sources: numba names its cache files after it."""
+    named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
+    named.__qualname__ = f"{function.__qualname__}.{source_digest()[:16]}"
+    return named
+
+
+def _jit(function: Callable, fast_math: Any, cache: bool) -> Any:
+    import numba
+
+    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fast_math)(function)
+    if cache:
+        from frankwolfe.compile.cache import CheckedCacheFile
+
+        dispatcher._cache._cache_file = CheckedCacheFile.instead_of(dispatcher._cache._cache_file)
+    return dispatcher
+
+
+_taught: set[Callable] = set()
+
+
+def _teach_numba() -> None:
+    """Register every verb and routine that numba does not know yet."""
+    from numba import types
+    from numba.extending import overload
+
+    def register_verb(function: Callable) -> None:
+        name = function.__name__
+
+        def resolve(part, *args):
+            if isinstance(part, types.NamedTuple | types.NamedUniTuple):
+                return getattr(part.instance_class, name, None)
+            return None
+
+        overload(function, strict=False)(resolve)
+
+    def register_routine(function: Callable) -> None:
+        overload(function, strict=False)(lambda *args: function)
+
+    def register_twofold(function: Callable) -> None:
+        single, several = TWOFOLD[function]
+        overload(function, strict=False)(lambda *args: several if isinstance(args[-1], types.Array) else single)
+
+    for function in VERBS:
+        if function not in _taught:
+            register_verb(function)
+    for function in TWOFOLD:
+        if function not in _taught:
+            register_twofold(function)
+    for function in ROUTINES:
+        if function not in _taught:
+            register_routine(function)
+    if not _taught:
+        _teach_hint()
+        _teach_ask()
+    _taught.update(VERBS, ROUTINES, TWOFOLD)
+
+
+def _teach_hint() -> None:
+    """Compile `verbs.hint` to the processor's prefetch instruction."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+    from numba.np.arrayobj import make_array
+
+    def prefetch(typingctx, array, k):
+        def lower(context, builder, signature, args):
+            found = make_array(signature.args[0])(context, builder, args[0])
+            address = builder.bitcast(builder.gep(found.data, [args[1]]), cgutils.voidptr_t)
+            word = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            builder.call(call, [address, word(0), word(3), word(1)])  # to read, keep close, data
+            return context.get_dummy_value()
+
+        return types.void(array, k), lower
+
+    instruction: Any = intrinsic(prefetch)
+
+    @overload(hint, strict=False)
+    def _(array, k):
+        def hinted(array, k):
+            instruction(array, k)
+
+        return hinted
+
+
+def _teach_ask() -> None:
+    """Compile `verbs.ask` to a call of the address."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+    from numba.np.arrayobj import make_array
+
+    def call(typingctx, address, question, answer):
+        def lower(context, builder, signature, args):
+            arrays = [
+                make_array(kind)(context, builder, found)
+                for kind, found in zip(signature.args[1:], args[1:], strict=True)
+            ]
+            pointers = [builder.bitcast(array.data, cgutils.voidptr_t) for array in arrays]
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, cgutils.voidptr_t])
+            builder.call(builder.inttoptr(args[0], kind.as_pointer()), pointers)
+            return context.get_dummy_value()
+
+        return types.void(address, question, answer), lower
+
+    instruction: Any = intrinsic(call)
+
+    @overload(ask, strict=False)
+    def _(address, question, answer):
+        def asked(address, question, answer):
+            instruction(address, question, answer)
+
+        return asked
+
+
+def _typeable(args: tuple) -> bool:
+    """Whether numba knows a type for every argument; where it does not, it may fail with any kind of error."""
+    from numba import typeof
+
+    try:
+        return all(typeof(value) is not None for value in args)
+    except Exception:
+        return False
+
+
+def _from_package(value: Any) -> bool:
+    """Whether a kernel argument holds no part defined outside the package."""
+    if isinstance(value, tuple):
+        return type(value).__module__.partition(".")[0] in (PACKAGE, "builtins") and all(map(_from_package, value))
+    return True
+
+
+def _explained(error: Exception, args: tuple) -> TypeError:
+    """Say in plain words that a part could not be compiled, with numba's own reason last."""
+    foreign = sorted({name for value in args for name in _foreign(value)})
+    who = f"{', '.join(foreign)} could not be compiled" if foreign else "a kernel could not be compiled"
+    return TypeError(
+        f"{who}: numba understands plain numeric Python only, and the methods of a part must return the same type on "
+        f"every path. Run inside frankwolfe.python_mode() to debug. numba says:\n{error}"
+    )
+
+
+def _foreign(value: Any) -> Iterator[str]:
+    """Names of the classes outside the package among a kernel argument's parts."""
+    if isinstance(value, tuple):
+        if type(value).__module__.partition(".")[0] not in (PACKAGE, "builtins"):
+            yield type(value).__name__
+        for field in value:
+            yield from _foreign(field)

@@ -1,0 +1,159 @@
+"""What all parts share: numbers checked when a part is made, arrays handed to it when a run begins."""
+
+from collections.abc import Callable, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from frankwolfe.compile.opaque import Held
+
+Part = TypeVar("Part")
+
+
+def finite(part: str, name: str, number: Any) -> float:
+    """Return ``number`` as a float, or say which field of which part was not a finite number."""
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{part}: {name} must be a number, got {type(number).__name__}")
+    try:
+        number = float(number)
+    except OverflowError:
+        raise ValueError(f"{part}: {name} must be finite, and is too large for a float") from None
+    if not isfinite(number):
+        raise ValueError(f"{part}: {name} must be finite, got {number}")
+    return number
+
+
+def positive(part: str, name: str, number: Any) -> float:
+    """Return ``number`` as a float, or say which field of which part was not positive."""
+    number = finite(part, name, number)
+    if number <= 0.0:
+        raise ValueError(f"{part}: {name} must be positive, got {number:g}")
+    return number
+
+
+def part(cls: type[Part]) -> type[Part]:
+    """Class decorator of the package's parts: checks every new instance, and keeps unlike parts unequal.
+
+    A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, judges and
+    tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace``, and copies and pickles,
+    come from checked ones and are not checked again. And since tuples of different classes compare equal, so would
+    ``L1Ball(1.0)`` and ``Simplex(1.0)``, in any dictionary or cache.
+    """
+    if hasattr(cls, "_checked"):
+        plain_new: Any = cls.__new__
+
+        def __new__(kind, *args, **kwargs):
+            return plain_new(kind, *args, **kwargs)._checked()
+
+        cls.__new__ = __new__  # type: ignore[method-assign, assignment]
+
+    def __eq__(self, other):
+        return type(self) is type(other) and _comparable(self) == _comparable(other)
+
+    def __ne__(self, other):  # a tuple brings its own, which would not ask the one above
+        return not self == other
+
+    def __hash__(self):
+        return hash((type(self).__qualname__, _comparable(self)))
+
+    def __reduce__(self):
+        return _restored, (type(self), *self)
+
+    for method in (__eq__, __ne__, __hash__, __reduce__):
+        setattr(cls, method.__name__, method)
+    return cls
+
+
+def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
+    """Class decorator that gives a class the methods of another one that it lacks: a NamedTuple can inherit nothing."""
+
+    def lend(kind: type[Part]) -> type[Part]:
+        for source in methods.__mro__[:-1]:
+            for name, method in vars(source).items():
+                if callable(method) and not hasattr(kind, name):
+                    setattr(kind, name, method)
+        return kind
+
+    return lend
+
+
+def _restored(kind: Any, *fields: Any) -> Any:
+    """Return a part made of fields that were checked before."""
+    return kind._make(fields)
+
+
+def _comparable(part: Any) -> tuple:
+    """Return the fields of a part, arrays (for which ``==`` is no yes or no) as their bytes or what they hold."""
+    return tuple(map(_comparable_field, part))
+
+
+def _comparable_field(field: Any) -> Any:
+    if isinstance(field, Held):
+        return field.comparable()
+    return (field.dtype.str, field.shape, field.tobytes()) if isinstance(field, np.ndarray) else field
+
+
+def short(part: Any) -> str:
+    """Return a part's name, with its fields where they are numbers, or parts themselves.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> short(fw.Scaled(fw.L1Ball(2.0), 3.0))
+    'Scaled(L1Ball(radius=2), factor=3)'
+    """
+    shown = (_short_field(name, value) for name, value in part._asdict().items())
+    return f"{type(part).__name__}({', '.join(text for text in shown if text)})"
+
+
+def _short_field(name: str, value: Any) -> str:
+    if isinstance(value, np.ndarray):  # one number, where all are the same
+        return f"{name}={value.flat[0]:g}" if value.dtype.kind == "f" and np.ptp(value) == 0 else ""
+    if isinstance(value, tuple):
+        parts = (value,) if hasattr(value, "_fields") else value
+        return ", ".join(short(each) for each in parts if hasattr(each, "_fields"))
+    return f"{name}={value:g}" if isinstance(value, float) else ""
+
+
+class Setting(NamedTuple):
+    """What a part may want to know when a run begins.
+
+    Attributes
+    ----------
+    samples : Samples
+        Rows, targets, weights and loss.
+    batch_size : int
+        Rows looked at in a step.
+    w : array
+        Where the run starts.
+    constraint : set
+        What the run is confined to.
+    previous : estimate or None
+        The gradient estimate of the run that this one continues, with its arrays.
+    """
+
+    samples: Any
+    batch_size: int
+    w: np.ndarray
+    constraint: Any
+    previous: Any = None
+
+
+def armed(part: Any, setting: Setting) -> Any:
+    """Return the part ready for a run: with the arrays its ``begin`` makes, or as it is if it needs none."""
+    begin = getattr(part, "begin", None)
+    return part if begin is None else begin(setting)
+
+
+def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> None:
+    """Raise TypeError unless ``part`` is a NamedTuple instance that has all these methods."""
+    name = getattr(part, "__name__", type(part).__name__)
+    if isinstance(part, type):
+        raise TypeError(f"{argument} must be an instance: write {name}(...), not {name}")
+    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+        raise TypeError(f"{argument} must be {purpose} (a NamedTuple), got {name}")
+    missing = [method for method in methods if not callable(getattr(part, method, None))]
+    if missing:
+        raise TypeError(f"{argument}: {name} is not {purpose}: it has no method {', '.join(missing)}")

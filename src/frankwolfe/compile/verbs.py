@@ -1,0 +1,398 @@
+"""The verbs of the kernels: what rows, losses, sets, estimates, directions and steps can be asked to do.
+
+A *part* is a ``typing.NamedTuple`` with plain methods. A *verb* is a function that calls the method of the
+same name on its first argument. Interpreted, that is an ordinary method call. Compiled, numba picks the
+method from the part's class while it types the call, so nothing is left to dispatch at run time (see
+`frankwolfe.compile.kernels`). The same source serves both; a part written outside this package runs as fast.
+
+Two rules keep compiled parts fast. A verb works on a whole row (or batch), never on one element. A method
+copies the fields it needs into locals before its loop: a field read inside the loop costs reference counting.
+
+A prediction is a number or, where there are several outputs (one weight column a class), a short array; ``alpha[i]``
+is then a row. Parts therefore only add, subtract and scale what `prediction` and `derivative` return, assign to
+``alpha[i]`` whole, and leave the rest to the *twofold* functions below, compiled for the one or the other.
+"""
+
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, c_void_p
+from functools import wraps
+from typing import TypeVar
+
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable)
+
+ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
+"""What `ask` calls: a function of two addresses."""
+
+VERBS: list[Callable] = []
+ROUTINES: list[Callable] = []
+TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
+
+
+def verb(function: Function) -> Function:
+    """Mark a function as a verb: compiled, it becomes its first argument's method of the same name."""
+    VERBS.append(function)
+    return function
+
+
+def routine(function: Function) -> Function:
+    """Mark a plain function that kernels call: compiled as it stands, whatever its arguments."""
+    ROUTINES.append(function)
+    return function
+
+
+def twofold(several: Callable) -> Callable[[Function], Function]:
+    """Mark a function of a number, with its twin for arrays: compiled, its last argument decides between the two."""
+
+    def mark(single):
+        @wraps(single)
+        def choose(*args):
+            return (several if isinstance(args[-1], np.ndarray) else single)(*args)
+
+        TWOFOLD[choose] = (single, several)
+        return choose
+
+    return mark
+
+
+# --- rows: how x_i is stored -------------------------------------------------------------------------------
+
+
+@verb
+def row_size(rows, i):
+    """Return the number of stored entries of row ``i``."""
+    return rows.row_size(i)
+
+
+@verb
+def row_item(rows, i, at):
+    """Column and value of the stored entry number ``at`` of row ``i``."""
+    return rows.row_item(i, at)
+
+
+@verb
+def row_dot(rows, i, v):
+    """Inner product of row ``i`` with the dense vector ``v``."""
+    return rows.row_dot(i, v)
+
+
+@verb
+def row_add(rows, i, c, r):
+    """Add ``c`` times row ``i`` to the dense vector ``r``, in place."""
+    return rows.row_add(i, c, r)
+
+
+@verb
+def row_entry(rows, i, j):
+    """Entry ``j`` of row ``i``."""
+    return rows.row_entry(i, j)
+
+
+@verb
+def row_sandwich(rows, i, left, right):
+    """Prediction of row ``i`` for the weight matrix ``left right'``."""
+    return rows.row_sandwich(i, left, right)
+
+
+@verb
+def row_add_watched(rows, i, c, r, bounds, starts, flip):
+    """Add ``c`` times row ``i`` to ``r`` and lift the bounds of a lazy argmax over ``r``, in one go."""
+    return rows.row_add_watched(i, c, r, bounds, starts, flip)
+
+
+@verb
+def row_add_grouped(rows, i, c, r, groups):
+    """Add ``c`` times row ``i`` to ``r`` and keep the bounds of a scout over groups of entries, in one go."""
+    return rows.row_add_grouped(i, c, r, groups)
+
+
+# --- memory: what will be wanted soon can be asked for now, which changes nothing but the time --------------------
+
+
+def hint(array, k):
+    """Ask the processor for entry ``k`` of an array: nothing in Python, one instruction when compiled."""
+
+
+@verb
+def fetch_row(rows, i):
+    """Ask for what is stored of row ``i``."""
+    return rows.fetch_row(i)
+
+
+# --- outside: what cannot be compiled is asked through the address of a callback ----------------------------------
+
+
+def ask(address, question, answer):
+    """Call the function at an address with where two contiguous arrays of float64 begin; it fills in the answer."""
+    ASKED(int(address))(question.ctypes.data, answer.ctypes.data)
+
+
+# --- losses: f(z, y) of one sample ---------------------------------------------------------------------------
+
+
+@verb
+def value(loss, z, y):
+    """Loss of the prediction ``z`` for the target ``y``."""
+    return loss.value(z, y)
+
+
+@verb
+def derivative(loss, z, y):
+    """First derivative in ``z``."""
+    return loss.derivative(z, y)
+
+
+@verb
+def curvature(loss, z, y):
+    """Second derivative in ``z`` (where it jumps, of one side); of several outputs, a diagonal that bounds it."""
+    return loss.curvature(z, y)
+
+
+@verb
+def bend(loss, z, y, q):
+    """Second derivative in ``z``, a matrix, times ``q``: for losses of several outputs."""
+    return loss.bend(z, y, q)
+
+
+@verb
+def residual(loss, z, y, a):
+    """Return ``f(z) + f*(a) - <a, z>``, zero where ``a`` is the derivative at ``z`` and positive elsewhere."""
+    return loss.residual(z, y, a)
+
+
+@verb
+def smoothness(loss):
+    """Smallest known Lipschitz constant ``L`` of the derivative."""
+    return loss.smoothness()
+
+
+# --- predictions and derivatives: numbers, or short arrays ------------------------------------------------------
+
+
+def _sizes(z):
+    total = 0.0
+    for c in range(len(z)):
+        total += abs(z[c])
+    return total
+
+
+@twofold(_sizes)
+def magnitude(z):
+    """Sum of absolute values."""
+    return abs(z)
+
+
+def _contracted(p, q):
+    total = 0.0
+    for c in range(len(p)):
+        total += p[c] * q[c]
+    return total
+
+
+@twofold(_contracted)
+def contract(p, q):
+    """Inner product of what belongs to two predictions."""
+    return p * q
+
+
+def _bowed(loss, z, y, q):
+    change, total = bend(loss, z, y, q), 0.0
+    for c in range(len(q)):
+        total += q[c] * change[c]
+    return total
+
+
+@twofold(_bowed)
+def bow(loss, z, y, q):
+    """Second derivative of the loss along ``z + gamma q``."""
+    return q * q * curvature(loss, z, y)
+
+
+# --- points of R^d: the iterate and the atoms ----------------------------------------------------------------
+
+
+@verb
+def prediction(point, rows, i):
+    """Inner product of row ``i`` with a point."""
+    return point.prediction(rows, i)
+
+
+@verb
+def inner(point, r):
+    """Inner product of a point with the dense vector ``r``."""
+    return point.inner(r)
+
+
+@verb
+def deposit(atom, iterate, c):
+    """Add ``c`` times an atom to the iterate, in place."""
+    return atom.deposit(iterate, c)
+
+
+@verb
+def coordinate(atom):
+    """Return an atom of a set whose vertices are single coordinates as a `frankwolfe.sets.atoms.Hot`."""
+    return atom.coordinate()
+
+
+@verb
+def accept(iterate, left, right, c):
+    """Add ``c left right'`` to the iterate, in place."""
+    return iterate.accept(left, right, c)
+
+
+@verb
+def compress(iterate):
+    """Make room in the factors of an iterate."""
+    return iterate.compress()
+
+
+@verb
+def shrink(iterate, c):
+    """Multiply the iterate by ``c``, in place."""
+    return iterate.shrink(c)
+
+
+# --- scouts: what a set keeps about r so that its oracle is cheap ---------------------------------------------
+
+
+@verb
+def add_row(scout, rows, i, c, r):
+    """Add ``c`` times row ``i`` to ``r`` under the scout's eyes."""
+    return scout.add_row(rows, i, c, r)
+
+
+@verb
+def rebuild(scout, r):
+    """Tell the scout that all of ``r`` changed."""
+    return scout.rebuild(r)
+
+
+@verb
+def leader(scout, r):
+    """Position of the entry of ``r`` that the scout ranks first."""
+    return scout.leader(r)
+
+
+@verb
+def recount(scout, r):
+    """Let a scout find what it ranks first in ``r`` and keep it for the oracle."""
+    return scout.recount(r)
+
+
+@verb
+def written(memory, place, atom):
+    """Write an atom down at a place of a memory; say whether it is finite."""
+    return memory.written(place, atom)
+
+
+@verb
+def recalled(memory, place):
+    """Return the atom at a place of a memory."""
+    return memory.recalled(place)
+
+
+@verb
+def fill(pieces, r, room):
+    """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
+    return pieces.fill(r, room)
+
+
+# --- sets, estimates, directions, steps ----------------------------------------------------------------------
+
+
+@verb
+def oracle(constraint, scout, r):
+    """Atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
+    return constraint.oracle(scout, r)
+
+
+@verb
+def refresh(estimate, samples, iterate, gradient, batch, t):
+    """Let the estimate look at the batch, at the current iterate, before the vertex is chosen."""
+    return estimate.refresh(samples, iterate, gradient, batch, t)
+
+
+@verb
+def follow(estimate, samples, leg, gradient, batch, t):
+    """Let the estimate look at the batch once the direction is chosen, before the step is made."""
+    return estimate.follow(samples, leg, gradient, batch, t)
+
+
+@verb
+def choose(direction, constraint, gradient, iterate):
+    """Choose the leg to travel: where from, where to, how far at most."""
+    return direction.choose(constraint, gradient, iterate)
+
+
+@verb
+def pair(pieces, constraint, gradient, iterate):
+    """Leg of the pairwise direction."""
+    return pieces.pair(constraint, gradient, iterate)
+
+
+@verb
+def turn(pieces, constraint, gradient, iterate):
+    """Leg of the away direction."""
+    return pieces.turn(constraint, gradient, iterate)
+
+
+@verb
+def blend(pieces, constraint, gradient, iterate):
+    """Leg of the blended pairwise direction."""
+    return pieces.blend(constraint, gradient, iterate)
+
+
+@verb
+def slope(leg, gradient, iterate):
+    """Return ``-<r, direction>``: how fast the linear model falls along the leg."""
+    return leg.slope(gradient, iterate)
+
+
+@verb
+def shift(leg, rows, i, z):
+    """Return ``x_i' direction`` given the current prediction ``z = x_i' w``."""
+    return leg.shift(rows, i, z)
+
+
+@verb
+def target_prediction(leg, rows, i):
+    """Return ``x_i' s`` for the vertex ``s`` that the leg leads to."""
+    return leg.target_prediction(rows, i)
+
+
+@verb
+def spread(leg, norms, iterate):
+    """Upper bound on ``||X direction||`` from the norms of the columns."""
+    return leg.spread(norms, iterate)
+
+
+@verb
+def crowd(leg):
+    """Return the number of active atoms."""
+    return leg.crowd()
+
+
+@verb
+def judge(step, gradient, iterate):
+    """Let a step rule learn from what has become of earlier steps."""
+    return step.judge(gradient, iterate)
+
+
+@verb
+def longest(leg):
+    """Largest step that stays feasible."""
+    return leg.longest()
+
+
+@verb
+def travel(leg, iterate, gamma):
+    """Move the iterate ``gamma`` along the leg, in place."""
+    return leg.travel(iterate, gamma)
+
+
+@verb
+def length(step, leg, samples, gradient, iterate, t):
+    """Step size ``gamma_t`` along the leg."""
+    return step.length(leg, samples, gradient, iterate, t)

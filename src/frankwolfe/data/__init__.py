@@ -1,0 +1,1 @@
+"""Rows of data, by layout, and points that predict from them."""

@@ -1,0 +1,242 @@
+"""The active atoms of the fully corrective method: which there are, their weights, and how others join them.
+
+Where the set's vertices are single coordinates an atom is a column of the data, and a round may add many. Elsewhere
+it is a vertex that the oracle named.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import deposit, oracle, rebuild
+from frankwolfe.data.iterate import Iterate
+from frankwolfe.data.rows import CSR
+from frankwolfe.engines.corrective.columns import DenseColumns, SparseRows, active_matrix
+from frankwolfe.engines.corrective.models import Hessian
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.sets.coordinate_hull import Hull
+
+LEAST_NEW = 50
+"""Coordinates that a round may always add."""
+
+GROWTH, FAST_GROWTH = 1, 4
+"""How many coordinates a round may add for each with weight; the second where nearly all that were added got some."""
+
+AHEAD, SPARE = 0.5, 2
+"""Columns of sparse data are copied before they are needed, from this part of what would give them weight on, and up to
+so many for each that is needed: a copy reads all of the data."""
+
+CROWD = 40
+"""Active entries in a row, on average, from which on it is a crowd: the Hessian costs the square of them."""
+
+
+class Most(NamedTuple):
+    """Up to how many atoms the Hessian is formed: in general, where rows are crowded, and for the last digits."""
+
+    few: int = 512
+    crowded: int = 100
+    late: int = 2048
+
+
+MOST = Most()
+
+
+@kernel
+def name_vertex(constraint, scout, r, iterate):
+    """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
+    rebuild(scout, r)
+    deposit(oracle(constraint, scout, r), iterate, 1.0)
+
+
+class Shifted:
+    """What all active atoms share: a set may add the same shift to each of its points. Atoms are without it.
+
+    Parameters
+    ----------
+    rows : rows
+        Of the data.
+    shift : array or None
+        What the set adds.
+    """
+
+    matrix: Any
+
+    def __init__(self, rows: Any, shift: np.ndarray | None):
+        self.shift = shift
+        self.base = None if shift is None else np.asarray(rows.dot_all(shift), dtype=np.float64).ravel()
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return the predictions for weights of the atoms."""
+        z = self.matrix.predict(u)
+        return z if self.base is None else z + self.base
+
+    def own_part(self, z: np.ndarray) -> np.ndarray:
+        """Return the part of predictions that is due to the atoms."""
+        return z if self.base is None else z - self.base
+
+    def stretched(self, z: np.ndarray, factor: float) -> np.ndarray:
+        """Return what predictions become when the weights of all atoms are multiplied by a factor."""
+        return factor * z if self.base is None else self.base + factor * (z - self.base)
+
+
+class Coordinates(Shifted):
+    """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
+
+    indirect = False  # predictions are sums over the columns, as they are at the point itself
+
+    def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most, shift: np.ndarray | None = None):
+        super().__init__(problem.samples.rows, shift)
+        self.hull, self.source, self.n, self.d = hull, problem.samples.rows, problem.n, problem.size
+        self.most = most
+        w = w if shift is None else w - shift
+        self.active = np.flatnonzero(w)
+        self.u = hull.fit(w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
+        self.matrix: Any = None
+        self.hessian: Any = None
+        self._columns: Any = None
+        self.taken, self.growth, self.spare = 0, GROWTH, False
+        self.settled = self.covered = False
+
+    def w(self) -> np.ndarray:
+        """Return the combination as a new array."""
+        w = self._spread()
+        return w if self.shift is None else w + self.shift
+
+    def _spread(self) -> np.ndarray:
+        """Return the weights of all coordinates, without what the set adds to them."""
+        w = np.zeros(self.d)
+        w[self.active] = self.u
+        return w
+
+    def few(self, count: int, late: bool) -> bool:
+        """Whether forming the Hessian of ``count`` atoms is worth it."""
+        if late and self.settled:
+            return count <= self.most.late
+        share = count / len(self.active)  # of the entries that are stored, were columns all alike
+        crowded = isinstance(self.matrix, SparseRows) and share * self.matrix.stored > CROWD * self.n
+        return count <= (self.most.crowded if crowded else self.most.few)
+
+    def choose(self, slope: np.ndarray) -> np.ndarray:
+        """Return the atoms to make a model of: those with weight, and those of the spare ones that promise most."""
+        if not self.spare:
+            return np.arange(len(slope))
+        keys, chosen = np.abs(slope) if self.hull.signed else -slope, self.u != 0.0
+        promising = np.flatnonzero(~chosen & (keys > self._level(slope)))
+        chosen[self._best(keys, promising, self._room(int(chosen.sum())))] = True
+        return np.flatnonzero(chosen)
+
+    def _level(self, slope: np.ndarray) -> float:
+        """Return what an atom must promise to be worth any weight."""
+        return float(-(slope @ self.u) / self.hull.radius)
+
+    def _room(self, weighted: int) -> int:
+        """Return how many atoms may join those with weight."""
+        return max(LEAST_NEW, self.growth * weighted)
+
+    @staticmethod
+    def _best(keys: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:
+        """Return those with the largest keys."""
+        return among[np.argpartition(keys[among], -most)[-most:]] if len(among) > most else among
+
+    def slope(self, found: Evaluation) -> np.ndarray:
+        """Return the slopes of the objective along the atoms."""
+        return found.gradient[self.active]
+
+    def forget_columns(self) -> None:
+        """Let go of the copy column by column: where a Hessian is formed it would only take up room."""
+        self._columns = None
+
+    @property
+    def columns(self) -> Any:
+        """The matrix column by column, copied when it is first asked for."""
+        if self._columns is None:
+            self._columns = self.matrix.by_columns()
+        return self._columns
+
+    def extend(self, found: Evaluation) -> bool:
+        """Take in the columns that promise most, let go of those without weight; say if any was taken in."""
+        keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
+        level, kept = self._level(found.gradient[self.active]), self.u != 0.0
+        keys[self.active[kept]] = -np.inf
+        promising = np.flatnonzero(keys > level)
+        self.settled = bool(len(promising) <= 0.1 * np.count_nonzero(kept))
+        at_hand = np.count_nonzero(keys[self.active] > level)
+        self.covered = self.matrix is not None and at_hand == len(promising)
+        if self.covered:
+            return False  # what there is serves on
+        self.active, self.u = self.active[kept], self.u[kept]
+        self.growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
+        joining = min(len(promising), self._room(len(self.u)))
+        self.covered, self.taken = joining == len(promising), len(self.u) + joining
+        self.spare = isinstance(self.source, CSR) and self.taken <= self.most.few
+        if self.spare:
+            promising = np.flatnonzero(keys > (AHEAD * level if level > 0.0 else level / AHEAD))
+            joining += SPARE * self.taken
+        w = self._spread()
+        self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
+        self.u = w[self.active]
+        self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
+        self.matrix = active_matrix(self.source, self.active, self.d)
+        self.hessian = Hessian(self.matrix)
+        return True
+
+
+class Vertices(Shifted):
+    """Active atoms of any other set: the vertices its oracle named, and their predictions."""
+
+    settled = True
+    covered = False  # there may always be others
+    indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
+
+    def __init__(self, problem: Problem, w: np.ndarray, shift: np.ndarray | None = None):
+        super().__init__(problem.samples.rows, shift)
+        self.hull, self.problem = Hull(1.0, False, False), problem
+        point = w.copy() if shift is None else w - shift
+        self.points, self.u = point[None, :], np.ones(1)
+        self.matrix = DenseColumns(self._images(point))
+        self.scout = problem.constraint.scout(problem.size)
+
+    def w(self) -> np.ndarray:
+        """Return the combination as a new array."""
+        w = self.u @ self.points
+        return w if self.shift is None else w + self.shift
+
+    def few(self, count: int, late: bool) -> bool:
+        """Return True: they come one at a time."""
+        return True
+
+    def choose(self, slope: np.ndarray) -> np.ndarray:
+        """Return all of them."""
+        return np.arange(len(slope))
+
+    def slope(self, found: Evaluation) -> np.ndarray:
+        """Return the slopes of the objective along the atoms."""
+        return self.points @ found.gradient
+
+    def forget_columns(self) -> None:
+        """Do nothing: there is no other copy."""
+
+    def _images(self, point: np.ndarray) -> np.ndarray:
+        """Return the predictions of a point, as a row."""
+        return np.asarray(self.problem.samples.rows.dot_all(point), dtype=np.float64).reshape(1, -1)
+
+    def extend(self, found: Evaluation) -> bool:
+        """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
+        kept = self.u != 0.0
+        vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
+        name_vertex(self.problem.constraint, self.scout, found.gradient, vertex)
+        point = vertex.v if self.shift is None else vertex.v - self.shift
+        self.points = np.vstack([self.points[kept], point])
+        self.matrix = DenseColumns(np.vstack([self.matrix.values[kept], self._images(point)]))
+        self.hessian = Hessian(self.matrix)
+        self.u = np.append(self.u[kept], 0.0)
+        return True
+
+
+def atoms_of(problem: Problem, w: np.ndarray, most: Most) -> Coordinates | Vertices:
+    """Return a point as a combination of atoms, of the kind that the set is made of."""
+    structure = problem.constraint.structure()
+    if structure.hull is None:
+        return Vertices(problem, w, structure.shift)
+    return Coordinates(problem, structure.hull, w, most, structure.shift)

@@ -1,0 +1,50 @@
+"""Which engine runs the corrective method on a problem."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.linalg.matrix_norms import column_norms
+from frankwolfe.problem import Problem
+
+MOST_WEIGHTS = 600
+"""Up to how many weights Newton models may be minimised over the set itself, which costs the cube of their number."""
+
+UNEVEN = 30.0
+"""Ratio of the columns' lengths, or of the longest direction of the data to the average one, from which on data is
+uneven: active atoms that join one at a time, and low-rank steps, then take many rounds."""
+
+
+def engine_for(problem: Problem) -> Any:
+    """Return what makes an engine: from a problem, a start and a memory.
+
+    Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
+    weights, so beyond what its barrier says other engines are given the problems that are easy for them.
+    """
+    structure = problem.constraint.structure()
+    if structure.hull is None and problem.size <= MOST_WEIGHTS:
+        barrier = problem.barrier()
+        if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
+            return partial(InteriorEngine, barrier=barrier)
+    return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
+
+
+def is_uneven(problem: Problem) -> bool:
+    """Whether columns differ much in length, or nearly all of the data lies along one direction."""
+    lengths = column_norms(problem.X, 2)
+    lengths = lengths[lengths > 0.0]
+    if len(lengths) == 0 or not np.isfinite(lengths).all():
+        return False
+    if lengths.max() > UNEVEN * lengths.min():
+        return True
+    if problem.intercept:
+        return False  # which takes the columns' means away
+    direction = np.ones(problem.d)
+    for _ in range(5):  # of the power method: a direction that dominates shows at once
+        direction = problem.X.T @ (problem.X @ (direction / np.linalg.norm(direction)))
+    longest = float(np.linalg.norm(direction))
+    return longest * len(lengths) > UNEVEN * float((lengths**2).sum())

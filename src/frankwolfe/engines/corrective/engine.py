@@ -1,0 +1,287 @@
+"""The fully corrective method: after each exact gradient, the weights of all atoms found so far are made optimal.
+
+A round takes the exact gradient, which certifies, adds the atoms that promise most, and minimises the objective over
+all combinations of the active ones by Newton steps: a quadratic model with the losses' curvatures
+(`frankwolfe.engines.corrective.models`), solved as exactly as the gap is worth, and a line search on the objective.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.compile.kernels import compiling
+from frankwolfe.engines.corrective.active_atoms import MOST, Most, atoms_of
+from frankwolfe.engines.corrective.face import slopes_on_face
+from frankwolfe.engines.corrective.models import ColumnModel, GramModel, minimise
+from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
+from frankwolfe.engines.corrective.rounds import NOISE, RoundEngine
+from frankwolfe.engines.dual_bound import dual_gap
+from frankwolfe.engines.stepwise import Memory
+from frankwolfe.objective.point import curvatures, gradient_of
+from frankwolfe.problem import Evaluation, Problem
+
+NEWTON_STEPS = 20
+"""Most Newton steps in a round."""
+
+ROUND_SHARES = (0.3, 0.1)
+"""Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
+
+REACH = 100.0
+"""A gap of at most so many times the tolerance is expected to meet it after one more step. That step is made at once
+where steps are cheap and all atoms that promise anything are active: an exact gradient and a round would cost more."""
+
+MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
+"""Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
+
+EXACT = 1e-5
+"""Factor on what may be left in a model with a Hessian, where the last step hardly lowered the gap: on ill-scaled
+columns a gap says little about the way to the optimum."""
+
+DOUBT = {True: 0.0, False: 0.5}
+"""Least part of the gap that may be left in a model, divided by the part that the last step left; with a Hessian
+formed, and without. Where curvatures change on the way, an exact answer is worth little."""
+
+CARE, FLOOR = 10.0, 1e-4
+"""`CARE` times the relative gap, at most one, says how little curvatures are trusted (see
+`frankwolfe.objective.point.curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
+
+LEAST_FLOOR = 1e-12
+"""What that least size does not fall below, times the part of the objective that is left."""
+
+LATE = 1e-4
+"""Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
+
+BLIND_STEPS = 4
+"""Points that are tried along a step where the objective cannot tell which is better."""
+
+PATIENCE = 50
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+
+
+SEARCH = 8
+"""Rounds without a lower gap or objective after which, each time, a bound is sought that does not need one."""
+
+
+class CorrectiveEngine(RoundEngine):
+    """One run of the fully corrective method; a step is a round.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    w : array of shape (d,)
+        Feasible start.
+    memory : Memory, optional
+        Of the run that is continued.
+    most : Most
+        Up to how many atoms a Hessian is formed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        memory: Memory | None = None,
+        most: Most = MOST,
+    ):
+        super().__init__(problem, memory)
+        self.atoms: Any = atoms_of(problem, w, most)
+        self.left = 0.0  # of the gap, by the last Newton step
+        self.caution, self.lowest, self.vain = 1.0, (np.inf, np.inf), 0
+        self.promised = np.inf  # fall of the objective, by the last step that was made in full
+        self.unseen = 0  # steps since the gap was lowest that the objective could not judge
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
+        kind = _kind((self.problem.samples, self.problem.constraint))
+        if not compiling() or kind in _warm:
+            return
+        head = self.problem.head(8)
+        for most in (MOST, Most(0, 0, 0)):
+            CorrectiveEngine(head, head.default_start(), most=most).advance(2)
+        _warm.add(kind)
+
+    def move_to(self, problem: Problem) -> bool:
+        """Go on with the same data over a set of another radius, if that can be done; say whether.
+
+        Atoms, columns and Hessian are those of before; where the point need not move, so are its gradient and value.
+        """
+        hull, samples = problem.constraint.structure().hull, self.problem.samples
+        if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
+            return False
+        found, before = self._exact(), self.atoms.u
+        self.problem, self.evaluated, self.stuck = problem, 0, False
+        self._forget_bounds()
+        self.atoms.hull = hull
+        self.atoms.u = self.atoms.hull.fit(before)
+        self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
+        self.unseen, self.promised = 0, np.inf
+        if np.array_equal(self.atoms.u, before):
+            gap = problem.gap_for(found.gradient, self.w())
+            self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
+        else:
+            stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
+            self.at, self._found = self._judge(self.atoms.stretched(self.at.z, stretch)), None
+        return True
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that may end a round."""
+        return self.evaluated + (1 + self.atoms.indirect) * self.problem.n > self.budget
+
+    def w(self) -> np.ndarray:
+        """Return the iterate as a new array."""
+        return self.atoms.w()
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        w, samples = self.w(), self.problem.samples
+        if self.at is None or self.atoms.indirect:
+            self.at = self._judge(np.asarray(samples.rows.dot_all(w), np.float64) if w.any() else samples.table())
+        gradient = gradient_of(samples.rows, self.at.alpha.reshape(samples.shape), self.problem.size)
+        return gradient, self.problem.gap_for(gradient, w)
+
+    # --- a round ----------------------------------------------------------------------------------------------
+
+    def _round(self, found: Evaluation) -> None:
+        """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
+        self._look_back(found)
+        if self.stuck or self.spent:
+            return
+        added, moved = self.atoms.extend(found), False
+        if len(self.atoms.u) == 0:
+            self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
+            return
+        goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
+        gap = self.atoms.hull.gap(slope, self.atoms.u)
+        for _ in range(NEWTON_STEPS):
+            if self._close_enough(gap, goal) or self.spent or not self._newton(slope, gap):
+                break
+            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            gap = self.atoms.hull.gap(slope, self.atoms.u)
+            self.left = min(1.0, gap / before)
+        self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
+        if self.stuck:
+            self._bound_on_face(found)
+        # of vertices that others took the place of, some rounding is left in the point
+        self._found = None if moved or (added and self.atoms.indirect) else found
+
+    def _close_enough(self, gap: float, goal: float) -> bool:
+        """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
+        weighted = int(np.count_nonzero(self.atoms.u))
+        within_reach = gap <= REACH * self.target and self.atoms.covered and self.atoms.few(weighted, late=False)
+        return gap <= self.target or (gap <= goal and not within_reach)
+
+    def _look_back(self, found: Evaluation) -> None:
+        """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
+        gap, value = self.lowest
+        self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
+        self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
+        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.stuck = self.stuck or self.vain >= PATIENCE
+        if self.stuck or self.vain % SEARCH == SEARCH - 1:
+            self._bound_on_face(found)
+
+    def _bound_on_face(self, found: Evaluation) -> None:
+        """Bound the optimum from below by slopes of its face, where rounding hides the gap; charged as a pass."""
+        hull = self.problem.constraint.structure().hull
+        if hull is None or self.target <= 0.0 or self.spent:
+            return
+        w, shift = self.w(), self.atoms.shift
+        alpha = slopes_on_face(self.problem, self.at, hull, w if shift is None else w - shift, found.gradient)
+        if alpha is not None:
+            self.evaluated += self.problem.n
+            self._raise_bound(self.at, dual_gap(self.problem, self.at, w, alpha), alpha)
+
+    def _newton(self, slope: np.ndarray, gap: float) -> bool:
+        """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
+        atoms = self.atoms
+        chosen = atoms.choose(slope)
+        if len(chosen) == 0:
+            return False  # no weight, and nothing promises any
+        late = gap <= LATE * self.scale and self.target < 0.1 * LATE * self.scale
+        few = atoms.few(len(chosen), late)
+        if few:
+            atoms.forget_columns()
+        bends = self._curvatures(gap, few)
+        shifts = 0 if self.at.shift is None else len(self.at.shift)
+        model: Any = (
+            GramModel(atoms, chosen, slope, bends, shifts)
+            if few
+            else ColumnModel(atoms, slope, bends, atoms.own_part(self.at.z), shifts)
+        )
+        share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
+        u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)
+        if not np.isfinite(u).all():
+            return False  # the curvatures overflowed: there is no model to go by
+        fall = -float(slope @ (u - atoms.u))
+        if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
+            return self._settle(u, slope, gap)
+        return self._search(u, fall, few)
+
+    def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
+        """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
+        care = min(1.0, self.caution * CARE * min(gap, self.promised) / self.scale)
+        least = LEAST_FLOOR * max(
+            min(1.0, abs(self.at.value) / self.scale), 1e-100
+        )  # losses and curvatures vanish together
+        floor = max(FLOOR * care, least) * self.problem.loss.smoothness()
+        if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
+            return coupled_curvatures(self.problem, self.at, care, floor)
+        return curvatures(self.problem.samples, self.at, care, floor)
+
+    def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
+        """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.
+
+        A smaller gap is all that is wanted. But gaps go up and down on the way to the optimum, so a step is also good
+        if the slope along it nearly vanishes at its end: then the objective has fallen, seen or not. That may also be
+        rounding, which would move the point to and fro for ever, so it is only trusted so often.
+        """
+        atoms, gamma, convex = self.atoms, 1.0, getattr(self.problem.loss, "convex", False)
+        fall = -atoms.hull.along(slope, atoms.u, u)
+        trusted = fall > 0.0 and self.unseen < PATIENCE
+        for _ in range(BLIND_STEPS):
+            goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
+            there = self._judge(atoms.predict(goal))
+            slopes = atoms.matrix.project(there.alpha)
+            rest = atoms.hull.along(slopes, atoms.u, u)
+            better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
+            if better and (convex or self._rise(there) <= self._noise()):
+                atoms.u, self.at, self.unseen = goal, there, self.unseen + 1
+                return True
+            if not (trusted and rest > 0.0) or self.spent:
+                return False
+            gamma *= fall / (fall + rest)
+        return False
+
+    def _search(self, u: np.ndarray, fall: float, exact: bool) -> bool:
+        """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there.
+
+        ``exact`` says that ``u`` minimises a model with a Hessian: what it promises is what is left, near an optimum.
+        """
+        best = self._search_toward(self.atoms.predict(u), fall)
+        if best is None:
+            return False
+        gamma, self.at = best
+        self.atoms.u = u if gamma == 1.0 else (1.0 - gamma) * self.atoms.u + gamma * u
+        self._adapt(gamma)
+        self.promised = fall if exact and gamma == 1.0 else np.inf
+        return True
+
+    def _adapt(self, gamma: float) -> None:
+        """Trust curvatures less where a step had to be cut short, more where it had not."""
+        if gamma < 0.5:
+            self.caution = min(1e12, 10.0 * self.caution)
+        elif gamma == 1.0:
+            self.caution = max(1.0, 0.3 * self.caution)
+
+
+_warm: set[Any] = set()
+"""Kinds of data and parts that have been compiled for in this process."""
+
+
+def _kind(value: Any) -> Any:
+    """Return what code is compiled for: classes, and the types of arrays."""
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)

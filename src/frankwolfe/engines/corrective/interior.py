@@ -1,0 +1,254 @@
+"""The corrective method for sets with a barrier: Newton models of the objective, minimised over the set itself.
+
+A round takes the exact gradient, which certifies; makes a quadratic model of the objective with its true Hessian;
+minimises that over the whole set by an interior-point method (`frankwolfe.engines.corrective.barrier_model`), as
+exactly as the gap is worth; and goes there as far as the objective falls. What a round costs does not depend on how the
+columns of the data are scaled, nor on how many vertices the answer is made of.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.engines.corrective.barrier_model import PathPoint, QuadraticModel, follow_path
+from frankwolfe.engines.corrective.common_shift import kept_small
+from frankwolfe.engines.corrective.hessian import loss_curvatures, objective_hessian
+from frankwolfe.engines.corrective.rounds import RoundEngine
+from frankwolfe.engines.dual_bound import can_bound, dual_gap, slopes_after
+from frankwolfe.engines.stepwise import Memory
+from frankwolfe.linalg.threads import one_thread
+from frankwolfe.objective.point import Point, gradient_of
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.sets.barriers import Barrier
+
+FIRST_SHARE, LEAST_SHARE = 1e-3, 1e-8
+"""Part of the gap that may be left in a model: at first, and once models have been right."""
+
+OF_START = 0.1
+"""Part of the objective at the start that may be left in a model at most."""
+
+OF_TARGET = 0.3
+"""Part of the tolerance that a model aims at, as long as models lead anywhere."""
+
+FLOOR = 1e-4
+"""Least curvature in a model as a part of the smoothness, where curvatures are not trusted at all."""
+
+TINY = (1e-4, 1e-7)
+"""Weights (of matrices singular values) below this part of the largest weight are set to zero at the end, if the gap
+allows it; else those below the next."""
+
+INSIDE = 1e-13
+"""How far outside, relative to the set's size, a point without them may be: no more than by rounding."""
+
+PATIENCE = 8
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+
+ABOUT_AS_LOW, ANY_RISE, A_RECORD = range(3)
+"""When half the gap is reason enough to go where the objective is higher: if that is about as low as here, or no gap
+before was so small; in any case; only if none was so small. A run that gets no further goes on to the next rule: by the
+first, points may be refused that lead on, and by the first two, rounds may go in circles."""
+
+
+class InteriorEngine(RoundEngine):
+    """One run of the corrective method on a set with a barrier."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        memory: Memory | None = None,
+        barrier: Barrier | None = None,
+    ):
+        super().__init__(problem, memory)
+        self.barrier: Any = problem.barrier() if barrier is None else barrier
+        self.point = w.copy()
+        self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
+        self.path: list[PathPoint] = []
+        self.share, self.aim, self.care = FIRST_SHARE, OF_TARGET, 1.0
+        self.lowest, self.vain = (np.inf, np.inf, np.inf), 0  # gap, objective, and how far that is above its bound
+        self.rule, self.mattered = ABOUT_AS_LOW, False  # by which a smaller gap counts, and whether that changed a step
+        self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, by a round on the first few rows."""
+        head = self.problem.head(8)
+        InteriorEngine(head, self.point, barrier=self.barrier).advance(1)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget allows no further pass, beside the one that may end a round."""
+        return self.evaluated + 2 * self.problem.n > self.budget
+
+    def w(self) -> np.ndarray:
+        """Return the iterate as a new array."""
+        return self.point.copy()
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        if self.at is None:
+            self.at, self.judged = self._judge(self._predictions(self.point)), None
+        return self._gradient_and_gap(self.at, self.point) if self.judged is None else self.judged
+
+    def _predictions(self, w: np.ndarray) -> np.ndarray:
+        return np.asarray(self.problem.samples.rows.dot_all(w), np.float64)
+
+    def _gradient_and_gap(self, at: Point, w: np.ndarray) -> tuple[np.ndarray, float]:
+        samples = self.problem.samples
+        gradient = gradient_of(samples.rows, at.alpha.reshape(samples.shape), self.problem.size)
+        return gradient, self.problem.gap_for(gradient, w)
+
+    # --- a round ----------------------------------------------------------------------------------------------
+
+    def _round(self, found: Evaluation) -> None:
+        """Minimise a model over the set and go there as far as the objective falls."""
+        if not self.path:
+            found = self._from_the_centre(found)
+        self._look_back(found)
+        self.stuck = self.stuck or found.gap == 0.0
+        if self.stuck or self.spent:
+            return
+        floor = FLOOR * self.care * self.problem.loss.smoothness()
+        bends = loss_curvatures(self.problem, self.at, self.care, floor)
+        curvature = objective_hessian(self.problem, self.at, bends)
+        if not curvature.finite():
+            self.stuck = True  # the curvatures overflowed: there is no model to go by
+            return
+        # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
+        goal = max(self.aim * self.target, min(self.share * found.gap, OF_START * self.scale))
+        scale = min(found.gap, abs(found.value)) or found.gap
+        model = QuadraticModel(self.point, found.gradient, curvature)
+        model = kept_small(model, self.problem, self.at, goal, found.gap)
+        first = self._first(model, max(scale, goal) / self.barrier.nu)
+        with one_thread():
+            self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
+        at, w = self.at, self.point
+        moved = self._go(self.path[-1].w, found)
+        if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
+            self._bound(at, w, slopes_after(self.problem, at, bends, self.path[-1].d))
+            moved = moved or self._go_unseen()
+        if moved and self.judged is not None and self.judged[1] <= self.target:
+            self._drop_tiny()
+        self._found = None if moved else found
+        if not moved:
+            self.share, self.aim = 0.1 * self.share, 0.1 * self.aim
+            self.vain += 1
+
+    def _from_the_centre(self, found: Evaluation) -> Evaluation:
+        """Begin in the middle of the set, if the objective is lower there than where the run was told to start."""
+        y = self.barrier.start()
+        self.path = [PathPoint(np.inf, y, self.barrier.weights(y), np.zeros(self.problem.size))]
+        centre = self.path[0].w
+        if np.array_equal(centre, self.point) or self.spent:
+            return found
+        at = self._judge(self._predictions(centre))
+        if not at.value < found.value:
+            return found
+        self.point, self.at, self.judged, self._found = centre, at, None, None
+        return self._exact()
+
+    def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
+        """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
+        if can_bound(self.problem) and not self.spent:
+            self.evaluated += self.problem.n
+            self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
+
+    def _go_unseen(self) -> bool:
+        """Go where the last model has its minimum if the bound is still too low and the objective is no higher there.
+
+        The gap may tell nothing in the last digits. But the next bound, from slopes that are closer, will be higher.
+        """
+        if self.tried is None or self.at.value - self.lower_bound <= self.target:
+            return False
+        there, at, judged = self.tried
+        if not (at.stationary and self._rise(at) <= self._noise()):
+            return False
+        self.point, self.at, self.judged = there, at, judged
+        return True
+
+    def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
+        """Return the point of the last path where the next one may begin.
+
+        The middle of the set is no longer near the path where a run starts near the optimum: from there the path begins
+        with what the gap of the model is worth.
+        """
+        for point in reversed(self.path):
+            if mu <= point.mu < np.inf:
+                return point._replace(mu=mu)
+        w = self.path[0].w
+        gap = self.problem.gap_for(model.gradient(w - model.centre), w)
+        return self.path[0]._replace(mu=max(mu, min(gap, abs(self.at.value)) / self.barrier.nu))
+
+    def _look_back(self, found: Evaluation) -> None:
+        """Notice when neither gap nor objective has fallen for long, and try the next rule if the last one mattered."""
+        gap, value, above = self.lowest
+        bounded = found.value - self.lower_bound
+        if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
+            self.vain = 0
+        else:
+            self.vain += 1
+        if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
+            self.share = max(LEAST_SHARE, self.share**2)
+        self.lowest = min(gap, found.gap), min(value, found.value), min(above, bounded)
+        if self.vain >= PATIENCE // 2 and self.mattered and self.rule < A_RECORD:
+            self.rule, self.mattered, self.vain = self.rule + 1, False, 0
+            self.lowest = self.lowest[0], found.value, np.inf
+        self.stuck = self.stuck or self.vain >= PATIENCE
+
+    def _go(self, there: np.ndarray, found: Evaluation) -> bool:
+        """Go toward a point: all the way if the gap is much smaller there, else as far as the objective falls.
+
+        Say whether that was any way. Near the optimum the gap of a convex loss tells better than its objective, which
+        may even be a little higher where the gap is smaller.
+        """
+        self.tried = None
+        if not self.problem.constraint.contains(there):
+            return False  # rounding has led the path out of the set
+        at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.point))
+        judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
+        self.tried = there, at, judged
+        unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
+        good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
+        self._raise_bound(at, at.proven(judged[1]))
+        if good or (convex and (judged[1] <= self.target or self._much_closer(at, judged[1], found))):
+            self.point, self.at, self.judged = there, at, judged
+            self._adapt(1.0)
+            return True
+        best = None if unseen else self._search_toward(at.z, fall, at)
+        if best is None:
+            return False
+        gamma = best[0]
+        if gamma == 1.0:
+            self.point, self.at, self.judged = there, at, judged
+        else:  # predictions on the way were not taken at a point
+            self.point, self.at, self.judged = (1.0 - gamma) * self.point + gamma * there, None, None
+        self._adapt(gamma)
+        return True
+
+    def _much_closer(self, at: Point, gap: float, found: Evaluation) -> bool:
+        """Whether the gap elsewhere is reason enough to go there, by the rule that holds now."""
+        if gap > 0.5 * found.gap:
+            return False
+        if self._rise(at) <= self._noise():
+            return True
+        self.mattered = True
+        low = self.rule == ABOUT_AS_LOW and at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
+        return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest[0]
+
+    def _drop_tiny(self) -> None:
+        """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
+        for part in TINY:
+            there = self.barrier.without_tiny(self.point, part * np.abs(self.point).max(initial=0.0))
+            if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there, INSIDE):
+                continue
+            at = self._judge(self._predictions(there))
+            judged = self._gradient_and_gap(at, there)
+            if judged[1] <= self.target:
+                self.point, self.at, self.judged = there, at, judged
+                return
+
+    def _adapt(self, gamma: float) -> None:
+        """Trust curvatures less where a step had to be cut short, more where it had not."""
+        if gamma < 0.5:
+            self.care = min(1.0, max(1e-4, 10.0 * self.care))
+        elif gamma == 1.0:
+            self.care = 0.1 * self.care if self.care > 1e-12 else 0.0

@@ -1,0 +1,103 @@
+"""A quadratic model of the objective over small matrices in a trace-norm ball, minimised by accelerated projections.
+
+A projection takes the singular values of the matrix, which costs nothing where it is small.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+LOOK = 5
+"""Steps between two looks at the gap."""
+
+
+def project_to_trace_ball(S: np.ndarray, radius: float) -> np.ndarray:
+    """Return the point of the trace-norm ball nearest to a small matrix.
+
+    Examples
+    --------
+    >>> project_to_trace_ball(np.diag([3.0, 1.0]), 2.0)
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    left, sizes, right = np.linalg.svd(S, full_matrices=False)
+    if sizes.sum() <= radius:
+        return S
+    levels = (np.cumsum(sizes) - radius) / np.arange(1, len(sizes) + 1)
+    level = levels[np.flatnonzero(sizes > levels)[-1]]
+    return (left * np.maximum(sizes - level, 0.0)) @ right
+
+
+def gap_within(slope: np.ndarray, S: np.ndarray, radius: float) -> float:
+    """Return the gap at a small matrix, where the gradient is ``slope``."""
+    return float(np.vdot(slope, S) + radius * np.linalg.norm(slope, 2))
+
+
+class TraceModel(NamedTuple):
+    """The quadratic ``<slope, S - S_0> + <z, D z> / 2``, where ``z`` is what ``S - S_0`` adds to the predictions.
+
+    Attributes
+    ----------
+    view : view of the data
+        With ``predict`` and ``pull`` (see `frankwolfe.data.multi_output.Seen`).
+    bend : function
+        From changes of predictions ``z`` to ``D z``.
+    centre, slope : arrays
+        ``S_0`` and the gradient there.
+    radius : float
+        Of the ball.
+    """
+
+    view: Any
+    bend: Callable[[np.ndarray], np.ndarray]
+    centre: np.ndarray
+    slope: np.ndarray
+    radius: float
+
+    def curve(self, z: np.ndarray) -> float:
+        """Return ``<z, D z>``."""
+        return float(np.vdot(z, self.bend(z)))
+
+    def gradient(self, z: np.ndarray) -> np.ndarray:
+        """Gradient of the model."""
+        return self.slope + self.view.pull(self.bend(z))
+
+    def first_bound(self) -> float:
+        """Curvature along the slope: at most the largest there is, and rarely much less."""
+        return self.curve(self.view.predict(self.slope)) / float(np.vdot(self.slope, self.slope))
+
+    def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return a matrix whose gap in the model is at most ``goal``, its change of predictions, and the curvature met.
+
+        Accelerated projected gradients (Beck and Teboulle 2009), restarted where a step turns back (O'Donoghue and
+        Candes 2015). ``bound`` is a guess of the largest curvature.
+        """
+        here = ahead = self.centre
+        z_here = z_ahead = np.zeros_like(self.view.predict(self.centre))
+        momentum = 1.0
+        for step in range(steps):
+            there, z_there, bound = self._descend(ahead, z_ahead, bound)
+            if not np.isfinite(bound):
+                break
+            turns_back = np.vdot(ahead - there, there - here) > 0.0
+            grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
+            push = 0.0 if turns_back else (momentum - 1.0) / grown
+            momentum = 1.0 if turns_back else grown
+            ahead, z_ahead = there + push * (there - here), z_there + push * (z_there - z_here)
+            here, z_here = there, z_there
+            if step % LOOK == LOOK - 1 and gap_within(self.gradient(z_here), here, self.radius) <= goal:
+                break
+        return here, z_here, bound
+
+    def _descend(self, S: np.ndarray, z: np.ndarray, bound: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Make a projected gradient step that is short enough for the curvature it meets."""
+        slope = self.gradient(z)
+        while True:
+            there = project_to_trace_ball(S - slope / bound, self.radius)
+            move = there - S
+            change = self.view.predict(move)  # its own: differences of predictions end in rounding
+            if not self.curve(change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
+                return there, z + change, bound
+            bound *= 1.5

@@ -1,0 +1,97 @@
+"""Bounds from the dual: how far a point can be above the optimum, by slopes that need not be those at the point.
+
+For a convex loss and any slopes ``alpha``, with ``r = X' alpha`` and weights ``p``, weak duality gives
+
+    F(w) - F*  <=  max_s <r, w - s>  +  sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i).
+
+With the slopes at ``w`` itself the second term is zero and the first is the Frank-Wolfe gap. Other slopes help where
+rounding is in the way: a step too small to show in the weights can still show in the slopes. With a free intercept the
+slopes must sum to zero.
+"""
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import magnitude, residual
+from frankwolfe.objective.intercept import EPSILON
+from frankwolfe.objective.point import Point, gradient_of
+from frankwolfe.problem import Problem
+
+
+def slopes_after(problem: Problem, at: Point, bends: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the slopes after a move of the weights by ``d``, to first order.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    at : Point
+        Where the move begins.
+    bends : array
+        Weighted second derivatives there: a number, or a matrix, for each sample.
+    d : array
+        The move, which may be far smaller than the last digit of the weights.
+    """
+    ahead = np.asarray(problem.samples.rows.dot_all(d), np.float64).reshape(problem.samples.shape)
+    alpha = at.alpha.reshape(problem.samples.shape)
+    if bends.ndim == 1:
+        if at.shift is not None and (total := bends.sum()) > 0.0:
+            ahead = ahead - bends @ ahead / total
+        return alpha + bends * ahead
+    change = np.einsum("icd,id->ic", bends, ahead)
+    if at.shift is not None:
+        shift = np.linalg.lstsq(bends.sum(axis=0), change.sum(axis=0), rcond=None)[0]
+        change -= bends @ shift
+    return alpha + change
+
+
+def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> float:
+    """Return a bound on how far the objective at ``w`` is above the optimum; infinite where there is none.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    at : Point
+        The point with the weights ``w``.
+    w : array
+        Flat weights.
+    alpha : array
+        Slopes, in the shape of the predictions.
+    """
+    if not can_bound(problem) or not np.isfinite(alpha).all():
+        return np.inf
+    if at.shift is not None:
+        rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * np.abs(alpha).sum()
+        if np.abs(alpha.sum(axis=0)).max() > rounding:
+            return np.inf
+    samples = problem.samples
+    r = gradient_of(samples.rows, alpha, problem.size)
+    z = at.shifted().reshape(samples.shape)
+    left = residuals(samples.targets, samples.weights, problem.loss, z, alpha)
+    return max(problem.gap_for(r, w, proof=True), 0.0) + float(left)
+
+
+def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> float:
+    """Return `dual_gap` where nothing is known of the point but its weights: one pass over the data."""
+    if np.shape(alpha) != problem.samples.shape or not can_bound(problem):
+        return np.inf
+    z = np.asarray(problem.samples.rows.dot_all(w), np.float64)
+    return dual_gap(problem, Point.at(problem.samples, z, problem.zero_model), w, alpha)
+
+
+def can_bound(problem: Problem) -> bool:
+    """Whether the loss is convex and knows its Fenchel-Young residual."""
+    return bool(getattr(problem.loss, "convex", False)) and hasattr(problem.loss, "residual")
+
+
+@kernel
+def residuals(targets, weights, loss, z, alpha):
+    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
+    total = 0.0
+    for i in range(len(z)):
+        if weights[i] > 0.0:
+            total += weights[i] * residual(loss, z[i], targets[i], alpha[i] / weights[i])
+        elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
+            return np.inf
+    return total

@@ -1,0 +1,276 @@
+"""`MatrixCompletion`: the entries of a matrix that nobody has seen."""
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from frankwolfe.arguments.arrays import checked_sparse
+from frankwolfe.arguments.lookup import nearest
+from frankwolfe.completion import completion_problem
+from frankwolfe.estimators.certified import CertifiedEstimator
+from frankwolfe.losses import Squared, as_loss
+from frankwolfe.sets import TraceBall
+
+
+class Table(NamedTuple):
+    """Entries of a matrix: the ids of where they are, what they are, and how much each counts."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+
+    def seen(self) -> "Table":
+        """Return the entries that count."""
+        kept = self.weights > 0.0
+        if not kept.any():
+            raise ValueError("sample_weight must have a positive sum: all weights are zero")
+        return Table(*(field[kept] for field in self))
+
+    def merged(self) -> "Table":
+        """Return each entry once: for squared errors, many are worth their mean with the sum of their weights."""
+        places, at = np.unique(np.column_stack([self.rows, self.columns]), axis=0, return_inverse=True)
+        weights = np.bincount(at, self.weights)
+        return Table(places[:, 0], places[:, 1], np.bincount(at, self.weights * self.values) / weights, weights)
+
+
+def _plain(column: np.ndarray) -> np.ndarray:
+    """Return ids that are kept as objects as what they are: numbers or strings."""
+    return np.array(column.tolist()) if column.dtype == object else column
+
+
+def _places(ids: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return the place of each id among the sorted ones, -1 for those that are not there."""
+    column = _plain(column)
+    if (column.dtype.kind in "US") != (ids.dtype.kind in "US"):
+        raise TypeError(f"ids such as {column[0]!r}, but those seen in fit were such as {ids[0]!r}: use the same type")
+    at = np.minimum(np.searchsorted(ids, column), len(ids) - 1)
+    return np.where(ids[at] == column, at, -1)
+
+
+class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RegressorMixin, CertifiedEstimator):
+    """Completes a matrix from some entries: offsets of rows and columns, plus a matrix of small trace norm.
+
+    A sample is a pair of ids, say of a user and an item, and its target is the entry, say a rating. Ids may be
+    numbers or strings. An entry whose user or item was never seen is predicted from what is known: the mean, plus the
+    offset of the user or the item that was.
+
+    Parameters
+    ----------
+    radius : float
+        Of the trace norm.
+    columns : tuple of two ints, or of two names
+        Which columns of ``X`` hold the ids of the matrix's rows and columns. Others, say of timestamps, are not read.
+        Names are those of the columns of a data frame.
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object. With ``"squared"`` an entry may be given
+        more than once.
+    offsets : bool
+        Whether to fit a mean and offsets of rows and columns first. Without, what was never seen is predicted as zero.
+    damping : float
+        How many entries' worth of zeros each offset is fitted with.
+    method : str or Method
+        As for `minimize`.
+    tol : float
+        The exact gap must be at most ``tol`` times the objective of the zero matrix.
+    max_passes : float or None
+        Budget, in passes over the entries.
+    random_state : int, RandomState, Generator or None
+        Seed of the stochastic methods.
+    verbose : int
+        Above 0: show progress (needs tqdm) and keep the trace.
+
+    Attributes
+    ----------
+    row_ids_, column_ids_ : array
+        The ids that were seen, sorted.
+    row_factors_, column_factors_ : array of shape (ids, rank_)
+        Factors: row ``i`` times column ``j`` is what is added to the offsets.
+    offsets_ : Offsets
+        Mean and offsets, in the order of the ids.
+    rank_ : int
+        Rank of the matrix.
+    gap_ : float
+        Exact gap: the objective is at most this far above its minimum.
+    n_iter_ : int
+        Steps made.
+    passes_ : float
+        Passes over the entries.
+    result_ : Result
+        All about the run.
+    n_features_in_ : int
+        Number of columns of ``X``.
+    feature_names_in_ : array
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X = [["ann", "tea"], ["ann", "milk"], ["bob", "tea"], ["eve", "milk"]]
+    >>> model = fw.MatrixCompletion(radius=2.0).fit(X, [5.0, 3.0, 4.0, 1.0])
+    >>> model.predict([["nobody", "nothing"]])
+    array([3.25])
+    """
+
+    def __init__(
+        self,
+        radius: float = 10.0,
+        *,
+        columns: tuple[int, int] | tuple[str, str] = (0, 1),
+        loss: Any = "squared",
+        offsets: bool = True,
+        damping: float = 5.0,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.radius = radius
+        self.columns = columns
+        self.loss = loss
+        self.offsets = offsets
+        self.damping = damping
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.regressor_tags.poor_score = True  # where columns are measurements, and no ids, there is nothing to learn
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.rank_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MatrixCompletion":
+        """Fit offsets and factors.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, 2 or more), or sparse matrix
+            Pairs of ids; or a sparse matrix whose stored values are the entries, its ids then being row and column
+            numbers.
+        y : array of shape (n,)
+            Entries. Left out with a sparse matrix.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; entries without weight count as never seen. The offsets do not look at them.
+
+        Returns
+        -------
+        self
+        """
+        loss = as_loss(self.loss)
+        table = self._read(X, y, sample_weight).seen()
+        self.row_ids_, rows = np.unique(table.rows, return_inverse=True)
+        self.column_ids_, columns = np.unique(table.columns, return_inverse=True)
+        table = table._replace(rows=rows, columns=columns)
+        table = table.merged() if isinstance(loss, Squared) else table
+        problem = completion_problem(
+            *table[:3],
+            (len(self.row_ids_), len(self.column_ids_)),
+            constraint=TraceBall(self.radius),
+            loss=loss,
+            offsets=bool(self.offsets),
+            damping=self.damping,
+            sample_weight=table.weights,
+        )
+        (found,) = self._minimized([problem], [None])
+        self.offsets_, self.rank_ = problem.offsets, found.rank
+        left, sizes, right = (part[..., : self.rank_] for part in found.x.decomposed())
+        self.row_factors_, self.column_factors_ = left * np.sqrt(sizes), right * np.sqrt(sizes)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Table:
+        """Return the entries, from pairs of ids or from a sparse matrix."""
+        if sparse.issparse(X):
+            if y is not None:
+                raise TypeError("a sparse matrix X holds the entries itself: leave y out, or pass pairs of ids as X")
+            entries = sparse.coo_array(checked_sparse("X", X))
+            self.n_features_in_ = 2
+            (rows, columns), y = entries.coords, entries.data.astype(np.float64)
+        else:
+            X, y = validate_data(self, X, y, dtype=None, ensure_min_features=2, y_numeric=True)
+            rows, columns, y = *self._ids(X), column_or_1d(y, warn=True)
+        return Table(rows, columns, y, _check_sample_weight(sample_weight, y, ensure_non_negative=True))
+
+    def _ids(self, X: np.ndarray) -> list[np.ndarray]:
+        """Return the two columns of ids."""
+        if isinstance(self.columns, str) or np.shape(self.columns) != (2,):
+            raise ValueError(f"columns must be two column numbers or names of X, got {self.columns!r}")
+        at = [self._column_number(column, X.shape[1]) for column in self.columns]
+        if at[0] == at[1]:
+            raise ValueError(f"columns must be two different columns of X, got {self.columns!r}")
+        return [_plain(X[:, number]) for number in at]
+
+    def _column_number(self, column: Any, width: int) -> int:
+        """Return the number of a column that is given by its number or its name."""
+        if isinstance(column, str):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise ValueError(
+                    f"columns names column {column!r}, but X has no column names: pass numbers, or a frame"
+                )
+            if column not in names:
+                hint = nearest(column, names.tolist()) or f". It has {', '.join(map(repr, names[:8].tolist()))}"
+                raise ValueError(f"columns names column {column!r}, but X has no such column{hint}")
+            return names.tolist().index(column)
+        if isinstance(column, bool) or not isinstance(column, Integral):
+            raise TypeError(f"columns must be two column numbers or names of X, got {self.columns!r}")
+        number = int(column)
+        if not -width <= number < width:
+            raise ValueError(f"columns names column {number}, but X has {width} columns")
+        return number % width
+
+    def _known(self, X: Any) -> list[np.ndarray]:
+        """Return the places of the rows' and the columns' ids, -1 where they were never seen."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=None, reset=False)
+        seen = (self.row_ids_, self.column_ids_)
+        return [_places(ids, column) for ids, column in zip(seen, self._ids(X), strict=True)]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted entries; from what is known, where a row or a column was never seen.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, 2 or more)
+            Pairs of ids.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        rows, columns = self._known(X)
+        row_seen, column_seen = rows >= 0, columns >= 0
+        offsets = self.offsets_
+        products = np.einsum("ir,ir->i", self.row_factors_[rows], self.column_factors_[columns])
+        return (
+            offsets.mean
+            + np.where(row_seen, offsets.rows[rows], 0.0)
+            + np.where(column_seen, offsets.columns[columns], 0.0)
+            + np.where(row_seen & column_seen, products, 0.0)
+        )
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the factors of the rows (users) that the pairs name; zeros for those never seen.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, 2 or more)
+            Pairs of ids.
+
+        Returns
+        -------
+        array of shape (n, rank_)
+        """
+        rows, _ = self._known(X)
+        return np.where(rows[:, None] >= 0, self.row_factors_[rows], 0.0)

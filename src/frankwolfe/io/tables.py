@@ -1,0 +1,220 @@
+"""The columns that a model reads, as they are in a table: numbers, words, and gaps."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.arguments.arrays import checked_sparse, column_names, numeric_frame
+from frankwolfe.arguments.lookup import nearest
+from frankwolfe.io.cells import MISSING_WORDS
+
+SHOWN = 5
+"""How many names or rows a message lists."""
+
+
+class Table(NamedTuple):
+    """Columns of numbers and columns of words.
+
+    Attributes
+    ----------
+    numbers : array or CSR array of shape (n, p)
+        Columns of numbers; NaN where a value is missing.
+    words : dict of arrays of shape (n,)
+        Columns of words, by their place among all columns; None where a value is missing.
+    """
+
+    numbers: Any
+    words: dict[int, np.ndarray]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.numbers.shape[0]
+
+    @property
+    def number_places(self) -> list[int]:
+        """Places of the columns of numbers among all columns."""
+        return [place for place in range(self.numbers.shape[1] + len(self.words)) if place not in self.words]
+
+    def rows(self, which: np.ndarray) -> "Table":
+        """Return some of the rows."""
+        return Table(self.numbers[which], {place: words[which] for place, words in self.words.items()})
+
+    def gaps(self) -> dict[int, np.ndarray]:
+        """Return the rows in which a value is missing, for each column that has such, by its place."""
+        found = self._gaps_in_numbers() if _holds_nan(self.numbers) else {}
+        for place, words in self.words.items():
+            empty = np.flatnonzero([word is None for word in words])
+            if empty.size:
+                found[place] = empty
+        return dict(sorted(found.items()))
+
+    def _gaps_in_numbers(self) -> dict[int, np.ndarray]:
+        if sparse.issparse(self.numbers):
+            entries = np.flatnonzero(np.isnan(self.numbers.data))
+            rows = np.searchsorted(self.numbers.indptr, entries, side="right") - 1
+            columns = self.numbers.indices[entries]
+        else:
+            rows, columns = np.nonzero(np.isnan(self.numbers))
+        places = np.array(self.number_places, dtype=np.int64)[columns]
+        return {int(place): rows[places == place] for place in np.unique(places)}
+
+    def refuse_gaps(self, names: Sequence[str] | None) -> None:
+        """Raise ValueError if values are missing, with the number and the first rows of each column."""
+        gaps = self.gaps()
+        if not gaps:
+            return
+        told = [f"{_called(place, names)} {rows.size:,} ({_rows(rows)})" for place, rows in gaps.items()]
+        count = sum(rows.size for rows in gaps.values())
+        more = f" and {len(told) - SHOWN} more columns" * (len(told) > SHOWN)
+        raise ValueError(
+            f"X holds {count:,} missing value{'s' * (count > 1)}, by column: {', '.join(told[:SHOWN])}{more}; fill "
+            "them in first, or let a model do so that was fitted with --missing mean"
+        )
+
+
+def _holds_nan(numbers: Any) -> bool:
+    """Whether there is a NaN among numbers: a sum tells for sure that there is none, without an array of its own."""
+    values = numbers.data if sparse.issparse(numbers) else numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
+
+
+def _called(place: int, names: Sequence[str] | None) -> str:
+    return str(place) if names is None else repr(names[place])
+
+
+def _rows(rows: np.ndarray) -> str:
+    shown = ", ".join(str(row) for row in rows[:3].tolist())
+    return f"row{'s' * (rows.size > 1)} {shown}{', ...' if rows.size > 3 else ''}"
+
+
+def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection[int] = ()) -> Table:
+    """Return the columns that a model reads: by name if they have names, else by place.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, number)
+        A frame whose columns have names may hold them in any order, and others beside them.
+    names : sequence of str or None
+        Names of the columns.
+    number : int
+        How many there are.
+    words : collection of int
+        Places of those that hold words.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_table(pd.DataFrame({"b": [2.0], "c": [0.0], "a": [1.0]}), ["a", "b"], 2).numbers
+    array([[1., 2.]])
+    """
+    if sparse.issparse(X):
+        return Table(_checked(_sparse(X, words), number), {})
+    if column_names(X) is not None and names is not None:
+        X = _selected(X, names)
+    if not words:
+        return Table(_checked(_floats(numeric_frame(X)), number), {})
+    if not hasattr(X, "columns"):
+        X = _checked(np.asarray(X, dtype=object), number)
+        columns = {place: X[:, place].tolist() for place in words}
+        kept = [place for place in range(number) if place not in columns]
+        return Table(_floats(X[:, kept]), {place: as_words(values) for place, values in columns.items()})
+    labels = list(_checked(X, number).columns)
+    found = {place: as_words(X[labels[place]].to_list()) for place in words}
+    kept = [label for place, label in enumerate(labels) if place not in found]
+    return Table(_floats(numeric_frame(X[kept])) if kept else np.empty((len(X), 0)), found)
+
+
+def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
+    if words:
+        raise TypeError("X is a sparse matrix, but the model reads columns of words: pass a data frame")
+    return sparse.csr_array(checked_sparse("X", X), dtype=np.float64)
+
+
+def _floats(X: Any) -> np.ndarray:
+    """Return numbers as float64, or say that they are none."""
+    if np.ma.isMaskedArray(X):
+        raise TypeError("X is a masked array: fill it first, e.g. X.filled(np.nan)")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError("X must be a rectangle of numbers: its rows differ in length") from None
+    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
+        with suppress(TypeError, ValueError):  # told below
+            array = np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711  # entry by entry
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
+    array = array.astype(np.float64, copy=False)
+    if np.isinf(array).any():
+        raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
+    return array
+
+
+def _checked(X: Any, number: int) -> Any:
+    if len(X.shape) != 2 or X.shape[1] != number:
+        raise ValueError(f"X must have {number} columns, as the model has; got shape {tuple(X.shape)}")
+    return X
+
+
+def _selected(frame: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a frame that have these names, in this order."""
+    there = column_names(frame) or []
+    counts = Counter(there)
+    missing = [name for name in names if not counts[name]]
+    if missing:
+        hints = [nearest(name, there).removeprefix("; ") for name in missing[:SHOWN]]
+        told = [repr(name) + (f" ({hint})" if hint else "") for name, hint in zip(missing, hints, strict=False)]
+        raise ValueError(
+            f"X lacks {len(missing)} of the {len(names)} columns of the model: "
+            f"{', '.join(told)}{', ...' if len(missing) > SHOWN else ''}. It has {listed(there)}"
+        )
+    twice = [name for name in names if counts[name] > 1]
+    if twice:
+        raise ValueError(f"X has {counts[twice[0]]} columns {twice[0]!r}: which is meant?")
+    return frame if there == list(names) else frame[list(names)]
+
+
+def as_words(values: Sequence[Any]) -> np.ndarray:
+    """Return cells as words; None where one is missing. Whole numbers are written without a point.
+
+    Examples
+    --------
+    >>> as_words(["a", 7.0, 7, None, float("nan"), True]).tolist()
+    ['a', '7', '7', None, None, 'true']
+    """
+    known: dict[Any, str | None] = {}
+    found = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        if not isinstance(value, Hashable):
+            raise TypeError(f"a {type(value).__name__} cannot be a category: categories are words or numbers")
+        key = (type(value), value)
+        if key not in known:
+            known[key] = _word(value)
+        found[row] = known[key]
+    return found
+
+
+def _word(value: Any) -> str | None:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value)
+    return None if value is None or text.strip().lower() in MISSING_WORDS else text
+
+
+def listed(names: Sequence[str], quote: bool = True) -> str:
+    """Return the first few names, separated by commas."""
+    shown = [repr(name) if quote else name for name in names[:SHOWN]]
+    return ", ".join(shown) + (", ..." if len(names) > SHOWN else "")

@@ -1,0 +1,253 @@
+"""Data in columns with names: CSV and Parquet, through polars, one package that reads both.
+
+polars is fast and does not say which line it stumbled over. If it does stumble, the standard library's reader goes
+through the file once more for the line.
+
+A row is a row, whatever its cells hold: one whose cells are all empty is a row of missing values. A blank line of a CSV
+file, without even a separator, is no row, whether data are read to fit or to predict.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.arguments.lookup import nearest
+from frankwolfe.io.cells import as_numbers, sort_cells
+from frankwolfe.io.csv_frame import read_csv
+from frankwolfe.io.records import first_mistake, line_of_record, records, separator_of
+from frankwolfe.io.streams import opened
+from frankwolfe.io.tables import Table, as_words
+
+BLOCK = 64
+"""How many columns are put into the matrix at a time."""
+
+SHOWN = 5
+"""How many columns a message names."""
+
+ADVICE = "Fill them with --missing mean, remove the rows, or leave columns out with --ignore"
+"""What to do about missing values."""
+
+
+class Columns:
+    """The columns of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, perhaps compressed.
+    kind : str
+        ``"csv"`` or ``"parquet"``.
+    words : collection of str
+        Columns to read as text, even if they look like numbers: ``007`` is not 7.
+    """
+
+    def __init__(self, path: Path, kind: str, words: Collection[str] = ()):
+        try:
+            import polars
+        except ImportError:
+            raise ImportError("CSV and Parquet files need polars: pip install 'frankwolfe[cli]'") from None
+        self._polars = polars
+        self.path = path
+        self._separator = separator_of(path) if kind == "csv" else None
+        try:
+            self._frame = self._read_parquet() if kind == "parquet" else read_csv(path, str(self._separator), words)
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise ValueError(self._explained(error)) from None
+        self._rows = self._row_numbers()
+        if not self.size:
+            raise ValueError(f"{path} holds no rows")
+
+    def _read_parquet(self) -> Any:
+        with opened(self.path) as stream:
+            return self._polars.read_parquet(stream)
+
+    def _explained(self, error: BaseException) -> str:
+        if self._separator is None:
+            return f"{self.path} is not a whole Parquet file"
+        return first_mistake(self.path, self._separator) or f"{self.path}: {str(error).splitlines()[0]}"
+
+    def _row_numbers(self) -> np.ndarray | None:
+        """Return which rows of the frame are no blank lines; None if all are."""
+        if self._separator is None or not self._frame.width:
+            return None
+        empty = self._frame.select(self._polars.all_horizontal(self._polars.all().is_null())).to_series().to_numpy()
+        if not empty.any():
+            return None
+        filled = [bool(fields) for _, fields in records(self.path, self._separator)][1:]  # the header is one too
+        kept = ~empty | np.array([*filled, *[False] * (len(empty) - len(filled))], dtype=bool)
+        return np.flatnonzero(kept)
+
+    def _picked(self, values: Any) -> Any:
+        """Return the entries of the rows."""
+        return values if self._rows is None else values[self._rows]
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self._frame.height if self._rows is None else len(self._rows)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return self._frame.columns
+
+    def is_whole(self, name: str) -> bool:
+        """Whether there is a column of that name, and no value of it is missing."""
+        return name in self.names and not sort_cells(self.column(name)).missing.any()
+
+    def column(self, name: str) -> Any:
+        """Return a column, as polars has it."""
+        self.require([name])
+        return self._picked(self._frame[name])
+
+    def require(self, names: Iterable[str], purpose: str = "column") -> None:
+        """Raise ValueError unless there are columns of all these names."""
+        for name in names:
+            if name not in self.names:
+                hint = nearest(name, self.names)
+                raise ValueError(f"{self.path} has no {purpose} {name!r}{hint or '.'} {self.listed()}")
+
+    def listed(self) -> str:
+        """Say which columns there are."""
+        return f"It has {', '.join(repr(name) for name in self.names[:8])}{', ...' if len(self.names) > 8 else '.'}"
+
+    def values(self, name: str) -> np.ndarray:
+        """Return a column of targets: numbers or truth values if it is that, else words; no value may be missing."""
+        column = self.column(name)
+        cells = sort_cells(column)
+        if cells.missing.any():
+            raise ValueError(self._missing_targets(name, cells.missing))
+        if column.dtype == self._polars.Boolean:
+            return column.to_numpy()
+        if not cells.words.any():
+            if not np.isfinite(cells.numbers).all():
+                self._refuse_cell(name, int(np.argmin(np.isfinite(cells.numbers))))
+            return cells.numbers
+        if column.dtype.is_nested():
+            self._refuse_words([name])
+        words = column.cast(self._polars.String)
+        if words.str.contains("\x00", literal=True).any():
+            self._refuse_cell(name, int(words.str.contains("\x00", literal=True).arg_max() or 0), "text")
+        return words.to_numpy().astype(str)
+
+    def _missing_targets(self, name: str, missing: np.ndarray) -> str:
+        return (
+            f"{self._found(name, int(np.argmax(missing)))}. The target is missing in {self._share(missing)}: nothing "
+            "can be learned from those, so remove them. If it is the name of a class, write it in another way"
+        )
+
+    def text_names(self, names: Sequence[str]) -> list[str]:
+        """Return those columns that hold text and not a single number."""
+        text = (self._polars.String, self._polars.Categorical, self._polars.Enum)
+        return [
+            name
+            for name in names
+            if self._frame[name].dtype in text and _holds_no_numbers(sort_cells(self.column(name)))
+        ]
+
+    def matrix(self, names: Sequence[str], advice: str | None = ADVICE) -> np.ndarray:
+        """Return columns of numbers as a matrix, or say which are none, and where values are missing."""
+        return self.table(names, (), advice).numbers
+
+    def table(self, names: Sequence[str], words: Collection[str] = (), advice: str | None = ADVICE) -> Table:
+        """Return columns of numbers and columns of words.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns, in their order.
+        words : collection of str
+            Those that hold words.
+        advice : str or None
+            What to do about missing values, for the message that refuses them. None: they are no mistake.
+
+        Returns
+        -------
+        Table
+        """
+        self.require(names)
+        words = set(words)
+        numeric = [name for name in names if name not in words]
+        found = np.empty((self.size, len(numeric)))
+        for start in range(0, len(numeric), BLOCK):
+            block = [as_numbers(self.column(name)) for name in numeric[start : start + BLOCK]]
+            found[:, start : start + BLOCK] = self._polars.DataFrame(block).to_numpy()  # null becomes NaN
+        doubtful = [name for j, name in enumerate(numeric) if not np.isfinite(found[:, j]).all()]
+        checked = words.union(doubtful)
+        cells = {name: sort_cells(self.column(name)) for name in names if name in checked}
+        self._check_cells({name: cells[name] for name in doubtful})
+        gaps = {name: sorted_cells.missing for name, sorted_cells in cells.items() if sorted_cells.missing.any()}
+        if gaps and advice is not None:
+            raise ValueError(self._missing_features(gaps, advice))
+        places = {place: name for place, name in enumerate(names) if name in words}
+        return Table(found, {place: self._words(name, cells[name].missing) for place, name in places.items()})
+
+    def _words(self, name: str, missing: np.ndarray) -> np.ndarray:
+        """Return the words of a column; None where one is missing."""
+        column = self.column(name)
+        if column.dtype.is_nested():
+            raise ValueError(f"{self.path}: column {name!r} holds {column.dtype}, which are no categories")
+        found = as_words(column.to_list())
+        found[missing] = None
+        return found
+
+    def _check_cells(self, cells: dict[str, Any]) -> None:
+        """Say which columns hold no numbers, or which cell holds none."""
+        words = [name for name, sorted_cells in cells.items() if _holds_no_numbers(sorted_cells)]
+        if words:
+            self._refuse_words(words)
+        for name, sorted_cells in cells.items():
+            bad = ~np.isfinite(sorted_cells.numbers) & ~sorted_cells.missing
+            if bad.any():
+                self._refuse_cell(name, int(np.argmax(bad)))
+
+    def _missing_features(self, gaps: dict[str, np.ndarray], advice: str) -> str:
+        """Say how many values each column lacks, and what to do."""
+        counts = [f"{name!r} {int(missing.sum()):,}" for name, missing in gaps.items()]
+        shown = ", ".join(counts[:SHOWN]) + f" and {len(counts) - SHOWN} more columns" * (len(counts) > SHOWN)
+        first = min(gaps, key=lambda name: int(np.argmax(gaps[name])))
+        return (
+            f"{self._found(first, int(np.argmax(gaps[first])))}. Values are missing in "
+            f"{self._share(np.logical_or.reduce(list(gaps.values())))}; by column: {shown}. {advice}"
+        )
+
+    def _share(self, rows: np.ndarray) -> str:
+        return f"{int(rows.sum()):,} of {self.size:,} rows"
+
+    def _found(self, name: str, row: int) -> str:
+        """Say where a cell is and what it holds."""
+        cell = self.column(name)[row]
+        holds = "is empty" if cell is None else f"holds {shortened(repr(cell))}"
+        finite = ", which is not a finite number" if isinstance(cell, float) else ""
+        return f"{self.path}, {self.place(row)}: column {name!r} {holds}{finite}"
+
+    def _refuse_cell(self, name: str, row: int, wanted: str = "a finite number") -> None:
+        found = self._found(name, row)
+        raise ValueError(found if found.endswith(wanted) else f"{found}, which is not {wanted}")
+
+    def _refuse_words(self, names: list[str]) -> None:
+        shown = ", ".join(repr(name) for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+        holds, them = ("s", "it") if len(names) == 1 else ("", "them")
+        raise ValueError(
+            f"{self.path}: column{'' if holds else 's'} {shown} hold{holds} no numbers "
+            f"(the first cell is {shortened(repr(self.column(names[0])[0]))}): take {them} as categories with "
+            f"--categorical, or leave {them} out with --ignore"
+        )
+
+    def place(self, row: int) -> str:
+        """Say where a row is: the line of a CSV file, or the number of the row."""
+        if self._separator is None:
+            return f"row {row + 1}"
+        number = row if self._rows is None else int(self._rows[row])
+        return f"line {line_of_record(self.path, self._separator, number + 1)}"  # the header is a record too
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text, or its beginning if it is long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def _holds_no_numbers(cells: Any) -> bool:
+    return bool(np.isnan(cells.numbers).all() and cells.words.any())

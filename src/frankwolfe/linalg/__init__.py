@@ -1,0 +1,1 @@
+"""Linear algebra that NumPy and SciPy do not have as one call."""

@@ -1,0 +1,1 @@
+"""Methods as compositions of a gradient estimate, a direction and a step rule."""

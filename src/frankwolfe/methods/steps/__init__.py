@@ -1,0 +1,44 @@
+"""Step rules: how far to go along a leg.
+
+To add one: a class in one of the files here, a line in `STEPS`, a row in ``tests/cases.py``.
+"""
+
+from typing import Any
+
+from frankwolfe.arguments.lookup import lookup
+from frankwolfe.compile.part import require
+from frankwolfe.methods.steps.damped import DampedStep
+from frankwolfe.methods.steps.open_loop import LogAdaptive, LuFreundStep, OpenLoop
+from frankwolfe.methods.steps.searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
+
+__all__ = [
+    "Backtracking",
+    "DampedStep",
+    "LineSearch",
+    "LogAdaptive",
+    "LuFreundStep",
+    "Monotone",
+    "OpenLoop",
+    "Secant",
+    "ShortStep",
+    "as_step",
+]
+
+# The rules that go with every direction; `DampedStep` asks its leg for more than a straight one knows.
+STEPS: dict[str, Any] = {
+    "open-loop": OpenLoop(),
+    "log-adaptive": LogAdaptive(),
+    "short": ShortStep(),
+    "line-search": LineSearch(),
+    "secant": Secant(),
+    "backtracking": Backtracking(),
+    "monotone": Monotone(),
+}
+
+
+def as_step(step: Any) -> Any:
+    """Step rule from its name or from an instance."""
+    if isinstance(step, str):
+        return lookup("step", step, STEPS)
+    require("step", step, ("length",), "a step rule")
+    return step

@@ -1,0 +1,88 @@
+"""Open-loop steps: the length depends on the step's number alone, so they suit every estimate."""
+
+from math import log
+from typing import NamedTuple
+
+from frankwolfe.compile.part import finite, part, positive
+
+
+@part
+class OpenLoop(NamedTuple):
+    """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
+
+    Parameters
+    ----------
+    numerator, offset : float
+        Positive, with ``numerator <= 1 + offset`` so that no step overshoots the vertex.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.OpenLoop().length(None, None, None, None, 2)
+    0.5
+    """
+
+    numerator: float = 2.0
+    offset: float = 2.0
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+    def _checked(self):
+        numerator = positive("OpenLoop", "numerator", self.numerator)
+        offset = finite("OpenLoop", "offset", self.offset)
+        if numerator > 1.0 + offset:
+            raise ValueError(
+                f"OpenLoop: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
+                "the first step would overshoot the vertex"
+            )
+        return self._replace(numerator=numerator, offset=offset)
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size at step ``t``, counted from 1."""
+        return self.numerator / (t + self.offset)
+
+
+@part
+class LogAdaptive(NamedTuple):
+    """``gamma_t = g / (t + g)`` with ``g = 2 + log(t + 1)``: open loop, with the faster rates of larger numerators.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> round(fw.LogAdaptive().length(None, None, None, None, 1), 4)
+    0.7292
+    """
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size at step ``t``, counted from 1."""
+        g = 2.0 + log(t + 1.0)
+        return g / (t + g)
+
+
+@part
+class LuFreundStep(NamedTuple):
+    """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
+
+    batches: float = 0.0
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+    def begin(self, setting):
+        """Count the batches."""
+        return LuFreundStep(float(len(setting.samples.targets) // setting.batch_size))
+
+    def length(self, leg, samples, gradient, iterate, t):
+        """Step size at step ``t``, counted from 1."""
+        twice = 2.0 * self.batches
+        return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))

@@ -1,0 +1,109 @@
+"""Methods: named compositions of a gradient estimate, a direction and a step rule.
+
+This is the one place where a method's name is known.
+"""
+
+from typing import Any, NamedTuple
+
+from frankwolfe.arguments.lookup import lookup
+from frankwolfe.compile.part import require
+from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
+from frankwolfe.methods.estimates import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
+from frankwolfe.methods.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
+
+
+class Method(NamedTuple):
+    """A method to pass to `minimize`: what estimates the gradient, where to go, how far.
+
+    Parameters
+    ----------
+    estimate : gradient estimate
+        For instance ``fw.SagTable()``.
+    direction : direction
+        For instance ``fw.Toward()``.
+    step : step rule
+        For instance ``fw.OpenLoop()``.
+    batch_size : int or float
+        Rows a step looks at, or their fraction, where the caller does not say.
+    name : str
+        What results and plots call it.
+    engine : str
+        ``"loop"``: the parts above, a step at a time. ``"corrective"``: rounds of exact gradients and corrections, for
+        which the parts only stand (see `frankwolfe.engines.corrective`). ``"auto"``: one of the others, see `pick`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> slower = fw.Method(fw.SagTable(), fw.Toward(), fw.OpenLoop(1.0, 1.0), name="sfw, 1/(t+1)")
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
+    >>> fw.minimize(problem, method=slower, max_passes=20, random_state=0).method
+    'sfw, 1/(t+1)'
+    """
+
+    estimate: Any
+    direction: Any = Toward()
+    step: Any = OpenLoop()
+    batch_size: int | float = 1
+    name: str = "custom"
+    engine: str = "loop"
+
+    def evaluations(self, n: int, batch_size: int) -> int:
+        """Gradient evaluations a step is charged."""
+        return n if self.reads_all_rows else batch_size
+
+    @property
+    def reads_all_rows(self) -> bool:
+        """Whether every step reads the whole data."""
+        return getattr(self.estimate, "full", False) or getattr(self.step, "reads_all_rows", False)
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(FullGradient(), Toward(), LineSearch(), name="auto", engine="auto"),
+        Method(FullGradient(), Toward(), OpenLoop(), name="fw"),
+        Method(SagTable(), Toward(), OpenLoop(), name="sfw"),
+        Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
+        Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
+        Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
+        Method(FullGradient(), Away(), LineSearch(), name="away"),
+        Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
+        Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
+        Method(FullGradient(), Toward(), LineSearch(), name="corrective", engine="corrective"),
+        Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
+        Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
+    )
+}
+
+
+FEW_PASSES = 5.0
+"""Below this budget a corrective round may not even end; stochastic steps use what there is."""
+
+
+def pick(constraint: Any, max_passes: float) -> Method:
+    """Return what ``"auto"`` stands for on a set, within a budget of passes.
+
+    The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
+    few passes is better spent on stochastic steps: pairwise ones where vertices are coordinates, else the paper's.
+    """
+    stochastic = "stochastic-pairwise" if constraint.structure().coordinates is not None else "sfw"
+    name = "corrective" if max_passes >= FEW_PASSES else stochastic
+    return METHODS[name]._replace(name=f"auto: {name}")
+
+
+def as_method(method: Any, step: Any = None) -> Method:
+    """Return the method of that name, or the composition itself, with another step rule on request."""
+    if isinstance(method, str):
+        method = lookup("method", method, METHODS)
+    if not isinstance(method, Method):
+        raise TypeError(f"method must be a name or a fw.Method, got {type(method).__name__}")
+    require("method.estimate", method.estimate, ("refresh", "follow"), "a gradient estimate")
+    require("method.direction", method.direction, ("choose",), "a direction")
+    if step is not None:
+        if method.engine == "corrective":
+            raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
+        method = METHODS["fw"] if method.engine == "auto" else method
+        name = step if isinstance(step, str) else type(step).__name__
+        method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
+    require("method.step", method.step, ("length",), "a step rule")
+    return method

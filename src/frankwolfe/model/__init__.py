@@ -1,0 +1,1 @@
+"""Fitted models: columns prepared, predictions, probabilities, and what made them."""

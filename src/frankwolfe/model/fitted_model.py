@@ -1,0 +1,304 @@
+"""`FittedModel`: an answer made fit for use, and for keeping, with what made it."""
+
+import os
+import platform
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from frankwolfe import __version__
+from frankwolfe.io.read import Features
+from frankwolfe.io.tables import Table, as_table
+from frankwolfe.losses import as_loss
+from frankwolfe.model.preparation import Preparation, Prepared
+from frankwolfe.model.probabilities import probabilities_of
+from frankwolfe.model.run_record import Run
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result
+from frankwolfe.sets.checks import a_set
+
+
+def _versions() -> dict[str, str]:
+    """Return what a model is made with."""
+    return {"frankwolfe": __version__, "python": platform.python_version(), "numpy": np.__version__}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A linear model, with the loss, the set, the certificate and the names of its columns.
+
+    Attributes
+    ----------
+    weights : array of shape (d,), or (d, outputs)
+        The weights, as they lie in the set: for columns that are prepared, see ``preparation``.
+    intercept : float, or array of shape (outputs,)
+        Added to all predictions; zero if there was none.
+    loss : loss
+        What was minimised.
+    constraint : set
+        Where the weights lie.
+    run : Run
+        The certificate, and how it was found.
+    classes : array or None
+        The classes that the loss's labels or class numbers stand for, in ascending order.
+    features : Features
+        The columns it reads.
+    target : list of str
+        Names of what it predicts; empty if they have none.
+    versions : dict
+        Of the libraries that made it.
+    preparation : Preparation
+        What is done to the columns before they meet the weights.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+    >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(3.0))
+    >>> model = fw.FittedModel.of(problem, fw.minimize(problem, tol=1e-9), features=["a", "b"])
+    >>> model.predict([[2.0, 1.0]]).round(3)
+    array([4.])
+    """
+
+    weights: np.ndarray
+    intercept: Any
+    loss: Any
+    constraint: Any
+    run: Run
+    classes: np.ndarray | None
+    features: Features
+    target: list[str]
+    versions: dict[str, str] = field(default_factory=_versions)
+    preparation: Preparation = field(default_factory=Preparation)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        result: Result,
+        *,
+        classes: Any = None,
+        features: Any = None,
+        target: Any = (),
+        seed: int | None = None,
+        preparation: Preparation | None = None,
+    ) -> "FittedModel":
+        """Return the model that a result is.
+
+        Parameters
+        ----------
+        problem : Problem
+            What was solved.
+        result : Result
+            Its answer.
+        classes : array, optional
+            What the labels -1 and +1, or the class numbers, stand for. Without it these are what is predicted.
+        features : sequence of str, or Features, optional
+            Names of the columns, if they have any. By default those of the data frame that the problem was made of.
+        target : sequence of str
+            Names of what is predicted.
+        seed : int, optional
+            Of the run.
+        preparation : Preparation, optional
+            What was done to the columns before the problem was made of them.
+
+        Returns
+        -------
+        FittedModel
+        """
+        if not isinstance(result.x, np.ndarray):
+            raise TypeError("a model is linear: the answer of a completion problem predicts by itself")
+        preparation = Preparation() if preparation is None else preparation
+        return cls(
+            result.x,
+            result.intercept,
+            problem.loss,
+            problem.constraint,
+            Run.of(problem, result, seed),
+            _as_classes(classes, problem),
+            _as_features(problem.feature_names if features is None else features, problem.d, preparation),
+            [str(name) for name in target],
+            preparation=preparation,
+        )
+
+    @property
+    def weight_names(self) -> list[str] | None:
+        """Names of the columns that have weights, one for each row of ``weights``; None if columns have none."""
+        return None if self.features.names is None else self.preparation.names(self.features.names)
+
+    def unscaled(self) -> tuple[np.ndarray, Any]:
+        """Return weights and intercept on the scale of the user's columns: the same unless they were standardised.
+
+        Returns
+        -------
+        weights : array of shape (d,), or (d, outputs)
+            Per unit of each column.
+        intercept : float, or array of shape (outputs,)
+            That goes with them.
+        """
+        return self.preparation.unscaled(self.weights, self.intercept)
+
+    def prepared(self, X: Any) -> Prepared:
+        """Return the matrix that meets the weights, and what a user should know of it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Table of shape (n, number of features)
+            As for `predict`.
+
+        Returns
+        -------
+        Prepared
+        """
+        names = self.features.names
+        table = X if isinstance(X, Table) else as_table(X, names, self.features.number, self.preparation.categories)
+        return self.preparation.apply(table, names)
+
+    def decision(self, X: Any) -> np.ndarray:
+        """Return ``X w`` and the intercept: scores of the classes, or the predictions themselves.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, number of features)
+            As for `predict`.
+
+        Returns
+        -------
+        array of shape (n,), or (n, outputs)
+        """
+        matrix, notes = self.prepared(X)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        return self.scores(matrix)
+
+    def scores(self, matrix: Any) -> np.ndarray:
+        """Return the scores of rows that are prepared.
+
+        Parameters
+        ----------
+        matrix : array or sparse matrix of shape (n, d)
+            As `prepared` returns it.
+
+        Returns
+        -------
+        array of shape (n,), or (n, outputs)
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
+            found = np.asarray(matrix @ self.weights) + self.intercept
+        if not np.isfinite(found).all():
+            row = int(np.argwhere(~np.isfinite(found))[0, 0])
+            raise ValueError(f"the score of row {row} is not finite: its numbers are too large")
+        return found
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return a class for each row, or a number, or a row of numbers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, number of features)
+            If both the model and a data frame have names for their columns, these are matched by name: in any order,
+            others are ignored. Else columns are in the order of ``features``. A missing value is refused, unless the
+            model was fitted to fill it. A category that was never seen is warned of, and has no weight.
+
+        Returns
+        -------
+        array of shape (n,), or (n, outputs)
+        """
+        return self.chosen(self.decision(X))
+
+    def chosen(self, scores: np.ndarray) -> np.ndarray:
+        """Return the classes with the best scores; the scores themselves where there are no classes."""
+        if self.classes is None:
+            return scores
+        return self.classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(int)]
+
+    def probabilities(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; for the losses ``logistic``, ``multinomial`` and ``modified-huber``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, number of features)
+            As for `predict`.
+
+        Returns
+        -------
+        array of shape (n, number of classes)
+            Columns in the order of ``classes``; rows sum to one.
+        """
+        return probabilities_of(self.loss, self.decision(X))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to a ``.npz`` file: there whole or not at all. `load_model` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Replaced if it exists.
+        """
+        from frankwolfe.model.saved_models import write_model
+
+        write_model(self, path)
+
+
+def _check(model: FittedModel) -> None:
+    """Raise ValueError unless the parts of a model fit together."""
+    as_loss(model.loss)
+    a_set("constraint", model.constraint)
+    number, names = model.features.number, model.features.names
+    if names is not None and len(names) != number:
+        raise ValueError(f"features has {len(names)} names, but there are {number} columns in X")
+    if names is not None and len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"two columns are called {twice!r}: names must tell columns apart")
+    outputs = getattr(model.loss, "outputs", 0)
+    width = model.preparation.width(number)
+    shape = (width, outputs) if outputs else (width,)
+    for name, values, expected in (("weights", model.weights, shape), ("intercept", model.intercept, shape[1:])):
+        found = np.asarray(values)
+        alone = name == "intercept" and found.shape == ()  # one for all outputs
+        if found.dtype.kind != "f" or not (alone or found.shape == expected):
+            raise ValueError(f"{name} must be numbers of shape {expected}, got {found.dtype} of shape {found.shape}")
+        if not np.isfinite(found).all():
+            raise ValueError(f"{name} must be finite, and some are not")
+    count = _class_count(model.loss, outputs)
+    if (0 if model.classes is None else model.classes.size) != count:
+        given = "none" if model.classes is None else model.classes.size
+        raise ValueError(f"{type(model.loss).__name__} has {count or 'no'} classes, got {given}")
+
+
+def _class_count(loss: Any, outputs: int) -> int:
+    kind = getattr(loss, "targets", "real")
+    return 2 if kind == "labels" else outputs if kind == "classes" else 0
+
+
+def _as_features(features: Any, d: int, preparation: Preparation) -> Features:
+    """Return which columns a model reads, from their names or from what a file says."""
+    if features is None:
+        return Features(None, 0, preparation.number(d))
+    if isinstance(features, Features):
+        return features
+    names = [str(name) for name in features]
+    if len(names) != preparation.number(d):
+        raise ValueError(f"features has {len(names)} names, but there are {preparation.number(d)} columns in X")
+    return Features(names, 0, len(names))
+
+
+def _as_classes(classes: Any, problem: Problem) -> np.ndarray | None:
+    """Return the classes that a model predicts: the given ones, or the loss's own."""
+    count = _class_count(problem.loss, problem.outputs)
+    if not count:
+        if classes is not None:
+            raise ValueError(f"{type(problem.loss).__name__} has no classes: leave classes out")
+        return None
+    own = np.array([-1, 1]) if not problem.outputs else np.arange(count)
+    if classes is None:
+        return own
+    given = np.asarray(classes)
+    if given.shape != own.shape or given.dtype == object:
+        raise ValueError(f"classes must be {len(own)} numbers or strings, got {classes!r}")
+    return given

@@ -1,0 +1,1 @@
+"""The objective: its exact value and derivatives, and the best intercept."""

@@ -1,0 +1,25 @@
+"""The exact pass: objective and gradient at a point, in one reading of all rows."""
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import derivative, prediction, routine, row_add, value
+
+
+@routine
+def sweep(samples, point, alpha, r):
+    """One pass over the data: fill ``alpha`` and ``r`` with the exact gradient at a point, return the objective."""
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    total = 0.0
+    r[:] = 0.0
+    for i in range(len(targets)):
+        z = prediction(point, rows, i)
+        total += weights[i] * value(loss, z, targets[i])
+        fresh = weights[i] * derivative(loss, z, targets[i])
+        alpha[i] = fresh
+        row_add(rows, i, fresh, r)
+    return total
+
+
+@kernel
+def exact_pass(samples, point, alpha, r):
+    """Fill ``alpha`` and ``r`` with the exact gradient at a point; return the objective there."""
+    return sweep(samples, point, alpha, r)

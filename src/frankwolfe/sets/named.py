@@ -1,0 +1,69 @@
+"""Sets by name and radius: what a user types, the same set with another radius, and points carried between the two."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.arguments.lookup import lookup
+from frankwolfe.compile.part import short
+from frankwolfe.sets import GroupBall, L1Ball, L2Ball, LinfBall, NonNegativeL1Ball, Simplex, TraceBall
+from frankwolfe.sets.checks import a_set
+
+DEFAULT_RADIUS = 10.0
+"""Radius of a set that is named without one, but for the simplex, whose entries sum to one."""
+
+
+def _rows_as_groups(radius: float, d: int, outputs: int) -> GroupBall:
+    """Ball of the group lasso in which the weights of one feature, over all outputs, are a group."""
+    if outputs < 2:
+        raise ValueError(
+            "constraint='group' makes a group of each feature's weights over several outputs, and there is one output; "
+            "for groups of features pass fw.GroupBall(groups, radius)"
+        )
+    return GroupBall(np.repeat(np.arange(d), outputs), radius)
+
+
+SETS: dict[str, Callable[[float, int, int], Any]] = {
+    "l1": lambda radius, d, outputs: L1Ball(radius),
+    "l2": lambda radius, d, outputs: L2Ball(radius),
+    "linf": lambda radius, d, outputs: LinfBall(radius),
+    "simplex": lambda radius, d, outputs: Simplex(radius),
+    "nonnegative-l1": lambda radius, d, outputs: NonNegativeL1Ball(radius),
+    "trace": lambda radius, d, outputs: TraceBall(radius),
+    "group": _rows_as_groups,
+}
+
+
+def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -> Any:
+    """Return the set that a name or an object and a radius mean, for weights of ``d`` columns and so many outputs.
+
+    Without a radius a name gets the default. An object has its own radius, and a second one is refused: which of the
+    two is meant, nobody can tell.
+    """
+    if isinstance(constraint, str):
+        make = lookup("constraint", constraint, SETS)
+        if radius is None:
+            radius = 1.0 if constraint == "simplex" else DEFAULT_RADIUS
+        return make(radius, d, outputs)
+    a_set("constraint", constraint)
+    if radius is not None:
+        own = constraint.with_radius(radius).own_radius()  # has it one, and is this one good?
+        raise ValueError(
+            f"two radii: radius={own:g}, and the constraint {short(constraint)} has its own; leave radius out, "
+            f"or give the constraint that radius itself (constraint.with_radius({own:g}))"
+        )
+    return constraint
+
+
+def carried(w: np.ndarray, before: Any, after: Any) -> np.ndarray | None:
+    """Return a point of one set as a point of another, scaled if it must be; None where there is no way to tell how."""
+    flat = w.ravel()
+    if after.contains(flat):
+        return w
+    old, new = before.own_radius(), after.own_radius()
+    if old is not None and new is not None:
+        scaled = w * (new / old)
+        if after.contains(scaled.ravel()):
+            return scaled
+    return None

@@ -1,0 +1,160 @@
+"""What a cached set remembers: the last directions it was asked about, and its answers."""
+
+from math import isfinite
+from threading import RLock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.verbs import add_row, coordinate, deposit, rebuild, routine, written
+from frankwolfe.data.iterate import Iterate
+from frankwolfe.sets.atoms import Full, Hot, wired
+from frankwolfe.sets.counters import Counts
+
+
+class Memory(NamedTuple):
+    """The last directions a set was asked about, and its answers.
+
+    Attributes
+    ----------
+    questions, answers : arrays of shape (size, d)
+        Directions, NaN where there is none yet, and their vertices.
+    place : array of int, of shape (1,)
+        How many answers were written down: where the next one goes.
+    tally : array of int, of shape (2,)
+        How many were found here, and how many were not.
+    """
+
+    questions: np.ndarray
+    answers: np.ndarray
+    place: np.ndarray
+    tally: np.ndarray
+
+    @classmethod
+    def over(cls, size: int, d: int, tally: np.ndarray) -> "Memory":
+        """Memory of nothing yet."""
+        return cls(np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), tally)
+
+    def written(self, place, atom):
+        """Write down an answer; say whether it is finite."""
+        answer, usable = self.answers[place], True
+        answer[:] = 0.0
+        deposit(atom, Iterate(answer, np.ones(1)), 1.0)
+        for j in range(len(answer)):
+            usable = usable and isfinite(answer[j])
+        return usable
+
+    def recalled(self, place):
+        """Return the answer at a place as an atom."""
+        return Full(self.answers[place])
+
+
+class CoordinateMemory(NamedTuple):
+    """The same for a set whose vertices are single coordinates: of an answer it keeps the coordinate and the amount."""
+
+    questions: np.ndarray
+    at: np.ndarray
+    amounts: np.ndarray
+    place: np.ndarray
+    tally: np.ndarray
+
+    @classmethod
+    def over(cls, size: int, d: int, tally: np.ndarray) -> "CoordinateMemory":
+        """Memory of nothing yet."""
+        counters = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(1, dtype=np.int64)
+        return cls(np.full((size, d), np.nan), *counters, tally)
+
+    def written(self, place, atom):
+        """Write down an answer; say whether it is finite."""
+        found = coordinate(atom)
+        self.at[place], self.amounts[place] = found.at, found.amount
+        return isfinite(found.amount)
+
+    def recalled(self, place):
+        """Return the answer at a place as an atom."""
+        return Hot(self.at[place], self.amounts[place])
+
+
+class CachedScout(NamedTuple):
+    """Scout of a set that remembers: the set's own, and the memory."""
+
+    scout: Any
+    memory: Any
+
+    @property
+    def lazy(self):
+        """Whether the set's scout is: a cache must not decide how large a batch is."""
+        return getattr(self.scout, "lazy", False)
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r`` under the eyes of the set's scout."""
+        add_row(self.scout, rows, i, c, r)
+
+    def rebuild(self, r):
+        """Tell the set's scout that all of ``r`` changed."""
+        rebuild(self.scout, r)
+
+    def wired(self, meter):
+        """Return the scout with one that spoils the meter when it fails."""
+        return self._replace(scout=wired(self.scout, meter))
+
+
+@routine
+def recall(memory, r):
+    """Place of the answer to this very direction, -1 if it is not remembered."""
+    questions = memory.questions
+    for place in range(len(questions)):
+        same = True
+        for j in range(len(r)):
+            if questions[place, j] != r[j]:
+                same = False
+                break
+        if same:
+            memory.tally[0] += 1
+            return place
+    memory.tally[1] += 1
+    return -1
+
+
+@routine
+def remember(memory, r, atom):
+    """Write down an answer over the oldest one; return its place. One that is not finite will not be found again."""
+    place = memory.place[0] % len(memory.questions)
+    question = memory.questions[place]
+    question[0] = np.nan  # until the answer is there
+    usable = written(memory, place, atom)
+    for j in range(1, len(r)):
+        question[j] = r[j]
+    if usable:
+        question[0] = r[0]
+    memory.place[0] += 1
+    return place
+
+
+class Shelf:
+    """Memories by number of columns. What they hold makes no set differ from another.
+
+    Attributes
+    ----------
+    counts : Counts
+        What has been found in the memories, and what has not.
+    for_run : bool
+        Whether they are those of one run. Otherwise threads may share the shelf, and take turns.
+    """
+
+    def __init__(self, counts: Counts | None = None, for_run: bool = False):
+        self.counts = Counts.starting([0, 0]) if counts is None else counts
+        self.for_run, self.lock = for_run, RLock()
+        self.memories: dict[int, Any] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shelf)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return f"<hits and misses: {self.counts!r}>"
+
+    def __reduce__(self):
+        return Shelf, ()

@@ -1,0 +1,66 @@
+"""Layers only look down, and every module is found by its name."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import frankwolfe
+
+ROOT = Path(frankwolfe.__file__).parent
+
+LAYERS = (
+    ("linalg", "arguments", "compile"),
+    ("trackers",),
+    ("losses", "data"),
+    ("sets",),
+    ("objective", "theory"),
+    ("problem", "advice"),
+    ("methods",),
+    ("result", "display", "progress", "plots"),
+    ("engines",),
+    ("run", "completion", "datasets"),
+    ("path",),
+    ("io",),
+    ("model",),
+    ("estimators", "experiments"),
+    ("cli",),
+)
+"""Folders and modules at the top, the lowest layer first. Those of one layer do not import each other."""
+
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+
+def imported(tree):
+    """Top-level names of the package that are imported as a module is loaded; not those inside of functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("frankwolfe."):
+            yield node.module.split(".")[1]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.If):
+            yield from imported(node)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_imports_from_its_own_folder_or_from_layers_below(module):
+    own = module.parts[0].removesuffix(".py")
+    if own == "__init__":
+        return  # loads names from everywhere, when they are first used
+    above = {
+        name
+        for name in imported(ast.parse((ROOT / module).read_text(encoding="utf-8")))
+        if name != own and RANK[name] >= RANK[own]
+    }
+    assert not above
+
+
+def test_the_layers_name_everything_at_the_top():
+    assert {module.parts[0].removesuffix(".py") for module in MODULES} - {"__init__"} == set(RANK)
+
+
+def test_no_two_modules_have_one_name_and_few_are_at_the_top():
+    names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__"))
+    assert [name for name, count in names.items() if count > 1] == []
+    assert sum(len(module.parts) == 1 for module in MODULES) <= 12
