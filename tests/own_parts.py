@@ -1,8 +1,8 @@
 """Parts defined outside the package, as a user would: one NamedTuple each, usable wherever the package's own are.
 
-A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``scout``, ``oracle``, ``support`` and
+A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``tracker``, ``oracle``, ``support`` and
 ``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a
-step rule ``length``. A part that needs arrays during a run makes them in ``begin``.
+step rule ``length``. A part that needs arrays during a run makes them in ``start``.
 """
 
 from itertools import combinations
@@ -44,10 +44,10 @@ class WeightedL1Ball(NamedTuple):
     budget: float
     price: np.ndarray
 
-    def scout(self, d):
+    def tracker(self, d):
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         price, best = self.price, 0
         for j in range(len(r)):
             if abs(r[j]) * price[best] > abs(r[best]) * price[j]:
@@ -67,10 +67,10 @@ class Mixture(NamedTuple):
 
     total: float
 
-    def scout(self, d):
+    def tracker(self, d):
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         return Hot(np.argmin(r), self.total)
 
     def hull(self):
@@ -88,19 +88,19 @@ class CappedSimplex(NamedTuple):
 
     cap: float
 
-    def scout(self, d):
+    def tracker(self, d):
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
-        room, left = scout.room, 1.0
+    def oracle(self, tracker, r):
+        room, left = tracker.room, 1.0
         for j in np.argsort(r):
             room[j] = min(self.cap, left)
             left -= room[j]
         return Full(room)
 
     def support(self, direction):
-        scout = Workspace.over(len(direction))
-        return self.oracle(scout, -direction).inner(direction)
+        tracker = Workspace.over(len(direction))
+        return self.oracle(tracker, -direction).inner(direction)
 
     def contains(self, w, tolerance=1e-9):
         return bool(np.min(w) >= -tolerance and np.max(w) <= self.cap + tolerance and abs(np.sum(w) - 1) <= tolerance)
@@ -111,11 +111,11 @@ class HullOf(NamedTuple):
 
     points: np.ndarray
 
-    def scout(self, d):
+    def tracker(self, d):
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
-        points, room, best, least = self.points, scout.room, 0, np.inf
+    def oracle(self, tracker, r):
+        points, room, best, least = self.points, tracker.room, 0, np.inf
         for k in range(len(points)):
             value = 0.0
             for j in range(len(r)):
@@ -139,7 +139,7 @@ class SmoothedTable(NamedTuple):
     rate: float = 0.5
     alpha: Any = None
 
-    def begin(self, setting):
+    def for_run(self, setting):
         return self._replace(alpha=np.zeros(len(setting.samples.targets)))
 
     def refresh(self, samples, iterate, gradient, batch, t):
@@ -151,7 +151,7 @@ class SmoothedTable(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         pass
 
 
@@ -161,7 +161,7 @@ class ConstantThenDecay(NamedTuple):
     gamma: float = 0.2
     hold: float = 10.0
 
-    def length(self, leg, samples, gradient, iterate, t):
+    def length(self, move, samples, gradient, iterate, t):
         return self.gamma * min(1.0, self.hold / t)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 
 MOST_PIECES = 200
 """Most balls over single groups whose hull is described by its pieces: a program of more is slow to make."""
@@ -71,7 +71,7 @@ def _monotone(box, w):
 
 
 def _polytope(polytope, w):
-    A, E = (M.value if isinstance(M, Held) else M for M in (polytope.A, polytope.E))
+    A, E = (M.value if isinstance(M, Opaque) else M for M in (polytope.A, polytope.E))
     return [A @ w <= polytope.b, *([E @ w == polytope.e] if E is not None else [])]
 
 

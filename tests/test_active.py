@@ -184,7 +184,7 @@ def test_weights_points_and_iterate_stay_together(moves, capacity):
         most = {"pair": share, "toward": 1.0, "away": share / max(1.0 - share, 0.1)}[kind]
         head_for(held, iterate, to, away, *parts)
         goal = iterate.dense() + part * most * held.heading
-        Transfer(held, to, away, *parts, most).travel(iterate, part * most)
+        Transfer(held, to, away, *parts, most).apply(iterate, part * most)
         points, weights = atoms_of(held)
         assert 1 <= len(weights) <= capacity
         assert (weights >= -1e-15).all()
@@ -235,7 +235,7 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
 def test_an_atom_whose_weight_has_vanished_does_not_hold_a_run_up():
     held, iterate = stored_atoms([[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]], [0.5, 0.5, 0.0])
     head_for(held, iterate, 0, 2, 1.0, 1.0, 0.0)
-    Transfer(held, 0, 2, 1.0, 1.0, 0.0, held.weights[2]).travel(iterate, 0.0)
+    Transfer(held, 0, 2, 1.0, 1.0, 0.0, held.weights[2]).apply(iterate, 0.0)
     np.testing.assert_array_equal(atoms_of(held)[0], [[1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(iterate.dense(), [0.5, 0.5])
 

@@ -31,21 +31,21 @@ def stored_as(kind, X):
     return as_rows(X if kind is Dense else sparse.csr_array(X))
 
 
-def assert_bounds_hold(scout, r):
+def assert_bounds_hold(tracker, r):
     """Every node's bound is at least every key below it, and at least the bounds of its children."""
-    keys = keys_of(r, scout.flip)
-    for level in range(len(scout.starts) - 1):
-        start, stop = scout.starts[level], scout.starts[level + 1]
+    keys = keys_of(r, tracker.flip)
+    for level in range(len(tracker.starts) - 1):
+        start, stop = tracker.starts[level], tracker.starts[level + 1]
         reach = 1 << BITS * (level + 1)
         assert (stop - start - 1) * reach < len(r) <= (stop - start) * reach
         for node in range(stop - start):
             below = keys[node * reach : (node + 1) * reach]
-            assert scout.bounds[start + node] >= below.max()
+            assert tracker.bounds[start + node] >= below.max()
 
 
-def assert_leads(scout, r):
+def assert_leads(tracker, r):
     """The leader is the first of the largest keys, like NumPy's."""
-    assert leader(scout, r) == np.argmax(keys_of(r, scout.flip))
+    assert leader(tracker, r) == np.argmax(keys_of(r, tracker.flip))
 
 
 @FLIPS
@@ -54,14 +54,14 @@ def assert_leads(scout, r):
 def test_follows_a_long_run_of_changes(d, kind, flip):
     rng = np.random.default_rng(d)
     rows = stored_as(kind, whole_numbers(12, d, rng, density=min(1.0, 10.0 / d)))
-    scout, r = LazyArgmax.over(d, flip), np.zeros(d)
-    assert_leads(scout, r)
+    tracker, r = LazyArgmax.over(d, flip), np.zeros(d)
+    assert_leads(tracker, r)
     for step in range(60 if kind is Dense else 400):
-        add_row(scout, rows, rng.integers(12), float(rng.integers(-3, 4)), r)
+        add_row(tracker, rows, rng.integers(12), float(rng.integers(-3, 4)), r)
         if step % 3 == 0:  # between questions, changes pile up
-            assert_leads(scout, r)
+            assert_leads(tracker, r)
         if step % 20 == 0:
-            assert_bounds_hold(scout, r)
+            assert_bounds_hold(tracker, r)
     assert np.count_nonzero(r) > 0
 
 
@@ -72,11 +72,11 @@ def test_all_keys_shrinking_together(flip):
     rng = np.random.default_rng(0)
     start = rng.integers(1, 1000, size=d).astype(np.float64) * -1.0
     rows = as_rows(start[np.newaxis])
-    scout, r = LazyArgmax.over(d, flip), np.zeros(d)
+    tracker, r = LazyArgmax.over(d, flip), np.zeros(d)
     for weight in (4.0, -3.0, -0.5, -0.5, -1.0):
-        add_row(scout, rows, 0, weight, r)
-        assert_leads(scout, r)
-        assert_bounds_hold(scout, r)
+        add_row(tracker, rows, 0, weight, r)
+        assert_leads(tracker, r)
+        assert_bounds_hold(tracker, r)
     assert (r > 0.0).all()  # the last change turned every sign: for flip = -1 every key is negative
 
 
@@ -84,15 +84,15 @@ def test_all_keys_shrinking_together(flip):
 @pytest.mark.parametrize("d", [1, 31, 32, 33, 1024, 1025, 3000])
 def test_rebuild_sets_the_tightest_bounds(d, flip):
     r = np.random.default_rng(d).normal(size=d)
-    scout = LazyArgmax.over(d, flip)
-    scout.bounds[:] = np.nan  # nothing of what was there may remain
-    scout.rebuild(r)
+    tracker = LazyArgmax.over(d, flip)
+    tracker.bounds[:] = np.nan  # nothing of what was there may remain
+    tracker.rebuild(r)
     keys = keys_of(r, flip)
-    for level in range(len(scout.starts) - 1):
+    for level in range(len(tracker.starts) - 1):
         reach = 1 << BITS * (level + 1)
         expected = [keys[low : low + reach].max() for low in range(0, d, reach)]
-        np.testing.assert_array_equal(scout.bounds[scout.starts[level] : scout.starts[level + 1]], expected)
-    assert_leads(scout, r)
+        np.testing.assert_array_equal(tracker.bounds[tracker.starts[level] : tracker.starts[level + 1]], expected)
+    assert_leads(tracker, r)
 
 
 @FLIPS
@@ -108,7 +108,7 @@ def test_rebuild_sets_the_tightest_bounds(d, flip):
     ),
 )
 def test_follows_any_changes(flip, d, changes):
-    scout, r = LazyArgmax.over(d, flip), np.zeros(d)
+    tracker, r = LazyArgmax.over(d, flip), np.zeros(d)
     for entries, weight, ask in changes:
         columns = sorted({j % d: x for j, x in entries}.items())
         row = CSR(
@@ -116,11 +116,11 @@ def test_follows_any_changes(flip, d, changes):
             np.array([j for j, _ in columns], dtype=np.int32),
             np.array([0, len(columns)], dtype=np.int32),
         )
-        add_row(scout, row, 0, float(weight), r)
+        add_row(tracker, row, 0, float(weight), r)
         if ask:
-            assert_leads(scout, r)
-    assert_bounds_hold(scout, r)
-    assert_leads(scout, r)
+            assert_leads(tracker, r)
+    assert_bounds_hold(tracker, r)
+    assert_leads(tracker, r)
 
 
 @FLIPS
@@ -128,9 +128,9 @@ def test_follows_any_changes(flip, d, changes):
 def test_any_values_at_all(flip, values):
     # Infinite, subnormal and signed-zero entries are numbers like others.
     r = np.array(values)
-    scout = LazyArgmax.over(len(r), flip)
-    scout.rebuild(r)
-    assert_leads(scout, r)
+    tracker = LazyArgmax.over(len(r), flip)
+    tracker.rebuild(r)
+    assert_leads(tracker, r)
 
 
 # --- NaN ---------------------------------------------------------------------------------------------------------
@@ -170,13 +170,13 @@ def test_the_count_of_reads_works():
 def test_nan_ends_the_search(place, d, rebuilt, flip):
     rng = np.random.default_rng(d)
     r = rng.normal(size=d)
-    scout = LazyArgmax.over(d, flip)
-    scout.rebuild(r)
+    tracker = LazyArgmax.over(d, flip)
+    tracker.rebuild(r)
     best = int(np.argmax(keys_of(r, flip)))
     r[{"first": 0, "middle": d // 2, "last": d - 1, "leader": best, "everywhere": slice(None)}[place]] = np.nan
     if rebuilt:
-        scout.rebuild(r)
-    patient = scout._replace(bounds=Counted(scout.bounds, patience=100 * len(scout.bounds) + 1000))
+        tracker.rebuild(r)
+    patient = tracker._replace(bounds=Counted(tracker.bounds, patience=100 * len(tracker.bounds) + 1000))
     assert 0 <= patient.leader(r) < d
 
 
@@ -187,10 +187,10 @@ def test_nan_that_arrives_with_a_row_ends_the_search(kind, flip):
     X = np.zeros((2, d))
     X[0, ::3], X[1, 5] = 1.0, np.nan
     rows = stored_as(kind, X)
-    scout, r = LazyArgmax.over(d, flip), np.zeros(d)
+    tracker, r = LazyArgmax.over(d, flip), np.zeros(d)
     for i, weight in ((0, -2.0), (1, 1.0), (0, 1.0)):
-        add_row(scout, rows, i, weight, r)
-        patient = scout._replace(bounds=Counted(scout.bounds, patience=10_000))
+        add_row(tracker, rows, i, weight, r)
+        patient = tracker._replace(bounds=Counted(tracker.bounds, patience=10_000))
         assert 0 <= patient.leader(r) < d
     assert np.isnan(r[5])
 
@@ -199,11 +199,11 @@ def test_nan_that_arrives_with_a_row_ends_the_search(kind, flip):
 
 
 @kernel
-def churn(scout, rows, order, weights, r, leaders):
+def churn(tracker, rows, order, weights, r, leaders):
     """Add rows one after the other and note the leader after each."""
     for k in range(len(order)):
-        add_row(scout, rows, order[k], weights[k], r)
-        leaders[k] = leader(scout, r)
+        add_row(tracker, rows, order[k], weights[k], r)
+        leaders[k] = leader(tracker, r)
 
 
 @ROW_KINDS
@@ -215,13 +215,13 @@ def test_compiled_over_many_entries(kind):
     rows = stored_as(kind, X)
     order, weights = rng.integers(count, size=steps), rng.integers(-3, 4, size=steps).astype(np.float64)
     for flip in (1.0, -1.0):
-        scout, r, leaders = LazyArgmax.over(d, flip), np.zeros(d), np.full(steps, -1)
-        assert len(scout.starts) == 4  # three levels
-        churn(scout, rows, order, weights, r, leaders)
+        tracker, r, leaders = LazyArgmax.over(d, flip), np.zeros(d), np.full(steps, -1)
+        assert len(tracker.starts) == 4  # three levels
+        churn(tracker, rows, order, weights, r, leaders)
         replayed = np.zeros(d)
         for k in range(steps):
             replayed += weights[k] * X[order[k]]
             assert leaders[k] == np.argmax(keys_of(replayed, flip))
         np.testing.assert_array_equal(r, replayed)
-        assert_bounds_hold(scout, r)
+        assert_bounds_hold(tracker, r)
         assert len(set(leaders)) > 5  # the lead did change hands

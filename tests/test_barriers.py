@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import fitted
+from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.barriers.polytope import polytope_barrier
 from tests import cases
 from tests.own_parts import WeightedL1Ball
@@ -16,7 +16,7 @@ WIDE = fw.TraceBall(2.0, (3, 5))
 
 
 def set_and_barrier(name):
-    constraint = fitted(MADE[name](D), D)
+    constraint = for_shape(MADE[name](D), D)
     return constraint, constraint.barrier(D)
 
 

@@ -115,16 +115,16 @@ def test_ctrl_c_in_an_oracle_ends_the_run_at_a_good_point(inner, python):
 def test_the_oracle_lives_as_long_as_it_is_needed_and_no_longer():
     ball = Ball()
     seen = weakref.ref(ball)
-    scout = outside(ball).scout(D)
+    tracker = outside(ball).tracker(D)
     del ball
     gc.collect()
-    assert seen() is not None  # the scout alone keeps it
-    del scout
+    assert seen() is not None  # the tracker alone keeps it
+    del tracker
     gc.collect()
     assert seen() is None
 
 
-def test_many_scouts_do_not_mix_their_oracles_up():
+def test_many_trackers_do_not_mix_their_oracles_up():
     sets = [outside(Ball()) for _ in range(50)]
     tasks = [problem(fw.Scaled(own, 1.0 + k)) for k, own in enumerate(sets)]
     for k, task in enumerate(tasks):

@@ -247,7 +247,7 @@ def test_python_mode_ends_with_an_error_too():
 class Moody(NamedTuple):
     """A step rule whose length is a number or a word: no single type."""
 
-    def length(self, leg, samples, gradient, iterate, t):
+    def length(self, move, samples, gradient, iterate, t):
         return "far" if t > 5 else 0.5
 
 

@@ -7,7 +7,7 @@ from scipy.linalg import lstsq
 
 import frankwolfe as fw
 from frankwolfe.completion import Offsets
-from frankwolfe.data.observed_entries import Entries, Factored, Factors
+from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
 
 SHAPE = (12, 9)
 
@@ -389,5 +389,5 @@ def test_methods_that_store_whole_atoms_are_refused(method):
 
 def test_entries_are_kept_in_narrow_numbers():
     entries = posed().entries
-    assert isinstance(entries, Entries)
+    assert isinstance(entries, ObservedEntries)
     assert {array.dtype for array in entries} == {np.dtype(np.int32)}

@@ -406,11 +406,11 @@ def test_matrix_of_active_columns(layout):
     A = np.asarray(problem.X.todense() if sparse.issparse(problem.X) else problem.X, dtype=np.float64)[:, active]
     rows, rng = problem.samples.rows, np.random.default_rng(0)
     matrix = active_matrix(rows, active, problem.d)
-    u, v, bends = rng.normal(size=4), rng.normal(size=30), rng.random(30) * (rng.random(30) > 0.2)
+    u, v, curvatures = rng.normal(size=4), rng.normal(size=30), rng.random(30) * (rng.random(30) > 0.2)
     assert matrix.predict(u) == pytest.approx(A @ u, rel=1e-12)
     assert matrix.project(v) == pytest.approx(A.T @ v, rel=1e-12, abs=1e-14)
-    assert matrix.squares(bends) == pytest.approx((A * A).T @ bends, rel=1e-12)
-    for curves in (bends, np.where(np.arange(30) < 3, bends, 0.0)):
+    assert matrix.squares(curvatures) == pytest.approx((A * A).T @ curvatures, rel=1e-12)
+    for curves in (curvatures, np.where(np.arange(30) < 3, curvatures, 0.0)):
         for chosen in ([0, 1, 2, 3], [1, 3], [2]):
             B = A[:, chosen]
             assert matrix.gram(curves, np.array(chosen)) == pytest.approx(
@@ -419,26 +419,28 @@ def test_matrix_of_active_columns(layout):
     columns, bent = matrix.by_columns(), np.zeros(30)
     for j in range(4):
         assert columns.column_dot(j, v) == pytest.approx(A[:, j] @ v, rel=1e-12, abs=1e-14)
-        columns.column_add_bent(j, u[j], bends, bent)
-    assert bent == pytest.approx(bends * (A @ u), rel=1e-12, abs=1e-14)
+        columns.column_add_bent(j, u[j], curvatures, bent)
+    assert bent == pytest.approx(curvatures * (A @ u), rel=1e-12, abs=1e-14)
 
 
 def test_hessian_is_renewed_where_curvatures_have_changed():
     A, rng = DenseColumns(np.random.default_rng(0).normal(size=(5, 40))), np.random.default_rng(1)
-    hessian, bends, everyone = Hessian(A), rng.random(40), np.arange(5)
-    first = hessian.at(bends, everyone).copy()
-    assert first == pytest.approx(A.gram(bends, everyone))
-    assert hessian.at(bends * (1.0 + 0.5 * STALE), everyone) == pytest.approx(first, rel=0, abs=0)
-    changed = np.where(np.arange(40) < 10, 3.0 * bends, bends * (1.0 + 0.5 * STALE))
-    kept = np.where(np.arange(40) < 10, 3.0 * bends, bends)
+    hessian, curvatures, everyone = Hessian(A), rng.random(40), np.arange(5)
+    first = hessian.at(curvatures, everyone).copy()
+    assert first == pytest.approx(A.gram(curvatures, everyone))
+    assert hessian.at(curvatures * (1.0 + 0.5 * STALE), everyone) == pytest.approx(first, rel=0, abs=0)
+    changed = np.where(np.arange(40) < 10, 3.0 * curvatures, curvatures * (1.0 + 0.5 * STALE))
+    kept = np.where(np.arange(40) < 10, 3.0 * curvatures, curvatures)
     assert hessian.at(changed, everyone) == pytest.approx(A.gram(kept, everyone), rel=1e-12)
 
 
 def test_hessian_follows_the_atoms_that_are_chosen():
     A, rng = DenseColumns(np.random.default_rng(0).normal(size=(5, 40))), np.random.default_rng(1)
-    hessian, bends = Hessian(A), rng.random(40)
+    hessian, curvatures = Hessian(A), rng.random(40)
     for chosen in ([0, 2, 3], [2, 3], [0, 1, 3, 4], [4], [0, 1, 2, 3, 4]):
-        assert hessian.at(bends, np.array(chosen)) == pytest.approx(A.gram(bends, np.array(chosen)), rel=1e-12)
+        assert hessian.at(curvatures, np.array(chosen)) == pytest.approx(
+            A.gram(curvatures, np.array(chosen)), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("layout", ["dense64", "csr64"])
@@ -449,8 +451,8 @@ def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
     problem = fw.Problem(cases.LAYOUTS[layout](X), y, "multinomial", fw.L1Ball(3.0), sample_weight=np.arange(1.0, 21.0))
     w, chosen = np.random.default_rng(0).normal(size=problem.size), np.array([0, 2, 3, 7, 11, 12, 17])
     at = Point.at(problem.samples, problem.samples.rows.dot_all(w))
-    bends = coupled_curvatures(problem, at, care, 1e-12)
-    H = Hessian(active_matrix(problem.samples.rows, np.arange(problem.size), problem.size)).at(bends, chosen)
+    curvatures = coupled_curvatures(problem, at, care, 1e-12)
+    H = Hessian(active_matrix(problem.samples.rows, np.arange(problem.size), problem.size)).at(curvatures, chosen)
     h, unit = 1e-6, np.eye(problem.size)
     true = [(problem.gradient(w + h * unit[j]) - problem.gradient(w - h * unit[j]))[chosen] / (2.0 * h) for j in chosen]
     above = H - np.array(true)
@@ -458,11 +460,11 @@ def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
         np.testing.assert_allclose(above, 0.0, atol=1e-8)
     else:  # along its slope no loss is flatter than the parabola down to zero
         assert np.linalg.eigvalsh(above).min() >= -1e-8
-        slopes, losses = at.alpha.reshape(20, 3) / problem.samples.weights[:, None], at.heights
-        along = np.einsum("ic,icd,id->i", slopes, bends, slopes) / (slopes**2).sum(axis=1)
+        slopes, losses = at.alpha.reshape(20, 3) / problem.samples.weights[:, None], at.losses
+        along = np.einsum("ic,icd,id->i", slopes, curvatures, slopes) / (slopes**2).sum(axis=1)
         assert (along >= (1.0 - 1e-9) * problem.samples.weights * 0.5 * (slopes**2).sum(axis=1) / losses).all()
     vertices = DenseColumns(np.asarray(problem.design.todense()).T[chosen].copy())
-    np.testing.assert_allclose(vertices.gram(bends, np.arange(len(chosen))), H, atol=1e-12)
+    np.testing.assert_allclose(vertices.gram(curvatures, np.arange(len(chosen))), H, atol=1e-12)
 
 
 @pytest.mark.parametrize("constraint", [fw.L1Ball(10.0), fw.Simplex(1e3), fw.NonNegativeL1Ball(10.0)], ids=str)

@@ -74,10 +74,10 @@ def test_no_slopes_put_the_bound_above_the_optimum(loss, intercept):
     assert best.success
     w = np.zeros(problem.size)
     at = Point.at(problem.samples, problem.samples.table())
-    bends = loss_curvatures(problem, at, 0.0, 0.0)
+    curvatures = loss_curvatures(problem, at, 0.0, 0.0)
     gaps = []
     for scale in (0.0, 0.1, 0.5, 1.0):
-        alpha = slopes_after(problem, at, bends, scale * (best.x.ravel() - w))
+        alpha = slopes_after(problem, at, curvatures, scale * (best.x.ravel() - w))
         gaps.append(dual_gap(problem, at, w, alpha))
         assert at.value - gaps[-1] <= best.fun + 1e-12
     assert gaps[0] == pytest.approx(problem.gap(w), rel=1e-12)  # with the slopes at the point it is the gap there

@@ -23,22 +23,22 @@ EVERY_BALL = pytest.mark.parametrize("name", BALLS)
 ROW_KINDS = pytest.mark.parametrize("kind", [CSR, Dense])
 
 
-def exact_keys(scout, r):
+def exact_keys(tracker, r):
     """Norms times shares, each group looked at."""
-    ends = zip(scout.starts[:-1], scout.starts[1:], strict=True)
-    norms = [np.linalg.norm(r[scout.members[low:high]], 1 if scout.flat else 2) for low, high in ends]
-    return scout.shares * norms
+    ends = zip(tracker.starts[:-1], tracker.starts[1:], strict=True)
+    norms = [np.linalg.norm(r[tracker.members[low:high]], 1 if tracker.flat else 2) for low, high in ends]
+    return tracker.shares * norms
 
 
-def assert_leads(scout, r):
-    keys = exact_keys(scout, r)
-    assert keys[leader(scout, r)] >= keys.max() * (1.0 - 1e-13)
+def assert_leads(tracker, r):
+    keys = exact_keys(tracker, r)
+    assert keys[leader(tracker, r)] >= keys.max() * (1.0 - 1e-13)
 
 
-def assert_bounds_hold(scout, r):
-    keys = exact_keys(scout, r)
-    assert (scout.keys >= keys * (1.0 - 1e-15)).all()
-    assert (scout.tree.bounds[np.arange(len(keys)) >> 5] >= keys * (1.0 - 1e-15)).all()
+def assert_bounds_hold(tracker, r):
+    keys = exact_keys(tracker, r)
+    assert (tracker.keys >= keys * (1.0 - 1e-15)).all()
+    assert (tracker.tree.bounds[np.arange(len(keys)) >> 5] >= keys * (1.0 - 1e-15)).all()
 
 
 def sparse_rows(count, d, rng, density=0.1):
@@ -53,14 +53,14 @@ def test_follows_a_long_run_of_changes(name, kind):
     rng = np.random.default_rng(1)
     X = sparse_rows(12, D, rng)
     rows = as_rows(X if kind is Dense else sparse.csr_array(X))
-    scout, r = BALLS[name].scout(D), np.zeros(D)
-    assert 0 <= leader(scout, r) < len(scout.keys)
+    tracker, r = BALLS[name].tracker(D), np.zeros(D)
+    assert 0 <= leader(tracker, r) < len(tracker.keys)
     for step in range(400):
-        add_row(scout, rows, rng.integers(12), rng.normal(), r)
+        add_row(tracker, rows, rng.integers(12), rng.normal(), r)
         if kind is CSR:
-            assert_bounds_hold(scout, r)
+            assert_bounds_hold(tracker, r)
         if step % 3 == 0:  # between questions, changes pile up
-            assert_leads(scout, r)
+            assert_leads(tracker, r)
 
 
 @EVERY_BALL
@@ -68,11 +68,11 @@ def test_all_norms_shrinking_together(name):
     # Every bound is too high at once, or every entry returns to what is left of it by rounding.
     rng = np.random.default_rng(2)
     rows = as_rows(sparse.csr_array(rng.normal(size=(1, D))))
-    scout, r = BALLS[name].scout(D), np.zeros(D)
+    tracker, r = BALLS[name].tracker(D), np.zeros(D)
     for weight in (4.0, -3.0, -0.999, 1e-9, -0.001, -1.0):
-        add_row(scout, rows, 0, weight, r)
-        assert_bounds_hold(scout, r)
-        assert_leads(scout, r)
+        add_row(tracker, rows, 0, weight, r)
+        assert_bounds_hold(tracker, r)
+        assert_leads(tracker, r)
 
 
 @pytest.mark.parametrize("size", [1e-310, 1e-160, 1e160, 1e300])
@@ -80,32 +80,32 @@ def test_sizes_whose_squares_vanish_or_overflow(size):
     rng = np.random.default_rng(3)
     rows = as_rows(sparse.csr_array(size * rng.uniform(0.1, 1.0, size=(4, D))))
     for name in ("l2", "overlapping"):
-        scout, r = BALLS[name].scout(D), np.zeros(D)
+        tracker, r = BALLS[name].tracker(D), np.zeros(D)
         for i in range(4):
-            add_row(scout, rows, i, 1.0, r)
+            add_row(tracker, rows, i, 1.0, r)
             lifted = r / np.abs(r).max()
-            norms = exact_keys(scout, lifted)
-            assert norms[leader(scout, r)] >= norms.max() * (1.0 - (1e-9 if size > 1e-300 else 1e-3))
+            norms = exact_keys(tracker, lifted)
+            assert norms[leader(tracker, r)] >= norms.max() * (1.0 - (1e-9 if size > 1e-300 else 1e-3))
 
 
 @EVERY_BALL
 @pytest.mark.parametrize("place", [0, D // 2, slice(None)], ids=["first", "middle", "everywhere"])
 @pytest.mark.parametrize("rebuilt", [True, False])
 def test_nan_ends_the_search(name, place, rebuilt):
-    scout, r = BALLS[name].scout(D), np.random.default_rng(4).normal(size=D)
-    scout.rebuild(r)
+    tracker, r = BALLS[name].tracker(D), np.random.default_rng(4).normal(size=D)
+    tracker.rebuild(r)
     r[place] = np.nan
     if rebuilt:
-        scout.rebuild(r)
-    assert 0 <= leader(scout, r) < len(scout.keys)
+        tracker.rebuild(r)
+    assert 0 <= leader(tracker, r) < len(tracker.keys)
 
 
 @kernel
-def churn(scout, rows, order, weights, r, leaders):
+def churn(tracker, rows, order, weights, r, leaders):
     """Add rows one after the other and note the leader after each."""
     for k in range(len(order)):
-        add_row(scout, rows, order[k], weights[k], r)
-        leaders[k] = leader(scout, r)
+        add_row(tracker, rows, order[k], weights[k], r)
+        leaders[k] = leader(tracker, r)
 
 
 @pytest.mark.parametrize("overlap", [False, True], ids=["disjoint", "overlapping"])
@@ -118,14 +118,14 @@ def test_compiled_over_many_groups(overlap):
     else:
         ball = fw.GroupBall(rng.permutation(d) % 3000, 1.0)
     order, weights = rng.integers(count, size=steps), rng.normal(size=steps)
-    scout, r, leaders = ball.scout(d), np.zeros(d), np.full(steps, -1)
-    churn(scout, as_rows(X), order, weights, r, leaders)
-    assert_bounds_hold(scout, r)
+    tracker, r, leaders = ball.tracker(d), np.zeros(d), np.full(steps, -1)
+    churn(tracker, as_rows(X), order, weights, r, leaders)
+    assert_bounds_hold(tracker, r)
     replayed, dense = np.zeros(d), X.toarray()
     for k in range(steps):
         replayed += weights[k] * dense[order[k]]
         if k % 50 == 0:
-            keys = exact_keys(scout, replayed)
+            keys = exact_keys(tracker, replayed)
             assert keys[leaders[k]] >= keys.max() * (1.0 - 1e-12)
     assert len(set(leaders)) > 5  # the lead did change hands
 
@@ -134,13 +134,13 @@ def test_bounds_stay_close_over_many_changes():
     # Bounds that only ever rose would send every search through all groups: these follow both ways.
     rng = np.random.default_rng(6)
     X = sparse_rows(30, D, rng)
-    scout, r, rows = BALLS["l2"].scout(D), np.zeros(D), as_rows(sparse.csr_array(X))
+    tracker, r, rows = BALLS["l2"].tracker(D), np.zeros(D), as_rows(sparse.csr_array(X))
     for _ in range(3000):
-        add_row(scout, rows, rng.integers(30), rng.choice([-1.0, 1.0]), r)
-        leader(scout, r)
-    truth = exact_keys(scout, r)
-    assert (scout.keys >= truth * (1.0 - 1e-15)).all()
-    assert scout.keys.max() <= truth.max() * (1.0 + 1e-12)
+        add_row(tracker, rows, rng.integers(30), rng.choice([-1.0, 1.0]), r)
+        leader(tracker, r)
+    truth = exact_keys(tracker, r)
+    assert (tracker.keys >= truth * (1.0 - 1e-15)).all()
+    assert tracker.keys.max() <= truth.max() * (1.0 + 1e-12)
 
 
 def test_rounding_in_a_coordinate_of_no_group_is_no_way_out():

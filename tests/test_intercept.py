@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 import frankwolfe as fw
 from frankwolfe.objective import point as objective
-from frankwolfe.objective.point import Point, slope_and_bow
+from frankwolfe.objective.point import Point, slope_and_curvature
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -28,7 +28,7 @@ def far_from_centred(loss, outputs=0, n=60, d=6):
 def started_at(problem, shift):
     """A point whose predictions are zero and whose intercept is where a search starts."""
     zero = Point.at(problem.samples, problem.samples.table())
-    return zero._replace(shift=np.array(shift), bow=None)
+    return zero._replace(shift=np.array(shift), curve=None)
 
 
 def problem_of(loss, outputs=0, constraint=None):
@@ -202,9 +202,9 @@ def test_many_rows_need_no_more_rounds_than_few(monkeypatch):
 
     def counted(*args):
         rounds.extend([args] * (len(args[0]) == n))  # not those of the few rows that new code is tried on
-        return slope_and_bow(*args)
+        return slope_and_curvature(*args)
 
-    monkeypatch.setattr(objective, "slope_and_bow", counted)
+    monkeypatch.setattr(objective, "slope_and_curvature", counted)
     y = np.where(np.arange(n) % 13 < 6, -1.0, 1.0)
     problem = fw.Problem(np.zeros((n, 1)), y, loss="logistic", constraint=fw.L1Ball(1.0), intercept=True)
     share = float(np.mean(y > 0))

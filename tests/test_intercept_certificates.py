@@ -227,7 +227,7 @@ for constraint in (fw.L1Ball(2.0), fw.TraceBall(2.0)):
 """
 
 
-def test_the_first_run_of_a_process_and_a_watched_one_give_the_same_bits():
+def test_the_first_run_of_a_process_and_a_tracked_one_give_the_same_bits():
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", TWICE], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

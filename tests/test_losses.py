@@ -92,8 +92,8 @@ def test_smoothness_bounds_how_fast_the_derivative_changes(loss, data):
 @EVERY_LOSS
 def test_smoothness_is_the_largest_curvature(loss):
     for y in some_targets(loss):
-        bends = [abs(loss.curvature(float(z), y)) for z in np.linspace(-6.0, 6.0, 6001)]
-        assert 0.99 * loss.smoothness() <= max(bends) <= loss.smoothness() * (1.0 + 1e-12)
+        curvatures = [abs(loss.curvature(float(z), y)) for z in np.linspace(-6.0, 6.0, 6001)]
+        assert 0.99 * loss.smoothness() <= max(curvatures) <= loss.smoothness() * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.convex], ids=cases.name_of)

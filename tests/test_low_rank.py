@@ -151,31 +151,31 @@ def test_widening_keeps_what_was_there_and_drops_what_is_not_new():
 
 
 @kernel
-def ask(constraint, scout, r):
-    """Ask an oracle about a direction that its scout has not seen before."""
-    rebuild(scout, r)
-    return oracle(constraint, scout, r)
+def ask(constraint, tracker, r):
+    """Ask an oracle about a direction that its tracker has not seen before."""
+    rebuild(tracker, r)
+    return oracle(constraint, tracker, r)
 
 
 @pytest.mark.parametrize("shape", SHAPES + LONG, ids=str)
 @pytest.mark.parametrize("mode", ["compiled", "python"])
 def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
     ball = fw.TraceBall(1.5, shape)
-    scout = ball.scout(shape[0] * shape[1])
-    assert isinstance(scout, Gram if min(shape) <= singular.SHORT else Asked)
+    tracker = ball.tracker(shape[0] * shape[1])
+    assert isinstance(tracker, Gram if min(shape) <= singular.SHORT else Asked)
     for matrix in directions(*shape, 200 if max(shape) < 100 else 40, seed=1):
         r, size = matrix.ravel(), np.abs(matrix).max() or 1.0
         if mode == "compiled":
-            s = ask(ball, scout, r).dense(len(r))
+            s = ask(ball, tracker, r).dense(len(r))
         else:
             with fw.python_mode():
                 s = ball.vertex(r)
         best = 1.5 * np.linalg.norm(matrix / size, 2)
         assert ball.contains(s, 1e-12)
         # the oracle of long sides is as exact as its number of calls asks for, 0.1 / t: enough for the theory
-        loose = 0.05 if isinstance(scout, Asked) else 1e-12
+        loose = 0.05 if isinstance(tracker, Asked) else 1e-12
         assert -best * (1.0 + 1e-12) <= (r / size) @ s <= -best * (1.0 - loose)
-        assert ball.support(r) / size == pytest.approx(best, rel=2e-3 if isinstance(scout, Asked) else 1e-9)
+        assert ball.support(r) / size == pytest.approx(best, rel=2e-3 if isinstance(tracker, Asked) else 1e-9)
         assert best * (1.0 - 1e-12) <= ball.support(r) / size
         assert ball.proven_support(r) / size == pytest.approx(best, rel=1e-9)
 
@@ -207,29 +207,29 @@ def test_the_accuracy_of_the_called_back_oracle_follows_the_number_of_calls():
 def test_the_kept_gram_matrix_is_that_of_the_gradient(layout, mode):
     X = cases.LAYOUTS[layout](cases.table(fw.Squared(), n=30, d=25)[0])
     rows, rng = as_rows(X, 4), np.random.default_rng(0)
-    scout, r = Gram.over(25, 4), np.zeros(100)
-    scout.rebuild(r)
-    scout.recount(r)
+    tracker, r = Gram.over(25, 4), np.zeros(100)
+    tracker.rebuild(r)
+    tracker.recount(r)
     for step in range(200):
         c = rng.normal(size=4) * (step % 5 > 0)  # a change of nothing, too
         if mode == "compiled":
-            change(scout, rows, step % 30, c, r)
+            change(tracker, rows, step % 30, c, r)
         else:
             with fw.python_mode():
-                change(scout, rows, step % 30, c, r)
+                change(tracker, rows, step % 30, c, r)
         if step % 7 == 0:
-            scout.recount(r)
+            tracker.recount(r)
             matrix = r.reshape(25, 4)
-            np.testing.assert_allclose(scout.gram, matrix.T @ matrix, rtol=1e-10, atol=1e-10)
-            level = scout.left @ matrix @ scout.right
+            np.testing.assert_allclose(tracker.gram, matrix.T @ matrix, rtol=1e-10, atol=1e-10)
+            level = tracker.left @ matrix @ tracker.right
             assert level == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)
-    assert scout.age[0] >= 0  # it was kept, not taken anew each time
+    assert tracker.age[0] >= 0  # it was kept, not taken anew each time
 
 
 @kernel
-def change(scout, rows, i, c, r):
+def change(tracker, rows, i, c, r):
     """Add ``c`` times a row to ``r``."""
-    add_row(scout, rows, i, c, r)
+    add_row(tracker, rows, i, c, r)
 
 
 def test_membership():
@@ -465,10 +465,10 @@ def test_shifts_are_rounded_where_a_set_has_no_width():
 
 @pytest.mark.usefixtures("interpreted")
 def test_a_gram_matrix_that_rounding_has_made_negative_is_taken_anew():
-    scout, r = Gram.over(3, 2), np.array([0.0, 1e-9, 0.0, 3e-9, 0.0, 0.0])
-    scout.rebuild(r)
-    scout.recount(r)
-    scout.gram[:] = [[-1e-30, 0.0], [0.0, 0.0]]
-    scout.recount(r)
-    assert np.trace(scout.gram) == pytest.approx(1e-17)
-    np.testing.assert_allclose(np.abs(scout.right), [0.0, 1.0], atol=1e-12)
+    tracker, r = Gram.over(3, 2), np.array([0.0, 1e-9, 0.0, 3e-9, 0.0, 0.0])
+    tracker.rebuild(r)
+    tracker.recount(r)
+    tracker.gram[:] = [[-1e-30, 0.0], [0.0, 0.0]]
+    tracker.recount(r)
+    assert np.trace(tracker.gram) == pytest.approx(1e-17)
+    np.testing.assert_allclose(np.abs(tracker.right), [0.0, 1.0], atol=1e-12)

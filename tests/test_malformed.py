@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import fitted, vertex_of
+from frankwolfe.sets.atoms import for_shape, vertex_of
 from tests.malformed import NUMBERS, Odd, Site, matrices, vectors, verdict
 
 SEED = 0
@@ -149,7 +149,7 @@ SQUARE = np.vstack([np.eye(3), -np.eye(3)])
 
 def fit_for(kind):
     """Return a call that makes a set for as many columns as it is tried on."""
-    return lambda **given: fitted(kind(**given), DIMENSIONS.get(kind.__name__, 3), 0)
+    return lambda **given: for_shape(kind(**given), DIMENSIONS.get(kind.__name__, 3), 0)
 
 
 def set_sites():

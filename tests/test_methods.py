@@ -151,7 +151,7 @@ def test_factors_kept_apart_are_folded_in_before_they_vanish():
     for values, scale in ((faded.gradient.r, faded.gradient.scale), (faded.iterate.v, faded.iterate.scale)):
         values[:] = values * scale / tiny
         scale[:] = tiny
-    faded.gradient.scout.rebuild(faded.gradient.r)
+    faded.gradient.tracker.rebuild(faded.gradient.r)
     for engine in (plain, faded):
         engine.advance(40)
     assert faded.gradient.scale[0] > 1e-50

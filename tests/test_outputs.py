@@ -35,7 +35,7 @@ def test_derivative_and_bend_match_finite_differences(loss, seed):
     slope = (loss.value(z + h * q, y) - loss.value(z - h * q, y)) / (2.0 * h)
     assert loss.derivative(z, y) @ q == pytest.approx(slope, abs=1e-7)
     change = (loss.derivative(z + h * q, y) - loss.derivative(z - h * q, y)) / (2.0 * h)
-    np.testing.assert_allclose(loss.bend(z, y, q), change, atol=1e-7)
+    np.testing.assert_allclose(loss.hessian_product(z, y, q), change, atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", cases.VECTOR_LOSSES, ids=cases.name_of)
@@ -50,7 +50,7 @@ def test_the_derivative_is_lipschitz_with_the_stated_constant(loss, seed):
 
 def test_the_multinomial_constant_is_attained_by_two_equal_classes():
     z, q = np.array([0.0, 0.0, -50.0]), np.array([1.0, -1.0, 0.0])
-    bent = fw.Multinomial(3).bend(z, 0.0, q)
+    bent = fw.Multinomial(3).hessian_product(z, 0.0, q)
     assert np.linalg.norm(bent) / np.linalg.norm(q) == pytest.approx(fw.Multinomial(3).smoothness(), rel=1e-9)
 
 
@@ -88,7 +88,7 @@ def test_multinomial_keeps_its_digits_where_a_class_is_all_but_sure(lead):
         np.testing.assert_allclose(loss.value(z, float(y)), value, **within)
         np.testing.assert_allclose(loss.derivative(z, float(y)), derivative, **within)
         np.testing.assert_allclose(loss.curvature(z, float(y)), diagonal, **within)
-        np.testing.assert_allclose(loss.bend(z, float(y), q), bent, rtol=1e-13 * (10.0 + lead), atol=0.0)
+        np.testing.assert_allclose(loss.hessian_product(z, float(y), q), bent, rtol=1e-13 * (10.0 + lead), atol=0.0)
 
 
 # --- the problem --------------------------------------------------------------------------------------------------

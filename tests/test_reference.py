@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import fitted
+from frankwolfe.sets.atoms import for_shape
 from tests import cases
 from tests.fuzz import data, sets
 from tests.reference.losses import derivatives, losses
@@ -19,7 +19,7 @@ def test_a_set_from_its_definition_has_the_vertices_of_the_library(name):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         known = sets.make(name, rng, (size,))
-        constraint = fitted(known.make(), size)
+        constraint = for_shape(known.make(), size)
         corners = []
         for _ in range(6):
             direction = rng.normal(size=size)

@@ -203,14 +203,14 @@ def test_diameter_is_the_largest_distance(constraint, d):
 
 
 @kernel
-def ask(constraint, scout, r):
-    """Ask an oracle about a direction that its scout has not seen before."""
-    rebuild(scout, r)
-    return oracle(constraint, scout, r)
+def ask(constraint, tracker, r):
+    """Ask an oracle about a direction that its tracker has not seen before."""
+    rebuild(tracker, r)
+    return oracle(constraint, tracker, r)
 
 
 COMPILED = [
-    *(constraint for constraint in cases.SETS if isinstance(constraint.scout(1), LazyArgmax)),
+    *(constraint for constraint in cases.SETS if isinstance(constraint.tracker(1), LazyArgmax)),
     fw.L2Ball(1.2),
 ]
 
@@ -218,10 +218,10 @@ COMPILED = [
 @pytest.mark.parametrize("constraint", COMPILED, ids=cases.name_of)
 def test_compiled_oracle_agrees(constraint):
     for d in (1, 7, 40, 1500):
-        scout = constraint.scout(d)  # one for all directions: what it remembers must not matter
+        tracker = constraint.tracker(d)  # one for all directions: what it remembers must not matter
         for kind in DIRECTIONS:
             r = direction(kind, d, seed=2)
-            found = ask(constraint, scout, r).dense(d)
+            found = ask(constraint, tracker, r).dense(d)
             np.testing.assert_allclose(found, constraint.vertex(r), rtol=1e-12, atol=0.0, err_msg=f"{kind}, d = {d}")
 
 
@@ -229,7 +229,7 @@ def test_compiled_l2_oracle_keeps_to_the_sphere_for_subnormal_directions():
     # The reciprocal of a subnormal number is infinite, so a quotient must not become a product with one.
     ball = fw.L2Ball(1.2)
     r = 1e-310 * np.array([3.0, -4.0, 0.5, 1.0, 2.0])
-    np.testing.assert_allclose(ask(ball, ball.scout(5), r).dense(5), ball.vertex(r), rtol=1e-9)
+    np.testing.assert_allclose(ask(ball, ball.tracker(5), r).dense(5), ball.vertex(r), rtol=1e-9)
 
 
 # --- constructors ------------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_radius_must_be_a_number(kind, radius):
 def test_box_takes_numbers_and_vectors(lower, upper, low, high):
     box = fw.Box(lower, upper)
     low, high = np.array(low), np.array(high)
-    fitted = box.fitted(3)
+    fitted = box.for_size(3)
     np.testing.assert_array_equal(fitted.lower, low)
     np.testing.assert_array_equal(fitted.upper, high)
     assert fitted.lower.dtype == fitted.upper.dtype == np.float64
@@ -282,7 +282,7 @@ def test_box_takes_numbers_and_vectors(lower, upper, low, high):
 def test_box_keeps_a_copy_of_its_bounds():
     upper = np.array([1.0, 2.0])
     box = fw.Box(0.0, upper)
-    fitted = box.fitted(2)
+    fitted = box.for_size(2)
     upper[0], box.upper[1] = 50.0, 60.0
     np.testing.assert_array_equal(box.upper, [1.0, 60.0])
     np.testing.assert_array_equal(fitted.upper, [1.0, 2.0])

@@ -50,7 +50,7 @@ COPIES = {
 def test_every_set_and_wrapper_can_be_copied(name, make):
     inner = cases.SIZED_SETS[name](D)
     for constraint in (inner, *(wrap(inner) for wrap in WRAPPERS.values())):
-        for ready in (constraint, constraint.fitted(D), constraint.fitted(D).for_run()):
+        for ready in (constraint, constraint.for_size(D), constraint.for_size(D).for_run()):
             twin = make(ready)
             assert type(twin) is type(ready)
             assert twin == ready
@@ -135,11 +135,11 @@ def test_every_set_with_a_radius_has_a_path_and_a_search(constraint):
     path = fw.radius_path(X, TARGETS, loss="squared", constraint=constraint, radii=[0.5, 1.0], tol=1e-3)
     assert path.success.all()
     for k, radius in enumerate(path.radii):
-        assert constraint.with_radius(radius).fitted(4).contains(path.coef(k), 1e-8)
+        assert constraint.with_radius(radius).for_size(4).contains(path.coef(k), 1e-8)
     assert len(fw.radius_path(X, TARGETS, loss="squared", constraint=constraint, n_radii=2, tol=1e-2)) == 2
     search = fw.FrankWolfeRegressorCV(constraint=constraint, radii=[0.5, 1.0], cv=2, tol=1e-2).fit(X, TARGETS)
     assert search.radius_ in (0.5, 1.0)
-    assert constraint.with_radius(search.radius_).fitted(4).contains(search.coef_, 1e-8)
+    assert constraint.with_radius(search.radius_).for_size(4).contains(search.coef_, 1e-8)
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -340,4 +340,4 @@ def test_wrapped_sets_are_shown_with_what_they_wrap():
     assert short(fw.Product([fw.Counted(fw.L1Ball(3.0)), fw.LinfBall(1.0)], [2, 2])) == (
         "Product(Counted(L1Ball(radius=3)), Box(lower=-1, upper=1))"
     )
-    assert short(fw.LinfBall(2.0).fitted(3)) == "Box(lower=-2, upper=2)"
+    assert short(fw.LinfBall(2.0).for_size(3)) == "Box(lower=-2, upper=2)"

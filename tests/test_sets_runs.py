@@ -92,7 +92,7 @@ def test_a_run_starts_at_zero_where_zero_is_feasible(name):
     assert start.any() == (name in ZERO_OUTSIDE)
 
 
-# Scouts that follow r a row at a time, whole chains of parts, and a callback: what only whole runs can get wrong.
+# Trackers that follow r a row at a time, whole chains of parts, and a callback: what only whole runs can get wrong.
 @pytest.mark.parametrize("layout", ["csr64", "dense64"])
 @pytest.mark.parametrize("name", ["GroupBall-weighted", "Product-called-back"])
 def test_compiled_agrees_with_python(name, layout):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe import sets
-from frankwolfe.sets.atoms import fitted
+from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.image_diameters import widths
 
 D = 4
@@ -71,7 +71,7 @@ FEW = settings(max_examples=12, deadline=None)
 
 @cache
 def at_scale(name, c=1.0):
-    return fitted(AT_SCALE[name](c), D)
+    return for_shape(AT_SCALE[name](c), D)
 
 
 def corners(constraint, seed, count=5):
@@ -123,7 +123,7 @@ def test_scaling_set_and_point_together_changes_nothing(name, c, seed, distance)
 @FEW
 @given(c=st.sampled_from([1e-8, 1e-4, 1.0]), seed=SEEDS)
 def test_small_sets_far_from_zero(name, c, seed):
-    constraint, rng = fitted(FAR[name](c), D), np.random.default_rng(seed)
+    constraint, rng = for_shape(FAR[name](c), D), np.random.default_rng(seed)
     found = corners(constraint, seed)
     for r, s in found:
         assert constraint.contains(s)
@@ -137,7 +137,7 @@ def test_a_single_point_far_from_zero(wrapped):
     rng = np.random.default_rng(0)
     for _ in range(20):
         point, shift = rng.normal(size=D), 1e3 * rng.normal(size=D)
-        constraint = fitted(fw.Translated(wrapped(fw.ConvexHull([point])), shift), D)
+        constraint = for_shape(fw.Translated(wrapped(fw.ConvexHull([point])), shift), D)
         assert constraint.contains(point + shift)
         assert not constraint.contains(point + shift + 1e-9)
         assert not constraint.contains(shift)

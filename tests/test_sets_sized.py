@@ -9,7 +9,7 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import oracle, rebuild
-from frankwolfe.sets.atoms import fitted
+from frankwolfe.sets.atoms import for_shape
 from tests import cases
 from tests.programs import Solver
 from tests.test_sets import DIRECTIONS, direction
@@ -24,7 +24,7 @@ LOOSE = {"Polytope": 1e-8, "ConvexHull": 1e-8}
 
 
 def made(name, d):
-    return fitted(cases.SIZED_SETS[name](d), d)
+    return for_shape(cases.SIZED_SETS[name](d), d)
 
 
 def directions(d, seed=0):
@@ -165,21 +165,21 @@ def test_image_diameters_are_what_they_are_called(name):
 
 
 @kernel
-def ask(constraint, scout, r):
-    """Ask an oracle about a direction that its scout has not seen before."""
-    rebuild(scout, r)
-    return oracle(constraint, scout, r)
+def ask(constraint, tracker, r):
+    """Ask an oracle about a direction that its tracker has not seen before."""
+    rebuild(tracker, r)
+    return oracle(constraint, tracker, r)
 
 
 @EVERY_SET
 def test_compiled_oracle_agrees(name):
     d = 9
     constraint = made(name, d)
-    scout = constraint.scout(d)  # one for all directions: what it remembers must not matter
+    tracker = constraint.tracker(d)  # one for all directions: what it remembers must not matter
     interleaved = np.zeros((d, 2))  # as the loop has it beside the iterate
     for r in directions(d, seed=2):
         interleaved[:, 1] = r
-        found = ask(constraint, scout, interleaved[:, 1]).dense(d)
+        found = ask(constraint, tracker, interleaved[:, 1]).dense(d)
         size = np.abs(r).max() or 1.0
         # rounding may decide between equals: what must agree is the value, and that it is a point of the set
         assert (r / size) @ found == pytest.approx((r / size) @ constraint.vertex(r), rel=1e-12, abs=1e-12)

@@ -232,10 +232,10 @@ class Segment(NamedTuple):
 
     length: float
 
-    def scout(self, d):
-        return fw.L1Ball(1.0).scout(d)
+    def tracker(self, d):
+        return fw.L1Ball(1.0).tracker(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         raise NotImplementedError
 
     def support(self, direction):

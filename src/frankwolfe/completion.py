@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.arguments.arrays import as_budget, as_targets, as_weights
 from frankwolfe.arguments.keywords import teaching
-from frankwolfe.data.observed_entries import Entries, Factored, Factors
+from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
 from frankwolfe.data.rows import Samples
 from frankwolfe.data.triplets import as_places, as_triplets, in_order
 from frankwolfe.losses import as_loss
@@ -49,7 +49,7 @@ class Offsets:
 
     @classmethod
     def fitted(
-        cls, entries: Entries, values: np.ndarray, weights: np.ndarray, columns: int, damping: float
+        cls, entries: ObservedEntries, values: np.ndarray, weights: np.ndarray, columns: int, damping: float
     ) -> "Offsets":
         """Least squares with ``damping`` times the sum of squared offsets: those with few entries stay small.
 
@@ -81,7 +81,7 @@ class CompletionProblem(Problem):
 
     Attributes
     ----------
-    entries : Entries
+    entries : ObservedEntries
         Places of the observed entries, in order of row and column.
     offsets : Offsets
         What has been subtracted from the targets.
@@ -174,7 +174,7 @@ class CompletionProblem(Problem):
         """Return ``w`` as kernels take a point."""
         return Factored.at(w, self.entries)
 
-    def begin(self, w: Factors) -> tuple[Any, np.ndarray]:
+    def first_iterate(self, w: Factors) -> tuple[Any, np.ndarray]:
         """Return an iterate at ``w``, and room for a gradient."""
         return self.point(w), np.empty(self.n)
 

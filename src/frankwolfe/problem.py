@@ -16,7 +16,7 @@ from frankwolfe.losses import as_loss
 from frankwolfe.objective.exact_pass import exact_pass
 from frankwolfe.objective.intercept import EPSILON, is_shifted, shifted
 from frankwolfe.objective.point import Guess, Point, ZeroModel, gradient_of
-from frankwolfe.sets.atoms import fitted, vertex_of
+from frankwolfe.sets.atoms import for_shape, vertex_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
@@ -103,12 +103,12 @@ class Problem:
         matrix = as_matrix(X)
         n, d = matrix.shape
         targets = as_targets(y, n, loss)
-        loss = loss.fitted(targets) if hasattr(loss, "fitted") else loss
+        loss = loss.for_targets(targets) if hasattr(loss, "for_targets") else loss
         self._loss = loss
         self._X = matrix
         self._feature_names = column_names(X)
         self._outputs = getattr(loss, "outputs", 0)
-        self._constraint = fitted(constraint, d, self._outputs)
+        self._constraint = for_shape(constraint, d, self._outputs)
         rows, weights = as_rows(matrix, self._outputs), as_weights(sample_weight, n)
         self._samples = (
             Samples(centred(rows, weights), targets, weights, shifted(loss))
@@ -336,7 +336,7 @@ class Problem:
         """Return ``w`` as kernels take a point."""
         return Iterate.at(w)
 
-    def begin(self, w: Any) -> tuple[Any, np.ndarray]:
+    def first_iterate(self, w: Any) -> tuple[Any, np.ndarray]:
         """Return an iterate at ``w``, and room for a gradient."""
         v, r = self._samples.rows.vectors(self.size)
         v[:] = w
@@ -379,7 +379,7 @@ class Problem:
         """
         other = copy(self)
         other._zero_model = self.zero_model  # the same for every set: worked out once
-        other._constraint = fitted(a_set("constraint", constraint), self.d, self.outputs)
+        other._constraint = for_shape(a_set("constraint", constraint), self.d, self.outputs)
         return other
 
     def barrier(self) -> Barrier | None:

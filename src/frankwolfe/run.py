@@ -151,7 +151,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
         return method.batch_size
     own = min(method.batch_size, problem.n)
     stores_atoms = not isinstance(method.direction, Toward) and problem.constraint.structure().coordinates is None
-    if getattr(problem.constraint.scout(problem.size), "lazy", False) and not stores_atoms:
+    if getattr(problem.constraint.tracker(problem.size), "lazy", False) and not stores_atoms:
         return own
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 

@@ -75,10 +75,10 @@ class Recomputed:
         p = self.p.reshape(-1, *[1] * (z.ndim - 1))
         # what rounding does to losses and derivatives, sample by sample
         lifts = self._total(np.abs(pulls) * blur + smooth * blur**2) + 8 * EPS * heights
-        bends = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
+        curvatures = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
         alpha = p * pulls
         gradient = (self.X.T @ alpha).ravel()
-        sizes = (np.abs(self.X).T @ (bends + EPS * (n + 4) * np.abs(alpha))).ravel()
+        sizes = (np.abs(self.X).T @ (curvatures + EPS * (n + 4) * np.abs(alpha))).ravel()
         sizes += (EPS * (self.size + 4) + accuracy(self.constraint)) * np.abs(gradient)
         return Exact(
             fun=(self.p * heights).sum(),
@@ -86,7 +86,7 @@ class Recomputed:
             slope=alpha.sum(axis=0),
             fun_error=float((self.p * (lifts + (n + 4) * EPS * heights)).sum()),
             gap_error=float((sizes * (np.abs(w) + self.reach)).sum()),
-            slope_error=float(bends.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
+            slope_error=float(curvatures.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
         )
 
     @staticmethod

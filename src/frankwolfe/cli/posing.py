@@ -113,7 +113,7 @@ def ask(
         loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
-    loss_part = loss_part.fitted(y) if hasattr(loss_part, "fitted") else loss_part
+    loss_part = loss_part.for_targets(y) if hasattr(loss_part, "for_targets") else loss_part
     return Question(
         data, y, classes, loss_part, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
     )

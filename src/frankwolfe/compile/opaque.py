@@ -7,21 +7,21 @@ import numpy as np
 from scipy import sparse
 
 
-class Held(np.ndarray):
+class Opaque(np.ndarray):
     """An array that carries a Python object along: compiled code sees the array, Python the object.
 
     The object lives as long as the array. By default the array is empty and the object is all there is to it.
 
     Examples
     --------
-    >>> Held.of({"any": "thing"}).value
+    >>> Opaque.of({"any": "thing"}).value
     {'any': 'thing'}
     """
 
     value: Any
 
     @classmethod
-    def of(cls, value: Any, numbers: Any = ()) -> "Held":
+    def of(cls, value: Any, numbers: Any = ()) -> "Opaque":
         """Return an array of ``numbers`` (integers) that holds ``value``."""
         held = np.array(numbers, dtype=np.int64).view(cls)
         held.value = value
@@ -35,13 +35,13 @@ class Held(np.ndarray):
         return self.value
 
     def __reduce__(self):
-        return Held.of, (self.value, self.tolist())
+        return Opaque.of, (self.value, self.tolist())
 
     def __copy__(self):
-        return Held.of(self.value, self)
+        return Opaque.of(self.value, self)
 
     def __deepcopy__(self, memo):  # an array's own would leave the object behind
-        return Held.of(deepcopy(self.value, memo), self)
+        return Opaque.of(deepcopy(self.value, memo), self)
 
     def __repr__(self) -> str:
         return repr(self.value)

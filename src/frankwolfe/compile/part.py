@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 
 Part = TypeVar("Part")
 
@@ -90,7 +90,7 @@ def _comparable(part: Any) -> tuple:
 
 
 def _comparable_field(field: Any) -> Any:
-    if isinstance(field, Held):
+    if isinstance(field, Opaque):
         return field.comparable()
     return (field.dtype.str, field.shape, field.tobytes()) if isinstance(field, np.ndarray) else field
 
@@ -141,10 +141,10 @@ class Setting(NamedTuple):
     previous: Any = None
 
 
-def armed(part: Any, setting: Setting) -> Any:
-    """Return the part ready for a run: with the arrays its ``begin`` makes, or as it is if it needs none."""
-    begin = getattr(part, "begin", None)
-    return part if begin is None else begin(setting)
+def for_run(part: Any, setting: Setting) -> Any:
+    """Return the part ready for a run: with the arrays its ``for_run`` makes, or as it is if it needs none."""
+    make = getattr(part, "for_run", None)
+    return part if make is None else make(setting)
 
 
 def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> None:

@@ -96,14 +96,14 @@ def row_sandwich(rows, i, left, right):
 
 
 @verb
-def row_add_watched(rows, i, c, r, bounds, starts, flip):
+def row_add_tracked(rows, i, c, r, bounds, starts, flip):
     """Add ``c`` times row ``i`` to ``r`` and lift the bounds of a lazy argmax over ``r``, in one go."""
-    return rows.row_add_watched(i, c, r, bounds, starts, flip)
+    return rows.row_add_tracked(i, c, r, bounds, starts, flip)
 
 
 @verb
 def row_add_grouped(rows, i, c, r, groups):
-    """Add ``c`` times row ``i`` to ``r`` and keep the bounds of a scout over groups of entries, in one go."""
+    """Add ``c`` times row ``i`` to ``r`` and keep the bounds of a tracker over groups of entries, in one go."""
     return rows.row_add_grouped(i, c, r, groups)
 
 
@@ -150,9 +150,9 @@ def curvature(loss, z, y):
 
 
 @verb
-def bend(loss, z, y, q):
+def hessian_product(loss, z, y, q):
     """Second derivative in ``z``, a matrix, times ``q``: for losses of several outputs."""
-    return loss.bend(z, y, q)
+    return loss.hessian_product(z, y, q)
 
 
 @verb
@@ -197,14 +197,14 @@ def contract(p, q):
 
 
 def _bowed(loss, z, y, q):
-    change, total = bend(loss, z, y, q), 0.0
+    change, total = hessian_product(loss, z, y, q), 0.0
     for c in range(len(q)):
         total += q[c] * change[c]
     return total
 
 
 @twofold(_bowed)
-def bow(loss, z, y, q):
+def curvature_along(loss, z, y, q):
     """Second derivative of the loss along ``z + gamma q``."""
     return q * q * curvature(loss, z, y)
 
@@ -254,31 +254,31 @@ def shrink(iterate, c):
     return iterate.shrink(c)
 
 
-# --- scouts: what a set keeps about r so that its oracle is cheap ---------------------------------------------
+# --- trackers: what a set keeps about r so that its oracle is cheap ---------------------------------------------
 
 
 @verb
-def add_row(scout, rows, i, c, r):
-    """Add ``c`` times row ``i`` to ``r`` under the scout's eyes."""
-    return scout.add_row(rows, i, c, r)
+def add_row(tracker, rows, i, c, r):
+    """Add ``c`` times row ``i`` to ``r`` and update the tracker."""
+    return tracker.add_row(rows, i, c, r)
 
 
 @verb
-def rebuild(scout, r):
-    """Tell the scout that all of ``r`` changed."""
-    return scout.rebuild(r)
+def rebuild(tracker, r):
+    """Tell the tracker that all of ``r`` changed."""
+    return tracker.rebuild(r)
 
 
 @verb
-def leader(scout, r):
-    """Position of the entry of ``r`` that the scout ranks first."""
-    return scout.leader(r)
+def leader(tracker, r):
+    """Position of the entry of ``r`` that the tracker ranks first."""
+    return tracker.leader(r)
 
 
 @verb
-def recount(scout, r):
-    """Let a scout find what it ranks first in ``r`` and keep it for the oracle."""
-    return scout.recount(r)
+def recount(tracker, r):
+    """Let a tracker find what it ranks first in ``r`` and keep it for the oracle."""
+    return tracker.recount(r)
 
 
 @verb
@@ -303,9 +303,9 @@ def fill(pieces, r, room):
 
 
 @verb
-def oracle(constraint, scout, r):
+def oracle(constraint, tracker, r):
     """Atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
-    return constraint.oracle(scout, r)
+    return constraint.oracle(tracker, r)
 
 
 @verb
@@ -315,63 +315,63 @@ def refresh(estimate, samples, iterate, gradient, batch, t):
 
 
 @verb
-def follow(estimate, samples, leg, gradient, batch, t):
+def follow(estimate, samples, move, gradient, batch, t):
     """Let the estimate look at the batch once the direction is chosen, before the step is made."""
-    return estimate.follow(samples, leg, gradient, batch, t)
+    return estimate.follow(samples, move, gradient, batch, t)
 
 
 @verb
 def choose(direction, constraint, gradient, iterate):
-    """Choose the leg to travel: where from, where to, how far at most."""
+    """Choose a move: where from, where to, how far at most."""
     return direction.choose(constraint, gradient, iterate)
 
 
 @verb
 def pair(pieces, constraint, gradient, iterate):
-    """Leg of the pairwise direction."""
+    """Move of the pairwise direction."""
     return pieces.pair(constraint, gradient, iterate)
 
 
 @verb
 def turn(pieces, constraint, gradient, iterate):
-    """Leg of the away direction."""
+    """Move of the away direction."""
     return pieces.turn(constraint, gradient, iterate)
 
 
 @verb
 def blend(pieces, constraint, gradient, iterate):
-    """Leg of the blended pairwise direction."""
+    """Move of the blended pairwise direction."""
     return pieces.blend(constraint, gradient, iterate)
 
 
 @verb
-def slope(leg, gradient, iterate):
-    """Return ``-<r, direction>``: how fast the linear model falls along the leg."""
-    return leg.slope(gradient, iterate)
+def slope(move, gradient, iterate):
+    """Return ``-<r, direction>``: how fast the linear model falls along the move."""
+    return move.slope(gradient, iterate)
 
 
 @verb
-def shift(leg, rows, i, z):
+def shift(move, rows, i, z):
     """Return ``x_i' direction`` given the current prediction ``z = x_i' w``."""
-    return leg.shift(rows, i, z)
+    return move.shift(rows, i, z)
 
 
 @verb
-def target_prediction(leg, rows, i):
-    """Return ``x_i' s`` for the vertex ``s`` that the leg leads to."""
-    return leg.target_prediction(rows, i)
+def target_prediction(move, rows, i):
+    """Return ``x_i' s`` for the vertex ``s`` that the move leads to."""
+    return move.target_prediction(rows, i)
 
 
 @verb
-def spread(leg, norms, iterate):
+def spread(move, norms, iterate):
     """Upper bound on ``||X direction||`` from the norms of the columns."""
-    return leg.spread(norms, iterate)
+    return move.spread(norms, iterate)
 
 
 @verb
-def crowd(leg):
+def active_count(move):
     """Return the number of active atoms."""
-    return leg.crowd()
+    return move.active_count()
 
 
 @verb
@@ -381,18 +381,18 @@ def judge(step, gradient, iterate):
 
 
 @verb
-def longest(leg):
+def max_step(move):
     """Largest step that stays feasible."""
-    return leg.longest()
+    return move.max_step()
 
 
 @verb
-def travel(leg, iterate, gamma):
-    """Move the iterate ``gamma`` along the leg, in place."""
-    return leg.travel(iterate, gamma)
+def apply(move, iterate, gamma):
+    """Move the iterate ``gamma`` along the move, in place."""
+    return move.apply(iterate, gamma)
 
 
 @verb
-def length(step, leg, samples, gradient, iterate, t):
-    """Step size ``gamma_t`` along the leg."""
-    return step.length(leg, samples, gradient, iterate, t)
+def length(step, move, samples, gradient, iterate, t):
+    """Step size ``gamma_t`` along the move."""
+    return step.length(move, samples, gradient, iterate, t)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import lent
-from frankwolfe.data.multi_output import Several
+from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.rows import AllEntries, Dense
-from frankwolfe.trackers.argmax import watch
+from frankwolfe.trackers.argmax import track
 
 BLOCK = 2**16
 """Entries that are centred at a time, where all rows are read: they stay in cache until they are used."""
@@ -21,14 +21,14 @@ BLOCK = 2**16
 
 def centred(rows: Any, weights: np.ndarray) -> Any:
     """Return dense rows less their weighted mean; sparse rows, which would be dense then, as they are."""
-    if isinstance(rows, Several):
+    if isinstance(rows, MultiOutput):
         return rows._replace(rows=centred(rows.rows, weights))
     return Centred.of(rows.values, weights) if isinstance(rows, Dense) else rows
 
 
 def mean_prediction(rows: Any, w: np.ndarray) -> Any:
     """Return what centring has taken from all predictions: ``m'w``, a number, or one for each output."""
-    if isinstance(rows, Several):
+    if isinstance(rows, MultiOutput):
         return mean_prediction(rows.rows, w.reshape(-1, rows.outputs)) * np.ones(rows.outputs)
     return rows.means @ w if isinstance(rows, Centred) else 0.0
 
@@ -59,13 +59,13 @@ class Centred(NamedTuple):
         for j in range(values.shape[1]):
             r[j] += c * (values[i, j] - means[j])
 
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
         values, means = self.values, self.means
         for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
             r[j] += c * (values[i, j] - means[j])
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
-            watch(bounds, starts, flip, j, r[j])
+            track(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
         """Column and value."""

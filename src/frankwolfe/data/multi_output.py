@@ -1,7 +1,7 @@
 """Several outputs: rows that predict a short array, one number for each column of a weight matrix ``W``.
 
 ``W`` has a row for each column of the data and a column for each output, and is kept flat, row after row: entry
-``(j, c)`` at ``j * outputs + c``. A set, a scout or an active set sees a vector like any other; only the rows know.
+``(j, c)`` at ``j * outputs + c``. A set, a tracker or an active set sees a vector like any other; only the rows know.
 """
 
 from typing import Any, NamedTuple
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import fetch_row, row_dot, row_entry, row_item, row_size
-from frankwolfe.trackers.argmax import watch, watch_group
+from frankwolfe.trackers.argmax import track, track_group
 
 
-class Several(NamedTuple):
+class MultiOutput(NamedTuple):
     """Rows of the data, whatever their layout, met with weight matrices of ``outputs`` columns."""
 
     rows: Any
@@ -53,8 +53,8 @@ class Several(NamedTuple):
         z[j % outputs] = row_entry(rows, i, j // outputs)
         return z
 
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``x_i c'`` to ``r``, watched by a lazy argmax."""
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``x_i c'`` to ``r``, tracked by a lazy argmax."""
         rows, outputs = self.rows, self.outputs
         for at in range(row_size(rows, i)):
             j, x = row_item(rows, i, at)
@@ -62,10 +62,10 @@ class Several(NamedTuple):
                 here = j * outputs + k
                 entry = r[here] + x * c[k]
                 r[here] = entry
-                watch(bounds, starts, flip, here, entry)
+                track(bounds, starts, flip, here, entry)
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``x_i c'`` to ``r``, watched by a scout over groups."""
+        """Add ``x_i c'`` to ``r``, tracked by a tracker over groups."""
         rows, outputs, homes, ends, keys = self.rows, self.outputs, groups.homes, groups.home_ends, groups.keys
         shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
         for at in range(row_size(rows, i)):
@@ -76,10 +76,10 @@ class Several(NamedTuple):
                 r[here] += x * c[k]
                 after = abs(r[here])
                 if len(ends) == 0:
-                    watch_group(keys, shares, flat, bounds, starts, homes[here], before, after)
+                    track_group(keys, shares, flat, bounds, starts, homes[here], before, after)
                 else:
                     for home in range(ends[here], ends[here + 1]):
-                        watch_group(keys, shares, flat, bounds, starts, homes[home], before, after)
+                        track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
     def row_sandwich(self, i, left, right):
         """Return ``(x_i' left) right``."""
@@ -101,9 +101,9 @@ class Several(NamedTuple):
         """Return ``X' alpha``, flat."""
         return np.ascontiguousarray(self.rows.add_all(alpha, size // self.outputs)).ravel()
 
-    def head(self, rows: int) -> "Several":
+    def head(self, rows: int) -> "MultiOutput":
         """Return the first few rows."""
-        return Several(self.rows.head(rows), self.outputs)
+        return MultiOutput(self.rows.head(rows), self.outputs)
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "Seen":
         """Return the data as matrices ``left S right'`` see it."""

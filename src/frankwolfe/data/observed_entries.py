@@ -96,7 +96,7 @@ class Factors:
         return self.decomposed()[1]
 
 
-class Entries(NamedTuple):
+class ObservedEntries(NamedTuple):
     """Places of the observed entries, in order of row and column.
 
     Attributes
@@ -134,9 +134,9 @@ class Entries(NamedTuple):
         """Return the gradient: ``alpha`` itself."""
         return alpha.copy()
 
-    def head(self, rows: int) -> "Entries":
+    def head(self, rows: int) -> "ObservedEntries":
         """Return the first few entries, in arrays of the same types."""
-        return Entries(self.rows[:rows], self.columns[:rows], np.minimum(self.starts, rows))
+        return ObservedEntries(self.rows[:rows], self.columns[:rows], np.minimum(self.starts, rows))
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
         """Return the data as matrices ``left S right'`` see it."""
@@ -146,7 +146,7 @@ class Entries(NamedTuple):
 class SeenEntries(NamedTuple):
     """The entries as matrices ``left S right'`` see them."""
 
-    entries: Entries
+    entries: ObservedEntries
     left: np.ndarray
     right: np.ndarray
 
@@ -165,7 +165,7 @@ class EntryAtom(NamedTuple):
     left: np.ndarray
     right: np.ndarray
     amount: float
-    entries: Entries
+    entries: ObservedEntries
 
     def prediction(self, rows, i):
         """Entry ``i`` of the atom."""
@@ -190,10 +190,10 @@ class Factored(NamedTuple):
     right: np.ndarray
     number: np.ndarray
     scale: np.ndarray
-    entries: Entries
+    entries: ObservedEntries
 
     @classmethod
-    def at(cls, w: Factors, entries: Entries) -> "Factored":
+    def at(cls, w: Factors, entries: ObservedEntries) -> "Factored":
         """Iterate that starts at ``w``."""
         p, q = w.shape
         room = max(LEAST_ROOM, min(2 * min(p, q), ROOM_BYTES // (8 * (p + q))), 2 * w.rank)

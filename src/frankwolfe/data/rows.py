@@ -11,8 +11,8 @@ from scipy import sparse
 
 from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import hint, routine, row_add, row_item, row_size
-from frankwolfe.data.multi_output import Several
-from frankwolfe.trackers.argmax import watch, watch_group
+from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.trackers.argmax import track, track_group
 
 BLOCK = 2**18
 """Entries of sparse rows that are worked on at a time where something is computed from all of them."""
@@ -67,13 +67,13 @@ class Dense(NamedTuple):
         for j in range(values.shape[1]):
             r[j] += c * values[i, j]
 
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
         values = self.values
         for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
             r[j] += c * values[i, j]
         for j in range(values.shape[1]):  # on its own: the sum above is vectorised
-            watch(bounds, starts, flip, j, r[j])
+            track(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
         """Column and value."""
@@ -166,17 +166,17 @@ class CSR(NamedTuple):
         """Return the data as matrices ``left S right'`` see it."""
         return SeenFlat(self, left, right)
 
-    def row_add_watched(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, watched by a lazy argmax."""
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
         data, indices = self.data, self.indices
         for k in range(self.indptr[i], self.indptr[i + 1]):
             j = indices[k]
             x = r[j] + c * data[k]
             r[j] = x
-            watch(bounds, starts, flip, j, x)
+            track(bounds, starts, flip, j, x)
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``c`` times row ``i`` to ``r``, watched by a scout over groups."""
+        """Add ``c`` times row ``i`` to ``r``, tracked by a tracker over groups."""
         data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
         shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
         for k in range(self.indptr[i], self.indptr[i + 1]):
@@ -185,10 +185,10 @@ class CSR(NamedTuple):
             r[j] += c * data[k]
             after = abs(r[j])
             if len(ends) == 0:  # one group for every entry: one look less into memory
-                watch_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+                track_group(keys, shares, flat, bounds, starts, homes[j], before, after)
             else:
                 for home in range(ends[j], ends[j + 1]):
-                    watch_group(keys, shares, flat, bounds, starts, homes[home], before, after)
+                    track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -285,4 +285,4 @@ class Samples(NamedTuple):
 def as_rows(matrix: Any, outputs: int = 0) -> Any:
     """Row accessor for a checked matrix (see `frankwolfe.arguments.arrays.as_matrix`), without copying it."""
     rows = Dense(matrix) if isinstance(matrix, np.ndarray) else CSR(matrix.data, matrix.indices, matrix.indptr)
-    return Several(rows, outputs) if outputs else rows
+    return MultiOutput(rows, outputs) if outputs else rows

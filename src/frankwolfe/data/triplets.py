@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import checked_sparse
-from frankwolfe.data.observed_entries import Entries
+from frankwolfe.data.observed_entries import ObservedEntries
 
 
 def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
@@ -46,18 +46,18 @@ def as_places(name: str, index: Any, side: int | None) -> np.ndarray:
     return array
 
 
-def in_order(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[Entries, np.ndarray]:
+def in_order(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[ObservedEntries, np.ndarray]:
     """Return the entries in order of row and column, in numbers as narrow as will do, and that order."""
     kind = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
     rows, columns = rows.astype(kind, copy=False), columns.astype(kind, copy=False)
     order = np.lexsort((columns, rows)).astype(kind)
     counts = np.bincount(rows, minlength=shape[0])
-    entries = Entries(rows[order], columns[order], np.concatenate([[0], np.cumsum(counts)]).astype(kind))
+    entries = ObservedEntries(rows[order], columns[order], np.concatenate([[0], np.cumsum(counts)]).astype(kind))
     _refuse_repeats(entries)
     return entries, order
 
 
-def _refuse_repeats(entries: Entries) -> None:
+def _refuse_repeats(entries: ObservedEntries) -> None:
     """Raise ValueError if an entry is given twice."""
     same = (np.diff(entries.rows) == 0) & (np.diff(entries.columns) == 0)
     if same.any():

@@ -18,7 +18,7 @@ from frankwolfe.objective.point import Point, gradient_of
 from frankwolfe.problem import Problem
 
 
-def slopes_after(problem: Problem, at: Point, bends: np.ndarray, d: np.ndarray) -> np.ndarray:
+def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Return the slopes after a move of the weights by ``d``, to first order.
 
     Parameters
@@ -27,21 +27,21 @@ def slopes_after(problem: Problem, at: Point, bends: np.ndarray, d: np.ndarray) 
         What is minimised.
     at : Point
         Where the move begins.
-    bends : array
+    curvatures : array
         Weighted second derivatives there: a number, or a matrix, for each sample.
     d : array
         The move, which may be far smaller than the last digit of the weights.
     """
     ahead = np.asarray(problem.samples.rows.dot_all(d), np.float64).reshape(problem.samples.shape)
     alpha = at.alpha.reshape(problem.samples.shape)
-    if bends.ndim == 1:
-        if at.shift is not None and (total := bends.sum()) > 0.0:
-            ahead = ahead - bends @ ahead / total
-        return alpha + bends * ahead
-    change = np.einsum("icd,id->ic", bends, ahead)
+    if curvatures.ndim == 1:
+        if at.shift is not None and (total := curvatures.sum()) > 0.0:
+            ahead = ahead - curvatures @ ahead / total
+        return alpha + curvatures * ahead
+    change = np.einsum("icd,id->ic", curvatures, ahead)
     if at.shift is not None:
-        shift = np.linalg.lstsq(bends.sum(axis=0), change.sum(axis=0), rcond=None)[0]
-        change -= bends @ shift
+        shift = np.linalg.lstsq(curvatures.sum(axis=0), change.sum(axis=0), rcond=None)[0]
+        change -= curvatures @ shift
     return alpha + change
 
 

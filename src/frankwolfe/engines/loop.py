@@ -3,7 +3,7 @@
 from math import isfinite
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import choose, fetch_row, follow, length, longest, refresh, travel
+from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
 
 
 @kernel
@@ -17,14 +17,14 @@ def advance(samples, constraint, method, gradient, iterate, order, batch_size, c
         if (k + 1) * batch_size < len(order):
             fetch_row(rows, order[(k + 1) * batch_size])
         refresh(estimate, samples, iterate, gradient, batch, t)
-        leg = choose(direction, constraint, gradient, iterate)
-        follow(estimate, samples, leg, gradient, batch, t)
+        move = choose(direction, constraint, gradient, iterate)
+        follow(estimate, samples, move, gradient, batch, t)
         if not isfinite(meter[0]):
             return  # the iterate has not moved: it is still the last good one
-        gamma = length(step, leg, samples, gradient, iterate, t)
+        gamma = length(step, move, samples, gradient, iterate, t)
         if not isfinite(gamma):
             return
-        travel(leg, iterate, min(gamma, longest(leg)))  # no rule, not even a user's, may leave the set
+        apply(move, iterate, min(gamma, max_step(move)))  # no rule, not even a user's, may leave the set
         clock[0] = t
 
 

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Setting, armed
+from frankwolfe.compile.part import Setting, for_run
 from frankwolfe.engines.loop import advance, deal
 from frankwolfe.methods.estimates import Gradient
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.point import Point, gradient_of
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.sets.atoms import wired
+from frankwolfe.sets.atoms import connected
 
 
 class Memory(NamedTuple):
@@ -87,16 +87,20 @@ class Engine:
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
         setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
-        self.parts = (armed(method.estimate, setting), armed(method.direction, setting), armed(method.step, setting))
+        self.parts = (
+            for_run(method.estimate, setting),
+            for_run(method.direction, setting),
+            for_run(method.step, setting),
+        )
         self.evaluations = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
-        self.iterate, r = problem.begin(w)
+        self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(memory)
         meter = np.zeros(1)
-        scout = wired(problem.constraint.scout(problem.size), meter)
-        self.gradient = Gradient(r, np.ones(1), meter, scout)
-        self.gradient.scout.rebuild(r)
+        tracker = connected(problem.constraint.tracker(problem.size), meter)
+        self.gradient = Gradient(r, np.ones(1), meter, tracker)
+        self.gradient.tracker.rebuild(r)
 
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
@@ -196,7 +200,7 @@ class Engine:
         if getattr(estimate, "exact_table", False) and self.batch_size and cost:
             estimate.alpha[:] = at.alpha.reshape(samples.shape)
             gradient.r[:] = gradient_of(samples.rows, estimate.alpha, self.problem.size) / gradient.scale[0]
-            gradient.scout.rebuild(gradient.r)
+            gradient.tracker.rebuild(gradient.r)
 
     def proven(self, found: Evaluation) -> Evaluation:
         """Return what was found: no other bound than its gap is kept."""

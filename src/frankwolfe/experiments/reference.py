@@ -15,14 +15,14 @@ from frankwolfe.problem import Problem
 
 
 @kernel
-def judge(samples, z, slopes, bends):
+def judge(samples, z, slopes, curvatures):
     """Fill in the weighted first and second derivatives at the predictions ``z``; return the objective there."""
     targets, weights, loss = samples.targets, samples.weights, samples.loss
     total = 0.0
     for i in range(len(z)):
         total += weights[i] * value(loss, z[i], targets[i])
         slopes[i] = weights[i] * derivative(loss, z[i], targets[i])
-        bends[i] = weights[i] * curvature(loss, z[i], targets[i])
+        curvatures[i] = weights[i] * curvature(loss, z[i], targets[i])
     return total
 
 
@@ -82,19 +82,21 @@ def certified_optimum(problem: Problem, tolerance: float = 1e-8, max_rounds: int
 
 def _correct(problem: Problem, images: np.ndarray, weights: np.ndarray, rounds: int = 30) -> np.ndarray:
     """Minimise the objective over convex combinations of the atoms, given their predictions."""
-    slopes, bends = np.empty(problem.n), np.empty(problem.n)
+    slopes, curvatures = np.empty(problem.n), np.empty(problem.n)
     for _ in range(rounds):
         z = images @ weights
-        start = judge(problem.samples, z, slopes, bends)
+        start = judge(problem.samples, z, slopes, curvatures)
         slope = images.T @ slopes
-        bend = images.T @ (bends[:, None] * images)
-        bend += 1e-14 * np.trace(bend) / len(weights) * np.eye(len(weights))  # so that equal columns do no harm
-        move = _minimise_on_simplex(bend, slope - bend @ weights, weights) - weights
+        hessian = images.T @ (curvatures[:, None] * images)
+        hessian += 1e-14 * np.trace(hessian) / len(weights) * np.eye(len(weights))  # so that equal columns do no harm
+        move = _minimise_on_simplex(hessian, slope - hessian @ weights, weights) - weights
         fall = -(slope @ move)
         if fall <= 1e-16 * problem.zero_value:
             break
         gamma, ahead = 1.0, images @ move
-        while gamma > 1e-10 and judge(problem.samples, z + gamma * ahead, slopes, bends) > start - 0.1 * gamma * fall:
+        while (
+            gamma > 1e-10 and judge(problem.samples, z + gamma * ahead, slopes, curvatures) > start - 0.1 * gamma * fall
+        ):
             gamma *= 0.5
         weights = np.maximum(weights + gamma * move, 0.0)
         weights /= weights.sum()

@@ -63,7 +63,7 @@ class EliminatedIntercept:
 
     Parameters
     ----------
-    bend : function
+    hessian : function
         From changes of the predictions, of shape ``shape``, to the weighted second derivatives times them, ``H_i v_i``.
     shape : tuple of int
         Shape of all predictions: ``(n,)``, or ``(n, outputs)``.
@@ -77,12 +77,12 @@ class EliminatedIntercept:
     (array([-2., -1.,  3.]), array([-3.]))
     """
 
-    def __init__(self, bend: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]):
-        self._bend, self._shape = bend, shape
+    def __init__(self, hessian: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]):
+        self._hessian, self._shape = hessian, shape
         outputs = shape[1] if len(shape) > 1 else 1
         total = np.empty((outputs, outputs))
         for c in range(outputs):
-            total[c] = self._sums(bend(self._spread(np.eye(outputs)[c])))
+            total[c] = self._sums(hessian(self._spread(np.eye(outputs)[c])))
         self._inverse = pseudo_inverse(0.5 * (total + total.T))
 
     @classmethod
@@ -101,9 +101,9 @@ class EliminatedIntercept:
 
     def follow(self, change: np.ndarray) -> np.ndarray:
         """Return the best change of the intercept, one number for each output, where the predictions change so."""
-        return -self._inverse @ self._sums(self._bend(change.reshape(self._shape)))
+        return -self._inverse @ self._sums(self._hessian(change.reshape(self._shape)))
 
     def __call__(self, change: np.ndarray) -> np.ndarray:
         """Return the second derivative times a change of the predictions, laid out as the change is."""
         inner = change.reshape(self._shape)
-        return self._bend(inner + self._spread(self.follow(inner))).reshape(change.shape)
+        return self._hessian(inner + self._spread(self.follow(inner))).reshape(change.shape)

@@ -37,6 +37,6 @@ def as_loss(loss: Any) -> Any:
     """Loss from its name or from an instance."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
-    several = ("bend",) if hasattr(loss, "outputs") else ()
+    several = ("hessian_product",) if hasattr(loss, "outputs") else ()
     require("loss", loss, ("value", "derivative", "curvature", "smoothness", *several), "a loss")
     return loss

@@ -43,11 +43,11 @@ class Sigmoid(NamedTuple):
     def curvature(self, z, y):
         """Second derivative in ``z``."""
         e = exp(-abs(z))
-        bend = -e * expm1(-abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: exact to the last digit near zero
-        return bend if y * z > 0.0 else -bend
+        found = -e * expm1(-abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: exact to the last digit near zero
+        return found if y * z > 0.0 else -found
 
     def smoothness(self):
-        """Lipschitz constant of the derivative: the sigmoid bends most where it is (3 -+ sqrt 3) / 6."""
+        """Lipschitz constant of the derivative: the sigmoid is most curved where it is (3 -+ sqrt 3) / 6."""
         return sqrt(3.0) / 18.0
 
 

@@ -1,8 +1,8 @@
 """Losses of several outputs: the prediction ``z`` is a short array, one number for each column of ``W``.
 
-Beside value and derivative such a loss gives `bend`, its second derivative (a matrix) times an array, and as its
-curvature a diagonal matrix that bounds it. How many outputs there are follows from the targets: ``fitted`` is handed
-them.
+Beside value and derivative such a loss gives `hessian_product`, its second derivative (a matrix) times an array, and as
+its curvature a diagonal matrix that bounds it. How many outputs there are follows from the targets: ``for_targets`` is
+handed them.
 """
 
 from math import exp, inf, log1p
@@ -75,7 +75,7 @@ class Multinomial(NamedTuple):
         """Which targets fit: class numbers from 0."""
         return "classes"
 
-    def fitted(self, targets):
+    def for_targets(self, targets):
         """Return the loss for as many classes as the targets name, unless it knows the number already."""
         most = int(targets.max()) + 1
         if self.outputs and most > self.outputs:
@@ -104,7 +104,7 @@ class Multinomial(NamedTuple):
         change[true] = -others  # where the class is all but sure, its probability less one would be rounding
         return change
 
-    def bend(self, z, y, q):
+    def hessian_product(self, z, y, q):
         """Second derivative in ``z`` times ``q``: ``p q - p <p, q>``."""
         p, largest, _ = _probabilities(z)
         change = q - q[largest]  # so that the most probable class, which all but makes the mean, is not in it
@@ -179,7 +179,7 @@ class MultitaskSquared(NamedTuple):
         """Which targets fit: a row of numbers for each sample."""
         return "rows"
 
-    def fitted(self, targets):
+    def for_targets(self, targets):
         """Return the loss for as many outputs as the targets have columns."""
         if self.outputs not in (0, targets.shape[1]):
             raise ValueError(f"y has {targets.shape[1]} columns, but MultitaskSquared({self.outputs}) was asked for")
@@ -196,7 +196,7 @@ class MultitaskSquared(NamedTuple):
         """First derivative in ``z``."""
         return z - y
 
-    def bend(self, z, y, q):
+    def hessian_product(self, z, y, q):
         """Second derivative in ``z`` times ``q``: ``q`` itself."""
         return 1.0 * q
 

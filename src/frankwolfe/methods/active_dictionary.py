@@ -28,7 +28,7 @@ RECOMPOSE = 64
 
 
 class Dictionary(NamedTuple):
-    """Stored atoms, their weights and what a leg between them needs.
+    """Stored atoms, their weights and what a move between them needs.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Dictionary(NamedTuple):
     number : array of shape (2,)
         How many atoms there are, and how many changes were made since the iterate was last recomposed.
     heading : array of shape (d,)
-        The direction of the leg that is being travelled.
+        The direction of the move that is being made.
     compass : array of shape (d,)
         The gradient estimate in one piece, as vector instructions want it: that of sparse data is interleaved.
     unit : array of shape (1,)

@@ -24,7 +24,7 @@ class Toward(NamedTuple):
 
     def choose(self, constraint, gradient, iterate):
         """Ask the oracle."""
-        return Straight(oracle(constraint, gradient.scout, gradient.r))
+        return Straight(oracle(constraint, gradient.tracker, gradient.r))
 
 
 class Corners(NamedTuple):
@@ -35,14 +35,14 @@ class Corners(NamedTuple):
 
     def pair(self, constraint, gradient, iterate):
         """Move weight from the worst active atom to the best vertex."""
-        to = coordinate(oracle(constraint, gradient.scout, gradient.r))
+        to = coordinate(oracle(constraint, gradient.tracker, gradient.r))
         away = extreme(self.atoms, self.active, iterate, gradient.r, 1.0)
         return Exchange(self.active, to, away, 1.0, 1.0, 0.0, weight(self.atoms, self.active, iterate, away))
 
     def turn(self, constraint, gradient, iterate):
         """Go toward the best vertex or away from the worst active atom, whichever slope is larger."""
         active, atoms, r = self.active, self.atoms, gradient.r
-        to = coordinate(oracle(constraint, gradient.scout, r))
+        to = coordinate(oracle(constraint, gradient.tracker, r))
         away = extreme(atoms, active, iterate, r, 1.0)
         here = inner_active(active, iterate, r)
         share = weight(atoms, active, iterate, away)
@@ -53,7 +53,7 @@ class Corners(NamedTuple):
     def blend(self, constraint, gradient, iterate):
         """Exchange weight between active atoms, unless going toward a vertex promises more."""
         active, atoms, r = self.active, self.atoms, gradient.r
-        to = coordinate(oracle(constraint, gradient.scout, r))
+        to = coordinate(oracle(constraint, gradient.tracker, r))
         away = extreme(atoms, active, iterate, r, 1.0)
         near = extreme(atoms, active, iterate, r, -1.0)
         if inner(away, r) - inner(near, r) >= inner_active(active, iterate, r) - inner(to, r):
@@ -125,19 +125,19 @@ class Stored(NamedTuple):
 def _best_vertex(stored, constraint, gradient):
     """Row of the vertex that the oracle names."""
     consult(stored, gradient.r)
-    return look_up(stored, oracle(constraint, gradient.scout, gradient.r))
+    return look_up(stored, oracle(constraint, gradient.tracker, gradient.r))
 
 
 @routine
 def _swap(stored, iterate, to, away):
-    """Leg that moves weight from one row to another."""
+    """Move that moves weight from one row to another."""
     head_for(stored, iterate, to, away, 1.0, 1.0, 0.0)
     return Transfer(stored, to, away, 1.0, 1.0, 0.0, stored.weights[away])
 
 
 @routine
 def _approach(stored, iterate, to):
-    """Leg that leads from all of the iterate to one row."""
+    """Move that leads from all of the iterate to one row."""
     head_for(stored, iterate, to, to, 1.0, 0.0, -1.0)
     return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
 
@@ -158,7 +158,7 @@ class Pairwise(NamedTuple):
 
     pieces: Any = None
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Take stock of the active atoms."""
         return Pairwise(take_apart(setting))
 
@@ -173,7 +173,7 @@ class Away(NamedTuple):
 
     pieces: Any = None
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Take stock of the active atoms."""
         return Away(take_apart(setting))
 
@@ -188,7 +188,7 @@ class BlendedPairwise(NamedTuple):
 
     pieces: Any = None
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Take stock of the active atoms."""
         return BlendedPairwise(take_apart(setting))
 

@@ -1,7 +1,7 @@
 """Gradient estimates: how ``r`` follows the gradient ``X' alpha`` as the iterate moves.
 
 An estimate looks at its batch in `refresh`, before the vertex is chosen, or in `follow`, after. It keeps what it
-remembers of the data in arrays of its own, made by ``begin`` when a run starts: ``alpha``, one weighted derivative
+remembers of the data in arrays of its own, made by ``for_run`` when a run starts: ``alpha``, one weighted derivative
 a sample, wherever it has one, so that a later run can take it over.
 
 To add one: a class here, a line in `frankwolfe.methods.table.METHODS`, a row in ``tests/cases.py``.
@@ -36,14 +36,14 @@ class Gradient(NamedTuple):
         That factor.
     meter : array of shape (1,)
         Sum of the sizes of all changes. It turns non-finite with the first change that is, and then stops the run.
-    scout : LazyArgmax or Workspace
+    tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.
     """
 
     r: np.ndarray
     scale: np.ndarray
     meter: np.ndarray
-    scout: Any
+    tracker: Any
 
     def dense(self) -> np.ndarray:
         """Return the gradient estimate as a new array."""
@@ -53,7 +53,7 @@ class Gradient(NamedTuple):
 @routine
 def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
-    add_row(gradient.scout, rows, i, change, gradient.r)
+    add_row(gradient.tracker, rows, i, change, gradient.r)
     gradient.meter[0] += magnitude(change)
 
 
@@ -87,16 +87,16 @@ class FullGradient(NamedTuple):
         """Whether the derivatives of all samples at the iterate, where they are at hand, are what it would remember."""
         return True
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Make room for the derivatives."""
         return FullGradient(_table(setting))
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Take the gradient anew."""
         gradient.meter[0] += abs(sweep(samples, iterate, self.alpha, gradient.r))
-        rebuild(gradient.scout, gradient.r)
+        rebuild(gradient.tracker, gradient.r)
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         """Nothing left to learn."""
 
 
@@ -124,7 +124,7 @@ class SagTable(NamedTuple):
         """Whether the changes that the meter sums are samples of the table's error: here they are, unbiased."""
         return True
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
         return SagTable(_table(setting))
 
@@ -139,7 +139,7 @@ class SagTable(NamedTuple):
             alpha[i] = fresh
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         """Nothing left to learn."""
 
 
@@ -159,7 +159,7 @@ class CoordinateAverage(NamedTuple):
         """Whether every step takes the whole gradient."""
         return False
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
         return CoordinateAverage(_table(setting))
 
@@ -174,7 +174,7 @@ class CoordinateAverage(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         """Nothing left to learn."""
 
 
@@ -199,7 +199,7 @@ class Momentum(NamedTuple):
             r = gradient.r
             for j in range(len(r)):
                 r[j] *= scale
-            rebuild(gradient.scout, r)
+            rebuild(gradient.tracker, r)
             scale = 1.0
         gradient.scale[0] = scale
         share = rho * len(targets) / (len(batch) * scale)
@@ -208,7 +208,7 @@ class Momentum(NamedTuple):
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             amend(gradient, rows, i, share * fresh)
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         """Nothing left to learn."""
 
 
@@ -229,7 +229,7 @@ class Substitute(NamedTuple):
         """Whether every step takes the whole gradient."""
         return False
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Start the averages at the predictions of the starting point."""
         samples, sigma = setting.samples, getattr(setting.previous, "sigma", None)
         sigma = samples.rows.dot_all(setting.w) if sigma is None else sigma.copy()
@@ -238,14 +238,14 @@ class Substitute(NamedTuple):
     def refresh(self, samples, iterate, gradient, batch, t):
         """Wait for the vertex."""
 
-    def follow(self, samples, leg, gradient, batch, t):
+    def follow(self, samples, move, gradient, batch, t):
         """Move the batch's averaged predictions toward the vertex's and remember the derivatives there."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, sigma = self.alpha, self.sigma
         delta = 2.0 * self.batches / (2.0 * self.batches + t + 1.0)
         for k in range(len(batch)):
             i = pick(rows, batch, k)
-            sigma[i] = (1.0 - delta) * sigma[i] + delta * target_prediction(leg, rows, i)
+            sigma[i] = (1.0 - delta) * sigma[i] + delta * target_prediction(move, rows, i)
             fresh = weights[i] * derivative(loss, sigma[i], targets[i])
             change = fresh - alpha[i]
             alpha[i] = fresh

@@ -1,7 +1,7 @@
-"""Legs: ways to travel that a direction may choose. Step rules and estimates see only these.
+"""Moves: the ways that a direction may choose for the iterate. Step rules and estimates see only these.
 
-A leg knows how fast the linear model falls along it, how far one may go, what it does to a row's prediction, and how to
-move the iterate.
+A move knows how fast the linear model falls along it, how far one may go, what it does to a row's prediction, and how
+to change the iterate.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from frankwolfe.sets.atoms import Hot
 
 
 class Straight(NamedTuple):
-    """The leg from ``w`` to an atom ``s``: the direction ``s - w``, at most the whole way."""
+    """The move from ``w`` to an atom ``s``: the direction ``s - w``, at most the whole way."""
 
     atom: Any
 
@@ -31,21 +31,21 @@ class Straight(NamedTuple):
         """Return ``x_i' s``."""
         return prediction(self.atom, rows, i)
 
-    def longest(self):
+    def max_step(self):
         """Return 1: the atom itself."""
         return 1.0
 
-    def travel(self, iterate, gamma):
+    def apply(self, iterate, gamma):
         """``w += gamma (s - w)``."""
         shrink(iterate, 1.0 - gamma)
         deposit(self.atom, iterate, gamma)
 
 
 class Exchange(NamedTuple):
-    """A leg ``to_part s - away_part a + own_part w`` between atoms that are single coordinates.
+    """A move ``to_part s - away_part a + own_part w`` between atoms that are single coordinates.
 
     ``(1, 1, 0)`` moves weight from ``a`` to ``s``; ``(1, 0, -1)`` goes toward ``s`` from all of ``w``; ``(0, 1, 1)``
-    goes away from ``a``. One class for all three, because compiled code must know the leg's type beforehand.
+    goes away from ``a``. One class for all three, because compiled code must know the move's type beforehand.
     """
 
     active: ActiveSet
@@ -73,7 +73,7 @@ class Exchange(NamedTuple):
         """Return ``x_i' s``."""
         return prediction(self.to, rows, i)
 
-    def longest(self):
+    def max_step(self):
         """Largest step that leaves no weight negative."""
         return self.most
 
@@ -87,11 +87,11 @@ class Exchange(NamedTuple):
                 total += iterate.scale[0] * abs(v[members[k]]) * norms[members[k]]
         return total
 
-    def crowd(self):
+    def active_count(self):
         """Return the number of active atoms."""
         return self.active.number[0]
 
-    def travel(self, iterate, gamma):
+    def apply(self, iterate, gamma):
         """Move the iterate; an atom left with no weight is dropped for good."""
         active = self.active
         if gamma <= 0.0:
@@ -113,7 +113,7 @@ class Exchange(NamedTuple):
 
 
 class Slide(NamedTuple):
-    """A leg along one coordinate of a box, up or down (``way`` is 1 or -1), at most to the wall ``room`` away."""
+    """A move along one coordinate of a box, up or down (``way`` is 1 or -1), at most to the wall ``room`` away."""
 
     at: int
     way: float
@@ -133,7 +133,7 @@ class Slide(NamedTuple):
         """Return the change of the prediction at the wall."""
         return self.way * self.room * row_entry(rows, i, self.at)
 
-    def longest(self):
+    def max_step(self):
         """Return the distance to the wall."""
         return self.room
 
@@ -141,11 +141,11 @@ class Slide(NamedTuple):
         """Upper bound on ``||X direction||``: the norm of the column."""
         return norms[self.at]
 
-    def crowd(self):
+    def active_count(self):
         """Return the number of coordinates: each is a segment of its own, always active."""
         return self.sides
 
-    def travel(self, iterate, gamma):
+    def apply(self, iterate, gamma):
         """Move one coordinate; at the wall, exactly there."""
         if gamma >= self.room:
             iterate.v[self.at] = self.wall / iterate.scale[0]
@@ -154,7 +154,7 @@ class Slide(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """A leg like `Exchange`, between atoms that are stored: ``to`` and ``away`` are their rows.
+    """A move like `Exchange`, between atoms that are stored: ``to`` and ``away`` are their rows.
 
     The direction itself is written out in the dictionary's ``heading``.
     """
@@ -179,7 +179,7 @@ class Transfer(NamedTuple):
         """Return ``x_i' s``."""
         return prediction(point_at(self.stored, self.to), rows, i)
 
-    def longest(self):
+    def max_step(self):
         """Largest step that leaves no weight negative."""
         return self.most
 
@@ -190,11 +190,11 @@ class Transfer(NamedTuple):
             total += norms[j] * abs(heading[j])
         return total
 
-    def crowd(self):
+    def active_count(self):
         """Return the number of stored atoms."""
         return self.stored.number[0]
 
-    def travel(self, iterate, gamma):
+    def apply(self, iterate, gamma):
         """Move the iterate and the weights; an atom left with no weight is dropped for good."""
         stored = self.stored
         if gamma > 0.0:

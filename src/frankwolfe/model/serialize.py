@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 
 OMITTED = object()
 """Stands for a field that only matters while a run goes on, such as a cache: it is made anew."""
@@ -27,7 +27,7 @@ def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     >>> described(fw.L1Ball(2.0), {})
     {'part': 'L1Ball', 'fields': {'radius': 2.0}}
     """
-    if isinstance(value, Held):
+    if isinstance(value, Opaque):
         stored = isinstance(value.value, tuple) or sparse.issparse(value.value)
         return described(value.value, arrays) if stored else OMITTED
     if isinstance(value, tuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import part
-from frankwolfe.compile.verbs import bend, curvature, derivative, smoothness, value
+from frankwolfe.compile.verbs import curvature, derivative, hessian_product, smoothness, value
 from frankwolfe.linalg.schur import FLAT
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -93,9 +93,9 @@ class ShiftedOutputs(NamedTuple):
         """Diagonal that bounds the second derivative in ``z``."""
         return curvature(self.base, z + self.shift, y)
 
-    def bend(self, z, y, q):
+    def hessian_product(self, z, y, q):
         """Second derivative in ``z`` times ``q``."""
-        return bend(self.base, z + self.shift, y, q)
+        return hessian_product(self.base, z + self.shift, y, q)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -156,13 +156,13 @@ def bracketed_root(
     low, high, here, last, before, limit = -np.inf, np.inf, start, 0.0, np.inf, max(1.0, abs(start))
     best, least = start, np.inf
     for _ in range(most):
-        rise, bow, rounding = slope(here)
+        rise, curve, rounding = slope(here)
         if abs(rise) < least:
             best, least = here, abs(rise)
         if not abs(rise) > 2.0 * rounding or not np.isfinite(rise):
             return best
         low, high = (low, here) if rise > 0.0 else (here, high)
-        newton = -rise / bow if bow > 0.0 else -np.copysign(np.inf, rise)
+        newton = -rise / curve if curve > 0.0 else -np.copysign(np.inf, rise)
         if low == -np.inf or high == np.inf:
             slow = last != 0.0 and (last > 0.0) == (newton > 0.0) and abs(rise) > FRESH * before
             step = np.copysign(min(max(abs(newton), 2.0 * abs(last) if slow else 0.0), limit), newton)
@@ -236,9 +236,9 @@ def trust_region(
 
 
 def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: float) -> np.ndarray:
-    """Return the step that lowers a quadratic most among those within a radius; none where it neither bends nor falls.
+    """Return the step that lowers a quadratic most among those within a radius; none if it is flat.
 
-    A direction that bends downwards counts as if it bent upwards: every step descends.
+    A direction of negative curvature counts as if it were positive: every step descends.
     """
     bows, axes = np.linalg.eigh(H)
     bows, pulls = np.abs(bows), slope @ axes

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.kernels import exact_kernel, kernel
-from frankwolfe.compile.verbs import bend, contract, curvature, derivative, row_add, value
+from frankwolfe.compile.verbs import contract, curvature, derivative, hessian_product, row_add, value
 from frankwolfe.data.rows import Samples
 from frankwolfe.objective.intercept import EPSILON, NOISE, Sums, bracketed_root, is_shifted, trust_region
 
@@ -18,7 +18,7 @@ class Guess(NamedTuple):
 
     shift: np.ndarray
     mean: np.ndarray
-    bow: np.ndarray | None = None
+    curve: np.ndarray | None = None
 
 
 class ZeroModel(NamedTuple):
@@ -28,20 +28,20 @@ class ZeroModel(NamedTuple):
     ----------
     value : float
         The objective ``F(0)``.
-    shift, mean, bow
+    shift, mean, curve
         As those of `Point`.
     """
 
     value: float
     shift: np.ndarray | None
     mean: np.ndarray | None
-    bow: np.ndarray | None
+    curve: np.ndarray | None
 
     @classmethod
     def of(cls, samples: Samples) -> "ZeroModel":
         """Evaluate it. No row is read: all its predictions are zero."""
         at = Point.at(samples, samples.table())
-        return cls(at.value, at.shift, at.mean, at.bow)
+        return cls(at.value, at.shift, at.mean, at.curve)
 
 
 class Point(NamedTuple):
@@ -51,7 +51,7 @@ class Point(NamedTuple):
     ----------
     z : array
         Predictions, without intercept; those of several outputs laid out flat, row after row.
-    heights : array of shape (n,)
+    losses : array of shape (n,)
         Losses.
     alpha : array
         Weighted derivatives, as many as predictions.
@@ -63,18 +63,18 @@ class Point(NamedTuple):
         Whether the slope in the intercept is zero to rounding. Where it is not, no gap proves anything.
     mean : array of shape (outputs,), or None
         Weighted mean of the predictions: as it moves, the intercept is expected to.
-    bow : array of shape (outputs, outputs), or None
+    curve : array of shape (outputs, outputs), or None
         An approximate second derivative in the intercept.
     """
 
     z: np.ndarray
-    heights: np.ndarray
+    losses: np.ndarray
     alpha: np.ndarray
     value: float
     shift: np.ndarray | None = None
     stationary: bool = True
     mean: np.ndarray | None = None
-    bow: np.ndarray | None = None
+    curve: np.ndarray | None = None
 
     @classmethod
     def at(cls, samples: Samples, z: np.ndarray, before: "Point | Guess | ZeroModel | None" = None) -> "Point":
@@ -82,15 +82,15 @@ class Point(NamedTuple):
 
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
         """
-        heights, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
+        losses, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
         z = z.reshape(samples.shape)
         if not is_shifted(samples.loss):
-            value = judge(samples.targets, samples.weights, samples.loss, z, heights, alpha)
-            return cls(z.ravel(), heights, alpha.ravel(), float(value))
-        search = _Intercept(samples.targets, samples.weights, samples.loss.base, z, heights, alpha)
-        shift, bow = search.best(before)
+            value = judge(samples.targets, samples.weights, samples.loss, z, losses, alpha)
+            return cls(z.ravel(), losses, alpha.ravel(), float(value))
+        search = _Intercept(samples.targets, samples.weights, samples.loss.base, z, losses, alpha)
+        shift, curve = search.best(before)
         at, stationary = search.sums(shift), search.is_level(shift)
-        return cls(z.ravel(), heights, alpha.ravel(), at.value, shift, stationary, search.mean, bow)
+        return cls(z.ravel(), losses, alpha.ravel(), at.value, shift, stationary, search.mean, curve)
 
     def proven(self, gap: float) -> float:
         """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
@@ -104,9 +104,9 @@ class Point(NamedTuple):
 class _Intercept:
     """The objective as a function of the intercept, for given predictions."""
 
-    def __init__(self, targets: Any, weights: np.ndarray, loss: Any, z: np.ndarray, heights: Any, alpha: Any):
+    def __init__(self, targets: Any, weights: np.ndarray, loss: Any, z: np.ndarray, losses: Any, alpha: Any):
         self.targets, self.weights, self.loss = targets, weights, loss
-        self.z, self.heights, self.alpha = z, heights, alpha
+        self.z, self.losses, self.alpha = z, losses, alpha
         self.mean = np.atleast_1d(self.weights @ z)
         self.size = float(self.weights @ np.abs(z).reshape(len(z), -1).sum(axis=1))
         with np.errstate(over="ignore"):  # what overflows shows in the objective
@@ -123,10 +123,10 @@ class _Intercept:
             start = before.shift + (before.mean - self.mean)
         else:
             start = self._first()
-        bow = None if before is None else before.bow
+        curve = None if before is None else before.curve
         if self.z.ndim == 1 and getattr(self.loss, "convex", False):
             return np.array([bracketed_root(self._slope, float(start[0]))]), None
-        found = trust_region(self.sums, self._hessian, start, bow, most=QUICK_ROUNDS)
+        found = trust_region(self.sums, self._hessian, start, curve, most=QUICK_ROUNDS)
         if not self.is_level(found[0]):
             found = trust_region(self.sums, self._hessian, self._from_afar(found[0]))
         return found
@@ -139,8 +139,8 @@ class _Intercept:
         """
         scale = self.spread if getattr(self.loss, "convex", False) and np.isfinite(self.spread) else 0.0
         while scale > 1.0:
-            heights, alpha = np.empty_like(self.heights), np.empty_like(self.alpha)
-            near = _Intercept(self.targets, self.weights, self.loss, self.z / scale, heights, alpha)
+            losses, alpha = np.empty_like(self.losses), np.empty_like(self.alpha)
+            near = _Intercept(self.targets, self.weights, self.loss, self.z / scale, losses, alpha)
             start = scale * trust_region(near.sums, near._hessian, start / scale, most=QUICK_ROUNDS)[0]
             scale *= 0.1
         return start
@@ -155,7 +155,7 @@ class _Intercept:
 
     def is_level(self, shift: np.ndarray) -> bool:
         """Whether the slope is zero but for rounding, whose terms add up as a random walk does."""
-        at, factor = self.sums(shift), NOISE + len(self.heights) ** 0.5
+        at, factor = self.sums(shift), NOISE + len(self.losses) ** 0.5
         steepest = float(np.abs(at.slope).max())
         # where the curvature jumps next to a prediction, that of the other side counts too
         return steepest <= factor * at.rounding or steepest <= factor * self._rounding(shift, beside=True)
@@ -180,14 +180,14 @@ class _Intercept:
 
     def _slope(self, shift: float) -> tuple[float, float, float]:
         """Slope and curvature in the intercept of one output, and the slope's rounding."""
-        slope, bow, units = slope_and_bow(self.targets, self.weights, self.loss, self.z, shift)
-        return float(slope), float(bow), self._at_least(float(units), shift)
+        slope, curve, units = slope_and_curvature(self.targets, self.weights, self.loss, self.z, shift)
+        return float(slope), float(curve), self._at_least(float(units), shift)
 
     def sums(self, shift: np.ndarray) -> Sums:
         """Value and slope; losses and derivatives are filled in."""
         if self._at is None or not np.array_equal(self._at[0], shift):
             there = self.z + self._plain(shift)
-            value = judge(self.targets, self.weights, self.loss, there, self.heights, self.alpha)
+            value = judge(self.targets, self.weights, self.loss, there, self.losses, self.alpha)
             slope, noise = np.atleast_1d(self.alpha.sum(axis=0)), self._noise(abs(float(value)), shift)
             self._at = shift.copy(), Sums(float(value), slope, self._rounding(shift), noise)
         return self._at[1]
@@ -208,20 +208,20 @@ class _Intercept:
 
 
 @kernel
-def judge(targets, weights, loss, z, heights, alpha):
+def judge(targets, weights, loss, z, losses, alpha):
     """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
     total = 0.0
     for i in range(len(z)):
-        heights[i] = value(loss, z[i], targets[i])
-        total += weights[i] * heights[i]
+        losses[i] = value(loss, z[i], targets[i])
+        total += weights[i] * losses[i]
         alpha[i] = weights[i] * derivative(loss, z[i], targets[i])
     return total
 
 
 @exact_kernel
-def slope_and_bow(targets, weights, loss, z, shift):
+def slope_and_curvature(targets, weights, loss, z, shift):
     """First and second derivative of the objective in a shift of all predictions, and the units of their rounding."""
-    slope, lost, bow, units = 0.0, 0.0, 0.0, 0.0
+    slope, lost, curve, units = 0.0, 0.0, 0.0, 0.0
     for i in range(len(z)):
         pull = weights[i] * derivative(loss, z[i] + shift, targets[i])
         # Kahan's sum: the roundings of a plain one would hide where the slope is zero
@@ -230,9 +230,9 @@ def slope_and_bow(targets, weights, loss, z, shift):
         lost = (grown - slope) - term
         slope = grown
         curved = weights[i] * curvature(loss, z[i] + shift, targets[i])
-        bow += curved
+        curve += curved
         units += abs(pull) + abs(curved) * (abs(z[i]) + abs(shift))
-    return slope, bow, units
+    return slope, curve, units
 
 
 @kernel
@@ -261,25 +261,25 @@ def add_second_derivatives(targets, weights, loss, z, total):
     for i in range(len(z)):
         for c in range(len(unit)):
             unit[c] = weights[i]
-            total[c] += bend(loss, z[i], targets[i], unit)
+            total[c] += hessian_product(loss, z[i], targets[i], unit)
             unit[c] = 0.0
 
 
-def curvatures(samples: Samples, point: Point, care: float, floor: float) -> np.ndarray:
+def sample_curvatures(samples: Samples, point: Point, care: float, floor: float) -> np.ndarray:
     """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size."""
-    bends = np.empty(samples.shape)
+    curvatures = np.empty(samples.shape)
     loss = samples.loss if point.shift is None else samples.loss.base
     z = point.shifted().reshape(samples.shape)
-    if bends.ndim == 1:
-        bend_one(samples.targets, samples.weights, loss, z, point.heights, point.alpha, care, floor, bends)
+    if curvatures.ndim == 1:
+        fill_curvatures(samples.targets, samples.weights, loss, z, point.losses, point.alpha, care, floor, curvatures)
     else:
-        bend_outputs(samples.targets, samples.weights, loss, z, floor, bends)
-    return bends.ravel()
+        fill_output_curvatures(samples.targets, samples.weights, loss, z, floor, curvatures)
+    return curvatures.ravel()
 
 
 @kernel
-def bend_one(targets, weights, loss, z, heights, alpha, care, floor, bends):
-    """Fill ``bends`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
+def fill_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures):
+    """Fill ``curvatures`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
 
     Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss pulls as
     hard as any and has none. The parabola that touches the loss and has its lowest point at zero has the curvature
@@ -287,17 +287,17 @@ def bend_one(targets, weights, loss, z, heights, alpha, care, floor, bends):
     """
     for i in range(len(z)):
         size = max(abs(curvature(loss, z[i], targets[i])), floor)
-        if heights[i] > 0.0 and weights[i] > 0.0:
+        if losses[i] > 0.0 and weights[i] > 0.0:
             pull = alpha[i] / weights[i]
-            size = max(size, 0.5 * care * pull * pull / heights[i])
-        bends[i] = weights[i] * size
+            size = max(size, 0.5 * care * pull * pull / losses[i])
+        curvatures[i] = weights[i] * size
 
 
 @kernel
-def bend_outputs(targets, weights, loss, z, floor, bends):
-    """Fill ``bends`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
+def fill_output_curvatures(targets, weights, loss, z, floor, curvatures):
+    """Fill ``curvatures`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
     for i in range(len(z)):
-        bends[i] = weights[i] * np.maximum(curvature(loss, z[i], targets[i]), floor)
+        curvatures[i] = weights[i] * np.maximum(curvature(loss, z[i], targets[i]), floor)
 
 
 @kernel

@@ -76,7 +76,7 @@ class Full(NamedTuple):
 class Block(NamedTuple):
     """A few non-zero coordinates: every use costs O(their number), or as many looks into a row.
 
-    Both arrays are the scout's, and the next oracle call overwrites them.
+    Both arrays are the tracker's, and the next oracle call overwrites them.
     """
 
     at: np.ndarray
@@ -163,7 +163,7 @@ class Shifted(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Scout of the sets whose oracle reads all of ``r``: nothing to keep track of, room for a `Full` atom."""
+    """Tracker of the sets whose oracle reads all of ``r``: nothing to keep track of, room for a `Full` atom."""
 
     room: np.ndarray
 
@@ -180,22 +180,22 @@ class Workspace(NamedTuple):
         """Do nothing: the oracle looks at everything anyway."""
 
 
-def wired(scout: Any, meter: np.ndarray) -> Any:
-    """Return the scout with the meter that it spoils when its oracle fails, if it can fail; the scout itself otherwise.
+def connected(tracker: Any, meter: np.ndarray) -> Any:
+    """Return the tracker with the meter to spoil when its oracle fails; as it is, where that cannot happen.
 
     The loop stops at a meter that is not finite, before it moves.
     """
-    wire = getattr(scout, "wired", None)
-    return scout if wire is None else wire(meter)
+    wire = getattr(tracker, "connected", None)
+    return tracker if wire is None else wire(meter)
 
 
-def fitted(constraint: Any, d: int, outputs: int = 0) -> Any:
+def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
     """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
 
-    With several outputs it is told both, through ``shaped``, then how many weights that makes, through ``fitted``.
+    With several outputs it is told both, through ``shaped``, then how many weights that makes, through ``for_size``.
     """
     completed(type(constraint))
-    return (constraint.shaped(d, outputs) if outputs else constraint).fitted(d * max(1, outputs))
+    return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
 
 
 def checked_direction(r: Any) -> np.ndarray:
@@ -221,9 +221,9 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     array of shape (d,)
     """
     r = checked_direction(r)
-    ready = fitted(constraint, r.size)
-    scout = ready.scout(r.size)
-    scout.rebuild(r)
-    atom = ready.oracle(scout, r)
+    ready = for_shape(constraint, r.size)
+    tracker = ready.tracker(r.size)
+    tracker.rebuild(r)
+    atom = ready.oracle(tracker, r)
     reraise()
     return atom.dense(r.size)

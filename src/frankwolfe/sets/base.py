@@ -4,7 +4,7 @@ A set is a NamedTuple, which can inherit nothing. So `constraint_set`, the decor
 class the methods below that it does not have, and `completed` does the same for a user's class when a set of it is
 first handed in. The rest of the package then asks, and never looks whether a method is there.
 
-What a set has to bring along: ``scout``, ``oracle``, ``support`` and ``contains``.
+What a set has to bring along: ``tracker``, ``oracle``, ``support`` and ``contains``.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class Defaults:
         """Return the set for a weight matrix: here a vector like any other, row after row."""
         return self
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set for ``d`` weights: here any number will do."""
         return self
 
@@ -90,9 +90,9 @@ class Forwarded(Defaults):
 
     set: Any
 
-    def scout(self, d):
-        """Return the scout of the set."""
-        return self.set.scout(d)
+    def tracker(self, d):
+        """Return the tracker of the set."""
+        return self.set.tracker(d)
 
     def structure(self):
         """Say how the points are made up: as those of the set."""
@@ -102,9 +102,9 @@ class Forwarded(Defaults):
         """Return the set for a weight matrix of that shape."""
         return self._replace(set=self.set.shaped(rows, columns))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set fit for ``d`` weights."""
-        return self._replace(set=self.set.fitted(d))
+        return self._replace(set=self.set.for_size(d))
 
     def for_run(self):
         """Return the set for one run."""

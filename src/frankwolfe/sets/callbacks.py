@@ -1,8 +1,8 @@
 """Oracles that cannot be compiled: solvers, SciPy, any Python. The compiled loop calls them back.
 
-The scout holds the address of a C function made from the Python one. The loop copies ``r`` to where that function reads
-it, calls the address, and finds the vertex in the scout's room. An error in the Python code cannot cross compiled code:
-it is kept, the loop stops before it moves, and whoever called the loop raises it.
+The tracker holds the address of a C function made from the Python one. The loop copies ``r`` to where that function
+reads it, calls the address, and finds the vertex in the tracker's room. An error in the Python code cannot cross
+compiled code: it is kept, the loop stops before it moves, and whoever called the loop raises it.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.callback_errors import keep
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.verbs import ASKED, ask, routine, row_add
 from frankwolfe.sets.atoms import Full, vertex_of
 from frankwolfe.sets.base import constraint_set
@@ -21,7 +21,7 @@ from frankwolfe.sets.image_diameters import image_diameters, widths
 
 
 class Messenger(NamedTuple):
-    """Scout of the sets whose oracle is called back.
+    """Tracker of the sets whose oracle is called back.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Messenger(NamedTuple):
         length = d if length is None else length
         callback = ASKED(_guarded(answer, d, length))
         where = cast(callback, c_void_p).value
-        return cls(np.zeros(d), np.zeros(length), Held.of(callback, [where]), np.zeros(1))
+        return cls(np.zeros(d), np.zeros(length), Opaque.of(callback, [where]), np.zeros(1))
 
     def add_row(self, rows, i, c, r):
         """Add ``c`` times row ``i`` to ``r``."""
@@ -53,7 +53,7 @@ class Messenger(NamedTuple):
     def rebuild(self, r):
         """Do nothing: the oracle looks at everything anyway."""
 
-    def wired(self, meter):
+    def connected(self, meter):
         """Return the messenger with another alarm."""
         return self._replace(alarm=meter)
 
@@ -97,13 +97,13 @@ class Outside(NamedTuple):
 
     thing: Any
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return a messenger to the Python code."""
         return Messenger.over(d, self.thing.value.vertex)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return consult(scout, r)
+        return consult(tracker, r)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -167,4 +167,4 @@ def outside(thing: Any) -> Outside:
     missing = [name for name in ("vertex", "contains") if not callable(getattr(thing, name, None))]
     if missing:
         raise TypeError(f"outside: {type(thing).__name__} is no constraint set: it has no method {', '.join(missing)}")
-    return Outside(Held.of(thing))
+    return Outside(Opaque.of(thing))

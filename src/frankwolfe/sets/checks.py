@@ -11,7 +11,7 @@ from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.part import finite, require
 from frankwolfe.sets.base import completed
 
-SET_METHODS = ("scout", "oracle", "support", "contains")
+SET_METHODS = ("tracker", "oracle", "support", "contains")
 
 
 def numbers(part: str, name: str, values: Any, shape: str) -> np.ndarray:

@@ -37,17 +37,17 @@ class Translated(NamedTuple):
         shift = number_or_vector("Translated", "shift", self.shift)
         return self._replace(set=a_set("Translated: set", self.set), shift=shift)
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set fit for ``d`` weights."""
-        return self._replace(set=self.set.fitted(d), shift=one_for_each("Translated", "shift", self.shift, d))
+        return self._replace(set=self.set.for_size(d), shift=one_for_each("Translated", "shift", self.shift, d))
 
     def structure(self):
         """Say how the points are made up: as those of the set, moved."""
         return self.set.structure().moved(self.shift)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return Shifted(oracle(self.set, scout, r), self.shift)
+        return Shifted(oracle(self.set, tracker, r), self.shift)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -139,9 +139,9 @@ class Scaled(NamedTuple):
         """Return the same of another radius: the factor stays, the set that is scaled has another one."""
         return self._replace(set=self.set.with_radius(positive("Scaled", "radius", radius) / self.factor))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return Stretched(oracle(self.set, scout, r), self.factor)
+        return Stretched(oracle(self.set, tracker, r), self.factor)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

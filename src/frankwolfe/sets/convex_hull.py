@@ -40,16 +40,16 @@ class ConvexHull(NamedTuple):
         points = points.toarray() if sparse.issparse(points) else points
         return self._replace(points=matrix("ConvexHull", "points", points))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("ConvexHull", "a point", self.points.shape[1], d)
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Nothing to keep."""
         return Workspace.over(0)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: the best of the points, the first of equals."""
         points, best, least = self.points, 0, np.inf
         for k in range(len(points)):
@@ -125,13 +125,13 @@ class MonotoneBox(NamedTuple):
             raise TypeError(f"MonotoneBox: increasing must be True or False, got {self.increasing!r}")
         return self._replace(lower=lower, upper=upper, increasing=bool(self.increasing))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: the end of ``r`` with the least sum is raised, the shortest of equals."""
-        room, d = scout.room, len(r)
+        room, d = tracker.room, len(r)
         total, least, raised = 0.0, 0.0, 0
         for count in range(1, d + 1):
             total += r[d - count] if self.increasing else r[count - 1]

@@ -7,7 +7,7 @@ from weakref import finalize
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 
 
 class Ledger:
@@ -46,7 +46,7 @@ class Ledger:
                 numbers[:] = 0
 
 
-class Counts(Held):
+class Counts(Opaque):
     """Numbers that one run counts in; the object it holds is the `Ledger` of all of them.
 
     Examples

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import leader, rebuild, routine, row_add_grouped
 from frankwolfe.sets.atoms import Block, vertex_of
@@ -45,7 +45,7 @@ def _norm(r, members, low, high, flat):
     return unit / lift * sqrt(total)
 
 
-class GroupScout(NamedTuple):
+class GroupTracker(NamedTuple):
     """Which group of entries of ``r`` has the largest norm, while ``r`` changes in few places at a time.
 
     Attributes
@@ -81,8 +81,8 @@ class GroupScout(NamedTuple):
     values: np.ndarray
 
     @classmethod
-    def over(cls, d: int, groups: list[np.ndarray], shares: np.ndarray, flat: bool) -> "GroupScout":
-        """Scout of ``d`` entries that are all zero."""
+    def over(cls, d: int, groups: list[np.ndarray], shares: np.ndarray, flat: bool) -> "GroupTracker":
+        """Tracker of ``d`` entries that are all zero."""
         members = np.concatenate(groups)
         sizes = np.array([len(group) for group in groups])
         homes = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)[np.argsort(members, kind="stable")]
@@ -132,13 +132,13 @@ class GroupScout(NamedTuple):
 
 
 @routine
-def block(scout, r, radius):
+def block(tracker, r, radius):
     """Return the atom of the leading group: the point of its ball that goes against ``r``."""
-    g = leader(scout, r)
-    low, high = scout.starts[g], scout.starts[g + 1]
-    at, values = scout.members[low:high], scout.values[: high - low]
-    size = radius * scout.shares[g]
-    if scout.flat:
+    g = leader(tracker, r)
+    low, high = tracker.starts[g], tracker.starts[g + 1]
+    at, values = tracker.members[low:high], tracker.values[: high - low]
+    size = radius * tracker.shares[g]
+    if tracker.flat:
         for k in range(len(at)):
             values[k] = -size if r[at[k]] > 0.0 else size
         return Block(at, values)
@@ -193,20 +193,20 @@ class GroupBall(NamedTuple):
         """Return the set for a weight matrix: groups of its rows become groups of its entries."""
         return self._replace(groups=np.repeat(self.groups, columns)) if len(self.groups) == rows else self
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("GroupBall", "groups", len(self.groups), d)
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return the lazy argmax over groups."""
         order = np.argsort(self.groups, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(self.groups))[:-1])
-        return GroupScout.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
+        return GroupTracker.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return block(scout, r, self.radius)
+        return block(tracker, r, self.radius)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -274,8 +274,8 @@ class LatentGroupBall(NamedTuple):
     radius: float
 
     def _checked(self):
-        checked = isinstance(self.groups, Held)
-        groups = self.groups if checked else Held.of(as_lists("LatentGroupBall", self.groups))
+        checked = isinstance(self.groups, Opaque)
+        groups = self.groups if checked else Opaque.of(as_lists("LatentGroupBall", self.groups))
         return self._replace(groups=groups, radius=positive("LatentGroupBall", "radius", self.radius))
 
     def shaped(self, rows, columns):
@@ -284,23 +284,23 @@ class LatentGroupBall(NamedTuple):
         if len(self.groups) or max(group[-1] for group in groups) >= rows:
             return self  # they have become that already, or they are groups of entries, row after row
         entries = tuple(tuple(j * columns + c for j in group for c in range(columns)) for group in groups)
-        return self._replace(groups=Held.of(entries, [columns]))
+        return self._replace(groups=Opaque.of(entries, [columns]))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if its groups lie within ``d`` coordinates."""
         for g, group in enumerate(self.groups.value):
             if group[-1] >= d:
                 raise ValueError(f"LatentGroupBall: group {g} has index {group[-1]}, but there are {d} columns")
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return the lazy argmax over groups."""
         groups = list(map(np.array, self.groups.value))
-        return GroupScout.over(d, groups, np.ones(len(groups)), False)
+        return GroupTracker.over(d, groups, np.ones(len(groups)), False)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return block(scout, r, self.radius)
+        return block(tracker, r, self.radius)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -312,8 +312,8 @@ class LatentGroupBall(NamedTuple):
         largest = float(np.abs(direction).max())
         if not largest > 0.0:
             return self.radius * largest
-        scout = self.scout(len(direction))
-        squares = np.add.reduceat((direction / largest)[scout.members] ** 2, scout.starts[:-1])
+        tracker = self.tracker(len(direction))
+        squares = np.add.reduceat((direction / largest)[tracker.members] ** 2, tracker.starts[:-1])
         return self.radius * largest * float(np.sqrt(squares.max()))
 
     def contains(self, w, tolerance=1e-9):

@@ -53,8 +53,8 @@ def _centred(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) ->
         room = 1.0 - members @ (r * r)
         slope = 2.0 * r * (members.T @ (1.0 / room)) - steep * w
         inside = members * r
-        bend = np.diag(2.0 * (members.T @ (1.0 / room))) + inside.T @ (inside * (4.0 / room**2)[:, np.newaxis])
-        move = -np.linalg.solve(bend, slope)
+        hessian = np.diag(2.0 * (members.T @ (1.0 / room))) + inside.T @ (inside * (4.0 / room**2)[:, np.newaxis])
+        move = -np.linalg.solve(hessian, slope)
         decrement = float(np.sqrt(max(0.0, -(slope @ move))))
         if decrement < 1e-6:
             break

@@ -1,6 +1,6 @@
 """Norm balls around zero: l1 and l2 (the l-infinity ball is a box, see `frankwolfe.sets.polytopes`).
 
-Every set gives its ``oracle`` (compiled; returns an atom) and the ``scout`` that the oracle leans on; and, for
+Every set gives its ``oracle`` (compiled; returns an atom) and the ``tracker`` that the oracle leans on; and, for
 whole vectors, ``vertex``, ``support``, ``contains``, ``diameter`` and ``image_diameters``.
 """
 
@@ -42,13 +42,13 @@ class L1Ball(NamedTuple):
     def _checked(self):
         return self._replace(radius=positive("L1Ball", "radius", self.radius))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return the lazy argmax of ``|r|``."""
         return LazyArgmax.over(d, flip=1.0)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        j = leader(scout, r)
+        j = leader(tracker, r)
         return Hot(j, -self.radius if r[j] > 0.0 else self.radius)
 
     def hull(self):
@@ -101,14 +101,14 @@ class L2Ball(NamedTuple):
     def _checked(self):
         return self._replace(radius=positive("L2Ball", "radius", self.radius))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        oppose(r, self.radius, scout.room)
-        return Full(scout.room)
+        oppose(r, self.radius, tracker.room)
+        return Full(tracker.room)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, rebuild, routine, written
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.sets.atoms import Full, Hot, wired
+from frankwolfe.sets.atoms import Full, Hot, connected
 from frankwolfe.sets.counters import Counts
 
 
@@ -75,28 +75,28 @@ class CoordinateMemory(NamedTuple):
         return Hot(self.at[place], self.amounts[place])
 
 
-class CachedScout(NamedTuple):
-    """Scout of a set that remembers: the set's own, and the memory."""
+class CachedTracker(NamedTuple):
+    """Tracker of a set that remembers: the set's own, and the memory."""
 
-    scout: Any
+    tracker: Any
     memory: Any
 
     @property
     def lazy(self):
-        """Whether the set's scout is: a cache must not decide how large a batch is."""
-        return getattr(self.scout, "lazy", False)
+        """Whether the set's tracker is: a cache must not decide how large a batch is."""
+        return getattr(self.tracker, "lazy", False)
 
     def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` under the eyes of the set's scout."""
-        add_row(self.scout, rows, i, c, r)
+        """Add ``c`` times row ``i`` to ``r`` under the eyes of the set's tracker."""
+        add_row(self.tracker, rows, i, c, r)
 
     def rebuild(self, r):
-        """Tell the set's scout that all of ``r`` changed."""
-        rebuild(self.scout, r)
+        """Tell the set's tracker that all of ``r`` changed."""
+        rebuild(self.tracker, r)
 
-    def wired(self, meter):
-        """Return the scout with one that spoils the meter when it fails."""
-        return self._replace(scout=wired(self.scout, meter))
+    def connected(self, meter):
+        """Return the tracker with one that spoils the meter when it fails."""
+        return self._replace(tracker=connected(self.tracker, meter))
 
 
 @routine

@@ -38,13 +38,13 @@ class Simplex(NamedTuple):
     def _checked(self):
         return self._replace(radius=positive("Simplex", "radius", self.radius))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return the lazy argmin of ``r``."""
         return LazyArgmax.over(d, flip=-1.0)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return Hot(leader(scout, r), self.radius)
+        return Hot(leader(tracker, r), self.radius)
 
     def hull(self):
         """Say what the atoms are: one sign only."""
@@ -97,13 +97,13 @@ class NonNegativeL1Ball(NamedTuple):
     def _checked(self):
         return self._replace(radius=positive("NonNegativeL1Ball", "radius", self.radius))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return the lazy argmin of ``r``."""
         return LazyArgmax.over(d, flip=-1.0)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: zero itself where ``r`` has no negative entry."""
-        j = leader(scout, r)
+        j = leader(tracker, r)
         return Hot(j, self.radius if r[j] < 0.0 else 0.0)
 
     def hull(self):
@@ -185,7 +185,7 @@ class Box(NamedTuple):
             raise ValueError(f"Box: bound must not be negative, got {bound.min():g}")
         return cls(np.where(signs > 0.0, 0.0, -bound), np.where(signs < 0.0, 0.0, bound))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the box with one lower and one upper bound for each of ``d`` coordinates."""
         return Box._make(one_for_each("Box", name, bound, d) for name, bound in self._asdict().items())
 
@@ -209,13 +209,13 @@ class Box(NamedTuple):
             raise no_radius(self, ", for it is not as large in every direction")
         return LinfBall(radius)
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        lower, upper, room = self.lower, self.upper, scout.room
+        lower, upper, room = self.lower, self.upper, tracker.room
         for j in range(len(r)):
             room[j] = lower[j] if r[j] > 0.0 else upper[j]
         return Full(room)

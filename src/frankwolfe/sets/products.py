@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild, row_add
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.sets.atoms import Full, vertex_of, wired
+from frankwolfe.sets.atoms import Full, connected, vertex_of
 from frankwolfe.sets.barriers.product import ProductBarrier
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import a_set, sequence, whole
@@ -16,10 +16,10 @@ from frankwolfe.sets.structure import Bounds, Structure
 
 
 class Link(NamedTuple):
-    """One set of a product, with its scout and its coordinates, and the rest of them."""
+    """One set of a product, with its tracker and its coordinates, and the rest of them."""
 
     set: Any
-    scout: Any
+    tracker: Any
     low: int
     high: int
     rest: Any
@@ -27,14 +27,14 @@ class Link(NamedTuple):
     def fill(self, r, room):
         """Write this set's vertex into its part of ``room``, then the rest's."""
         own, piece = r[self.low : self.high], room[self.low : self.high]
-        rebuild(self.scout, own)
+        rebuild(self.tracker, own)
         piece[:] = 0.0
-        deposit(oracle(self.set, self.scout, own), Iterate(piece, np.ones(1)), 1.0)
+        deposit(oracle(self.set, self.tracker, own), Iterate(piece, np.ones(1)), 1.0)
         fill(self.rest, r, room)
 
-    def wired(self, meter):
-        """Return the chain with scouts that spoil the meter when they fail."""
-        return self._replace(scout=wired(self.scout, meter), rest=self.rest.wired(meter))
+    def connected(self, meter):
+        """Return the chain with trackers that spoil the meter when they fail."""
+        return self._replace(tracker=connected(self.tracker, meter), rest=self.rest.connected(meter))
 
 
 class End(NamedTuple):
@@ -43,13 +43,13 @@ class End(NamedTuple):
     def fill(self, r, room):
         """Nothing left."""
 
-    def wired(self, meter):
+    def connected(self, meter):
         """Nothing to wire."""
         return self
 
 
-class ProductScout(NamedTuple):
-    """Scout of a product: the chain of its sets, and room for a vertex."""
+class ProductTracker(NamedTuple):
+    """Tracker of a product: the chain of its sets, and room for a vertex."""
 
     chain: Any
     room: np.ndarray
@@ -61,9 +61,9 @@ class ProductScout(NamedTuple):
     def rebuild(self, r):
         """Do nothing: every set is shown its part of ``r`` when it is asked."""
 
-    def wired(self, meter):
-        """Return the scout with scouts that spoil the meter when they fail."""
-        return self._replace(chain=self.chain.wired(meter))
+    def connected(self, meter):
+        """Return the tracker with trackers that spoil the meter when they fail."""
+        return self._replace(chain=self.chain.connected(meter))
 
 
 @constraint_set
@@ -111,11 +111,11 @@ class Product(NamedTuple):
         sets = self._each("shaped", ((size, columns) for size in self.sizes))
         return self._replace(sets=sets, sizes=tuple(size * columns for size in self.sizes))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the product with every set fit for its block."""
         if sum(self.sizes) != d:
             raise ValueError(f"Product: the sizes sum to {sum(self.sizes)}, but there are {d} columns")
-        return self._replace(sets=self._each("fitted", ((size,) for size in self.sizes)))
+        return self._replace(sets=self._each("for_size", ((size,) for size in self.sizes)))
 
     def _each(self, question: str, arguments: Iterable[tuple[int, ...]]) -> tuple[Any, ...]:
         """Return what the sets answer to a question; what is wrong is told with the number of the set."""
@@ -159,17 +159,17 @@ class Product(NamedTuple):
             raise no_radius(self, ", for each of its sets may have one")
         return self._replace(sets=(self.sets[0].with_radius(radius),))
 
-    def scout(self, d):
-        """Return the chain of the sets' scouts, and room for a vertex."""
+    def tracker(self, d):
+        """Return the chain of the sets' trackers, and room for a vertex."""
         chain: Any = End()
         for inner, block in reversed(self._blocks()):
-            chain = Link(inner, inner.scout(block.stop - block.start), block.start, block.stop, chain)
-        return ProductScout(chain, np.zeros(d))
+            chain = Link(inner, inner.tracker(block.stop - block.start), block.start, block.stop, chain)
+        return ProductTracker(chain, np.zeros(d))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        fill(scout.chain, r, scout.room)
-        return Full(scout.room)
+        fill(tracker.chain, r, tracker.room)
+        return Full(tracker.room)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 from frankwolfe.linalg.matrix_norms import weighted_row_sums
 from frankwolfe.sets.atoms import checked_direction
 from frankwolfe.sets.barriers.inequalities import OrthantBarrier
@@ -58,18 +58,18 @@ class Birkhoff(NamedTuple):
             )
         return self
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("Birkhoff", f"a matrix of size {self.size}", self.size**2, d)
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return a messenger to the assignment problem's solver."""
         return Messenger.over(d, self._best)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return consult(scout, r)
+        return consult(tracker, r)
 
     def _best(self, r: np.ndarray) -> np.ndarray:
         from scipy.optimize import linear_sum_assignment  # heavy, and only wanted here
@@ -82,7 +82,7 @@ class Birkhoff(NamedTuple):
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         r = checked_direction(r)
-        return self.fitted(r.size)._best(r)
+        return self.for_size(r.size)._best(r)
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
@@ -212,23 +212,23 @@ class Polytope(NamedTuple):
                 f"The program that looks for a ray says: {_verdict(found)}"
             )
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("Polytope", "a row of the constraints", self._d, d)
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Return a messenger to HiGHS."""
         return Messenger.over(d, self._units().best)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        return consult(scout, r)
+        return consult(tracker, r)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         r = checked_direction(r)
-        return self.fitted(r.size)._units().best(r)
+        return self.for_size(r.size)._units().best(r)
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
@@ -328,12 +328,12 @@ def _system(matrix_name: str, M: Any, vector_name: str, bound: Any) -> tuple[Any
     bound = vector("Polytope", vector_name, bound)
     if len(bound) != M.shape[0]:
         raise ValueError(f"Polytope: {vector_name} has {len(bound)} entries, but {matrix_name} has {M.shape[0]} rows")
-    return (Held.of(M) if sparse.issparse(M) else M), bound
+    return (Opaque.of(M) if sparse.issparse(M) else M), bound
 
 
 def _plain(M: Any) -> Any:
     """Return a matrix that may be held."""
-    return M.value if isinstance(M, Held) else M
+    return M.value if isinstance(M, Opaque) else M
 
 
 def _zeros(bound: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Vertices of rank one, ``amount * u v'``, and the scouts that find the leading singular vectors of ``r``."""
+"""Vertices of rank one, ``amount * u v'``, and the trackers that find the leading singular vectors of ``r``."""
 
 from collections.abc import Callable
 from math import isfinite, sqrt
@@ -21,7 +21,7 @@ CLOSER = 1e-5
 
 
 class RankOne(NamedTuple):
-    """The matrix ``amount * left right'``, flat; both arrays are the scout's, and its next answer overwrites them."""
+    """The matrix ``amount * left right'``, flat; both arrays are the tracker's, and its next answer overwrites them."""
 
     left: np.ndarray
     right: np.ndarray
@@ -81,7 +81,7 @@ def normalise(vector):
 
 
 class Gram(NamedTuple):
-    """Scout that keeps the Gram matrix of ``r`` over its shorter side.
+    """Tracker that keeps the Gram matrix of ``r`` over its shorter side.
 
     Where the columns are the outputs, adding ``x c'`` to ``r`` changes ``r'r`` by ``c (r'x)' + (r'x) c' + |x|^2 c c'``,
     which costs no more than the row itself. After as many changes as ``r`` has rows it is taken anew, against rounding.
@@ -102,7 +102,7 @@ class Gram(NamedTuple):
 
     @classmethod
     def over(cls, rows: int, columns: int) -> "Gram":
-        """Scout for a matrix of that shape."""
+        """Tracker for a matrix of that shape."""
         short = min(rows, columns)
         return cls(np.zeros((short, short)), np.zeros(rows), np.zeros(columns), np.array([-1]))
 
@@ -139,7 +139,7 @@ class Gram(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Scout that has singular vectors, or eigenvectors, found outside compiled code.
+    """Tracker that has singular vectors, or eigenvectors, found outside compiled code.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def over(cls, size: int, rows: int, columns: int, answer: Callable[[np.ndarray], np.ndarray]) -> "Asked":
-        """Scout for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one."""
+        """Tracker for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one."""
         messenger = Messenger.over(size, answer, rows + columns)
         return cls(messenger, messenger.room[:rows], messenger.room[rows:])
 
@@ -166,9 +166,9 @@ class Asked(NamedTuple):
     def rebuild(self, r):
         """Do nothing: everything is looked at anyway."""
 
-    def wired(self, meter):
-        """Return the scout with another alarm."""
-        return self._replace(messenger=self.messenger.wired(meter))
+    def connected(self, meter):
+        """Return the tracker with another alarm."""
+        return self._replace(messenger=self.messenger.connected(meter))
 
     def recount(self, r):
         """Ask."""
@@ -194,9 +194,9 @@ def krylov_answer(matrix_of: Callable[[np.ndarray], Any]) -> Callable[[np.ndarra
     return answer
 
 
-def _add_outer(scout, rows, i, r, c):
-    gram, age = scout.gram, scout.age
-    if age[0] < 0 or len(scout.right) > len(scout.left):
+def _add_outer(tracker, rows, i, r, c):
+    gram, age = tracker.gram, tracker.age
+    if age[0] < 0 or len(tracker.right) > len(tracker.left):
         age[0] = -1
         row_add(rows, i, c, r)
         return
@@ -210,7 +210,7 @@ def _add_outer(scout, rows, i, r, c):
 
 
 @twofold(_add_outer)
-def _add_row(scout, rows, i, r, c):
+def _add_row(tracker, rows, i, r, c):
     """Add ``c`` times row ``i`` to ``r``; the Gram matrix follows where predictions are the matrix's columns."""
-    scout.age[0] = -1
+    tracker.age[0] = -1
     row_add(rows, i, c, r)

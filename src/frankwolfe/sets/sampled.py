@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import recount
-from frankwolfe.data.observed_entries import Entries, EntryAtom, Factors
+from frankwolfe.data.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.linalg.singular import Triplets, leading_triplets
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, krylov_answer
@@ -24,22 +24,22 @@ class SampledTraceBall(NamedTuple):
     radius : float
     columns : int
         Of the matrix.
-    entries : Entries
+    entries : ObservedEntries
         Those looked at.
     """
 
     radius: float
     columns: int
-    entries: Entries
+    entries: ObservedEntries
 
-    def scout(self, size):
+    def tracker(self, size):
         """Return a way to ask for the leading singular vectors."""
         return Asked.over(size, len(self.entries.starts) - 1, self.columns, krylov_answer(self.matrix))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        recount(scout, r)
-        return EntryAtom(scout.left, scout.right, -self.radius, self.entries)
+        recount(tracker, r)
+        return EntryAtom(tracker.left, tracker.right, -self.radius, self.entries)
 
     def matrix(self, r: np.ndarray) -> Any:
         """Return the sparse matrix that ``r`` stands for."""

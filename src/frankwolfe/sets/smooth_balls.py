@@ -46,13 +46,13 @@ class LpBall(NamedTuple):
             raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: below, the ball is not convex")
         return self._replace(p=p, radius=positive("LpBall", "radius", self.radius))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Workspace.over(d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: by Hölder's inequality, sizes in proportion to ``|r_j|^(1 / (p - 1))``."""
-        room, power, total = scout.room, 1.0 / (self.p - 1.0), 0.0
+        room, power, total = tracker.room, 1.0 / (self.p - 1.0), 0.0
         if not normalise(r, room):  # every point is as good: take one on the boundary
             room[0] = self.radius
             return Full(room)
@@ -96,8 +96,8 @@ def _norm(values: Any, p: float) -> float:
     return largest * float(((sizes / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else largest
 
 
-class EllipsoidScout(NamedTuple):
-    """Scout of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
+class EllipsoidTracker(NamedTuple):
+    """Tracker of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
 
     spread: np.ndarray
     centre: np.ndarray
@@ -147,7 +147,7 @@ class Ellipsoid(NamedTuple):
             raise ValueError(f"Ellipsoid: centre has {len(centre)} entries and shape has {len(shape)}")
         return self._replace(shape=shape, radius=positive("Ellipsoid", "radius", self.radius), centre=centre)
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("Ellipsoid", "shape", len(self.shape), d)
         return self
@@ -155,14 +155,14 @@ class Ellipsoid(NamedTuple):
     def _centre(self) -> np.ndarray:
         return one_for_each("Ellipsoid", "centre", self.centre, len(self.shape))
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex, beside the matrix."""
         spread = self.shape[np.newaxis] ** 2 if self.shape.ndim == 1 else self.shape
-        return EllipsoidScout(spread, self._centre(), np.zeros(d), np.zeros(d))
+        return EllipsoidTracker(spread, self._centre(), np.zeros(d), np.zeros(d))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: the centre minus ``radius S r / sqrt(r' S r)``."""
-        spread, centre, course, room = scout.spread, scout.centre, scout.course, scout.room
+        spread, centre, course, room = tracker.spread, tracker.centre, tracker.course, tracker.room
         if not normalise(r, course):  # every point is as good: take one on the boundary
             course[0] = 1.0
         square = 0.0

@@ -16,7 +16,7 @@ from frankwolfe.sets.rescaling import normalise, oppose
 
 
 class Selection(NamedTuple):
-    """Scout of the sets whose oracle picks the largest entries of ``r``: room for their sizes and for a `Block`."""
+    """Tracker of the sets whose oracle picks the largest entries of ``r``: room for their sizes and for a `Block`."""
 
     sizes: np.ndarray
     at: np.ndarray
@@ -94,19 +94,19 @@ class KSupportBall(NamedTuple):
             norm=one_of("KSupportBall", "norm", self.norm, (2.0, np.inf)),
         )
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if ``k`` is at most ``d``."""
         if self.k > d:
             raise ValueError(f"KSupportBall: k must be at most the number of columns, {d}; got {self.k}")
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Selection.over(d, self.k)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: on the ``k`` largest ``|r_j|``, the first of equals."""
-        k, sizes, at, values = self.k, scout.sizes, scout.at, scout.values
+        k, sizes, at, values = self.k, tracker.sizes, tracker.at, tracker.values
         for j in range(len(r)):
             sizes[j] = abs(r[j])
         least = ranked(sizes, len(r) - k)
@@ -214,18 +214,18 @@ class OWLBall(NamedTuple):
             )
         return self._replace(weights=weights, radius=positive("OWLBall", "radius", self.radius))
 
-    def fitted(self, d):
+    def for_size(self, d):
         """Return the set itself, if it has ``d`` coordinates."""
         same_length("OWLBall", "weights", len(self.weights), d)
         return self
 
-    def scout(self, d):
+    def tracker(self, d):
         """Room for a vertex."""
         return Selection.over(d, d)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``: equal sizes on the first so many of the largest ``|r_j|``."""
-        weights, sizes, at, values = self.weights, scout.sizes, scout.at, scout.values
+        weights, sizes, at, values = self.weights, tracker.sizes, tracker.at, tracker.values
         normalise(r, sizes)
         for j in range(len(r)):
             sizes[j] = -abs(sizes[j])

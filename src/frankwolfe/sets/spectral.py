@@ -54,7 +54,7 @@ class TraceBall(NamedTuple):
             )
         return self._replace(shape=(rows, columns))
 
-    def fitted(self, size):
+    def for_size(self, size):
         """Check that the matrix has as many entries as there are weights."""
         if self.shape is None:
             raise ValueError(
@@ -65,16 +65,16 @@ class TraceBall(NamedTuple):
             raise ValueError(f"TraceBall: a {self.shape[0]} x {self.shape[1]} matrix, but there are {size} weights")
         return self
 
-    def scout(self, size):
+    def tracker(self, size):
         """Return the Gram matrix of the shorter side, or a way to ask for the leading singular vectors."""
         if min(self.shape) <= SHORT:
             return Gram.over(*self.shape)
         return Asked.over(size, self.shape[0], self.shape[1], krylov_answer(self.matrix))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        recount(scout, r)
-        return RankOne(scout.left, scout.right, -self.radius)
+        recount(tracker, r)
+        return RankOne(tracker.left, tracker.right, -self.radius)
 
     def matrix(self, r):
         """Return a flat vector as the matrix it stands for."""
@@ -150,20 +150,20 @@ class Spectrahedron(NamedTuple):
             )
         return self
 
-    def fitted(self, size):
+    def for_size(self, size):
         """Check that the weights are as many as a square matrix has entries."""
         _side(size)
         return self
 
-    def scout(self, size):
+    def tracker(self, size):
         """Return a way to ask for the lowest eigenvector."""
         side = _side(size)
         return Asked.over(size, side, side, lambda r: np.tile(_eigen(-r)[1], 2))
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        recount(scout, r)
-        return RankOne(scout.left, scout.right, self.trace)
+        recount(tracker, r)
+        return RankOne(tracker.left, tracker.right, self.trace)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.opaque import Held
+from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.verbs import oracle, recalled
-from frankwolfe.sets.atoms import checked_direction, fitted, vertex_of
+from frankwolfe.sets.atoms import checked_direction, for_shape, vertex_of
 from frankwolfe.sets.base import wrapper
 from frankwolfe.sets.checks import a_set, whole
 from frankwolfe.sets.counters import Counts
 from frankwolfe.sets.image_diameters import diameter_of, diameters_of
-from frankwolfe.sets.oracle_cache import CachedScout, CoordinateMemory, Memory, Shelf, recall, remember
+from frankwolfe.sets.oracle_cache import CachedTracker, CoordinateMemory, Memory, Shelf, recall, remember
 
 
 @wrapper
@@ -66,10 +66,10 @@ class Counted(NamedTuple):
     def _note(self) -> None:
         self.tally[1] += 1
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
         self.tally[0] += 1
-        return oracle(self.set, scout, r)
+        return oracle(self.set, tracker, r)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
@@ -128,7 +128,7 @@ class Cached(NamedTuple):
         return self._replace(
             set=a_set("Cached: set", self.set),
             size=whole("Cached", "size", self.size),
-            shelf=Held.of(Shelf()) if self.shelf is None else self.shelf,
+            shelf=Opaque.of(Shelf()) if self.shelf is None else self.shelf,
         )
 
     @property
@@ -144,7 +144,7 @@ class Cached(NamedTuple):
     def for_run(self):
         """Return the set for one run, with memories of its own."""
         shelf = Shelf(self.shelf.value.counts.another(), for_run=True)
-        return self._replace(set=self.set.for_run(), shelf=Held.of(shelf))
+        return self._replace(set=self.set.for_run(), shelf=Opaque.of(shelf))
 
     def _new_memory(self, d: int, counts: Counts) -> Any:
         kind: Any = Memory if self.set.structure().coordinates is None else CoordinateMemory
@@ -157,28 +157,28 @@ class Cached(NamedTuple):
             shelf.memories[d] = self._new_memory(d, shelf.counts)
         return shelf.memories[d]
 
-    def scout(self, d):
-        """Return the scout of the set, with the run's memory; where there is no run, with one for this scout alone."""
+    def tracker(self, d):
+        """Return the tracker of the set, with the run's memory; outside of a run, with one for this tracker alone."""
         shelf = self.shelf.value
         memory = self._memory(d) if shelf.for_run else self._new_memory(d, shelf.counts.another())
-        return CachedScout(self.set.scout(d), memory)
+        return CachedTracker(self.set.tracker(d), memory)
 
-    def oracle(self, scout, r):
+    def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
-        memory = scout.memory
+        memory = tracker.memory
         place = recall(memory, r)
         if place < 0:
-            place = remember(memory, r, oracle(self.set, scout.scout, r))
+            place = remember(memory, r, oracle(self.set, tracker.tracker, r))
         return recalled(memory, place)
 
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         r = checked_direction(r)
-        ready = fitted(self, r.size)
+        ready = for_shape(self, r.size)
         with self.shelf.value.lock:
-            scout = CachedScout(ready.set.scout(r.size), ready._memory(r.size))
-            scout.rebuild(r)
-            atom = ready.oracle(scout, r)
+            tracker = CachedTracker(ready.set.tracker(r.size), ready._memory(r.size))
+            tracker.rebuild(r)
+            atom = ready.oracle(tracker, r)
             reraise()
             return atom.dense(r.size)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import routine, row_add_watched
+from frankwolfe.compile.verbs import routine, row_add_tracked
 
 BITS = 5
 """Two to this power is the number of children of a node."""
@@ -30,7 +30,7 @@ def _raise_bounds(bounds, starts, j, key):
 
 
 @routine
-def watch(bounds, starts, flip, j, x):
+def track(bounds, starts, flip, j, x):
     """Note that entry ``j`` of ``r`` is now ``x``."""
     key = max(-x, flip * x)
     if key > bounds[j >> BITS]:
@@ -38,7 +38,7 @@ def watch(bounds, starts, flip, j, x):
 
 
 @routine
-def watch_group(keys, shares, flat, bounds, starts, g, before, after):
+def track_group(keys, shares, flat, bounds, starts, g, before, after):
     """Note that an entry of group ``g`` had the size ``before`` and now has the size ``after``.
 
     A group's key is an upper bound of its share times its norm. The l1 norm (``flat``) changes as the size does. The l2
@@ -109,7 +109,7 @@ class LazyArgmax(NamedTuple):
 
     def add_row(self, rows, i, c, r):
         """Add ``c`` times row ``i`` to ``r`` and note what changed."""
-        row_add_watched(rows, i, c, r, self.bounds, self.starts, self.flip)
+        row_add_tracked(rows, i, c, r, self.bounds, self.starts, self.flip)
 
     def rebuild(self, r):
         """Set all bounds anew, in one pass over ``r``."""

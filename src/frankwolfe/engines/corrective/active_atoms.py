@@ -43,10 +43,10 @@ MOST = Most()
 
 
 @kernel
-def name_vertex(constraint, scout, r, iterate):
+def name_vertex(constraint, tracker, r, iterate):
     """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
-    rebuild(scout, r)
-    deposit(oracle(constraint, scout, r), iterate, 1.0)
+    rebuild(tracker, r)
+    deposit(oracle(constraint, tracker, r), iterate, 1.0)
 
 
 class Shifted:
@@ -195,7 +195,7 @@ class Vertices(Shifted):
         point = w.copy() if shift is None else w - shift
         self.points, self.u = point[None, :], np.ones(1)
         self.matrix = DenseColumns(self._images(point))
-        self.scout = problem.constraint.scout(problem.size)
+        self.tracker = problem.constraint.tracker(problem.size)
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
@@ -225,7 +225,7 @@ class Vertices(Shifted):
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
         kept = self.u != 0.0
         vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
-        name_vertex(self.problem.constraint, self.scout, found.gradient, vertex)
+        name_vertex(self.problem.constraint, self.tracker, found.gradient, vertex)
         point = vertex.v if self.shift is None else vertex.v - self.shift
         self.points = np.vstack([self.points[kept], point])
         self.matrix = DenseColumns(np.vstack([self.matrix.values[kept], self._images(point)]))

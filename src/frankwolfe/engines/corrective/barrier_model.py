@@ -98,8 +98,8 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
             mu, steps = max(goal, shrink * mu), 0
         if not np.isfinite(fall):  # closer to the boundary than numbers can say: the path ends here
             return met or [first]
-        bend, change = float(move @ (curved @ move)), found.recover(move)
-        step = _step_length(barrier, y, change, mu, float(slope @ move), bend, fall)
+        curve, change = float(move @ (curved @ move)), found.recover(move)
+        step = _step_length(barrier, y, change, mu, float(slope @ move), curve, fall)
         y, d = y + step * change, d + step * _pushed(found.moves, move)
         w = model.centre + d
         if step == 0.0 or (mu <= goal and fall <= AT_END * mu and not EXACT * mu < fall < 0.1 * last):
@@ -241,16 +241,16 @@ def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray])
 
 
 def _step_length(
-    barrier: Barrier, y: np.ndarray, change: np.ndarray, mu: float, rise: float, bend: float, fall: float
+    barrier: Barrier, y: np.ndarray, change: np.ndarray, mu: float, rise: float, curve: float, fall: float
 ) -> float:
     """Return how much of a Newton move to make: so much that ``model + mu B`` falls enough; 0 if nothing will do.
 
-    ``rise`` and ``bend`` are the model's slope and curvature along the move, ``fall`` what the whole promises.
+    ``rise`` and ``curve`` are the model's slope and curvature along the move, ``fall`` what the whole promises.
     """
     before, step, sure = barrier.value(y), 1.0, 1.0 / (1.0 + np.sqrt(max(fall, 0.0) / mu))
 
     def change_of(step: float) -> float:
-        return step * (rise + 0.5 * step * bend) + mu * (barrier.value(y + step * change) - before)
+        return step * (rise + 0.5 * step * curve) + mu * (barrier.value(y + step * change) - before)
 
     while step > SHORTEST:
         total = change_of(step)

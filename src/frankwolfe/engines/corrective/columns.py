@@ -13,7 +13,7 @@ from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import verb
-from frankwolfe.data.multi_output import Several
+from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.rows import CSR
 
 
@@ -24,9 +24,9 @@ def column_dot(columns, j, v):
 
 
 @verb
-def column_add_bent(columns, j, c, bends, v):
+def column_add_bent(columns, j, c, curvatures, v):
     """Add ``c`` times column ``j``, each entry times its sample's curvature, to ``v``, in place."""
-    return columns.column_add_bent(j, c, bends, v)
+    return columns.column_add_bent(j, c, curvatures, v)
 
 
 class SparseColumns(NamedTuple):
@@ -46,12 +46,12 @@ class SparseColumns(NamedTuple):
             k += 2
         return even + odd if k == stop else even + odd + data[k] * v[samples[k]]
 
-    def column_add_bent(self, j, c, bends, v):
+    def column_add_bent(self, j, c, curvatures, v):
         """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
         data, samples = self.data, self.samples
         for k in range(self.starts[j], self.starts[j + 1]):
             i = samples[k]
-            v[i] += c * data[k] * bends[i]
+            v[i] += c * data[k] * curvatures[i]
 
 
 class DenseColumns(NamedTuple):
@@ -66,11 +66,11 @@ class DenseColumns(NamedTuple):
             total += values[j, i] * v[i]
         return total
 
-    def column_add_bent(self, j, c, bends, v):
+    def column_add_bent(self, j, c, curvatures, v):
         """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
         values = self.values
         for i in range(len(v)):
-            v[i] += c * values[j, i] * bends[i]
+            v[i] += c * values[j, i] * curvatures[i]
 
     def by_columns(self) -> "DenseColumns":
         """Return what `column_dot` and `column_add_bent` work on."""
@@ -84,21 +84,21 @@ class DenseColumns(NamedTuple):
         """Return ``A' v``."""
         return self.values @ v
 
-    def squares(self, bends: np.ndarray) -> np.ndarray:
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
         """Return the diagonal of ``A' D A``."""
-        return np.einsum("ji,ji,i->j", self.values, self.values, bends)
+        return np.einsum("ji,ji,i->j", self.values, self.values, curvatures)
 
-    def gram(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    def gram(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return ``A' D A`` for some of the columns, from the samples that have a curvature."""
-        values, bent = self.values, np.flatnonzero(bends)
+        values, bent = self.values, np.flatnonzero(curvatures)
         if len(chosen) < len(values):
             values = values[chosen]
-        if bends.ndim == 3:  # a matrix for each sample
-            bent = np.einsum("jic,icd->jid", values.reshape(len(values), *bends.shape[:2]), bends)
+        if curvatures.ndim == 3:  # a matrix for each sample
+            bent = np.einsum("jic,icd->jid", values.reshape(len(values), *curvatures.shape[:2]), curvatures)
             return bent.reshape(values.shape) @ values.T
-        if 2 * len(bent) <= len(bends):
-            values, bends = values[:, bent], bends[bent]
-        return (values * bends) @ values.T
+        if 2 * len(bent) <= len(curvatures):
+            values, curvatures = values[:, bent], curvatures[bent]
+        return (values * curvatures) @ values.T
 
 
 class SparseRows:
@@ -136,25 +136,25 @@ class SparseRows:
         """Return ``A' v``."""
         return self._transposed @ v
 
-    def squares(self, bends: np.ndarray) -> np.ndarray:
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
         """Return the diagonal of ``A' D A``."""
         sizes = np.zeros(self._matrix.shape[1])
-        add_squares(*self.entries, bends, sizes)
+        add_squares(*self.entries, curvatures, sizes)
         return sizes
 
-    def gram(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    def gram(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return ``A' D A`` for some of the columns, in ascending order."""
         place = np.full(self._matrix.shape[1], -1, np.int32)
         place[chosen] = np.arange(len(chosen))
         H = np.zeros((len(chosen), len(chosen)))
-        add = add_pairs if bends.ndim == 1 else add_coupled_pairs
-        add(*self.entries, bends, place, H)
+        add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
+        add(*self.entries, curvatures, place, H)
         return H
 
 
 def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseColumns:
     """Return a copy of the columns ``active`` (in order), of ``d`` columns in all, as a matrix."""
-    if isinstance(rows, Several):
+    if isinstance(rows, MultiOutput):
         return _active_outputs(rows, active)
     rows = unsigned(rows)
     if not isinstance(rows, CSR):
@@ -171,7 +171,7 @@ def active_matrix(rows: Any, active: np.ndarray, d: int) -> SparseRows | DenseCo
     return SparseRows(data, columns, starts, len(active))
 
 
-def _active_outputs(rows: Several, active: np.ndarray) -> SparseRows:
+def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseRows:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
     if isinstance(rows.rows, CSR):
@@ -209,19 +209,19 @@ def press(rows, place, to_data, to_columns, starts):
 
 
 @kernel
-def add_squares(data, columns, starts, bends, sizes):
+def add_squares(data, columns, starts, curvatures, sizes):
     """Add the squares of all entries, each times its sample's curvature, to their columns' ``sizes``."""
-    for i in range(len(bends)):
+    for i in range(len(curvatures)):
         for k in range(starts[i], starts[i + 1]):
-            sizes[columns[k]] += bends[i] * data[k] * data[k]
+            sizes[columns[k]] += curvatures[i] * data[k] * data[k]
 
 
 @kernel
-def add_pairs(data, columns, starts, bends, place, H):
+def add_pairs(data, columns, starts, curvatures, place, H):
     """Add the Hessian of the columns that have a ``place``, in order; a row only meets pairs of its own entries."""
     places, entries = np.empty(len(place) + 1, np.int64), np.empty(len(place) + 1)
-    for i in range(len(bends)):
-        if bends[i] == 0.0:
+    for i in range(len(curvatures)):
+        if curvatures[i] == 0.0:
             continue
         count = 0
         for k in range(starts[i], starts[i + 1]):  # without a branch, as in `press`
@@ -230,7 +230,7 @@ def add_pairs(data, columns, starts, bends, place, H):
             entries[count] = data[k]
             count += j >= 0
         for k in range(count):
-            j, x = places[k], bends[i] * entries[k]
+            j, x = places[k], curvatures[i] * entries[k]
             for other in range(k + 1):
                 H[j, places[other]] += x * entries[other]
     for j in range(len(H)):
@@ -239,13 +239,13 @@ def add_pairs(data, columns, starts, bends, place, H):
 
 
 @kernel
-def add_coupled_pairs(data, columns, starts, bends, place, H):
+def add_coupled_pairs(data, columns, starts, curvatures, place, H):
     """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
-    most, outputs = 0, bends.shape[1]
-    for i in range(len(bends)):
+    most, outputs = 0, curvatures.shape[1]
+    for i in range(len(curvatures)):
         most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
     places, homes, entries = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1)
-    for i in range(len(bends)):
+    for i in range(len(curvatures)):
         count = 0
         for c in range(outputs):
             for k in range(starts[i * outputs + c], starts[i * outputs + c + 1]):
@@ -257,7 +257,7 @@ def add_coupled_pairs(data, columns, starts, bends, place, H):
         for k in range(count):
             j, c, x = places[k], homes[k], entries[k]
             for other in range(k + 1):
-                H[j, places[other]] += x * bends[i, c, homes[other]] * entries[other]
+                H[j, places[other]] += x * curvatures[i, c, homes[other]] * entries[other]
     for j in range(
         len(H)
     ):  # entries come output by output, not in ascending order: each pair was added once, somewhere

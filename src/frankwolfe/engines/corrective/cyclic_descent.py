@@ -61,7 +61,7 @@ class FollowingIntercept(NamedTuple):
 
 
 @kernel
-def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns, tolerance):
+def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, turns, tolerance):
     """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
 
     The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
@@ -72,8 +72,8 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
     radius, scale, gap = hull.radius, 1.0, 0.0
     for _ in range(turns):
         size, pull, curve = 0.0, 0.0, 0.0
-        for i in range(len(bends)):
-            curve += bent[i] * bent[i] / bends[i] if bends[i] > 0.0 else 0.0
+        for i in range(len(curvatures)):
+            curve += bent[i] * bent[i] / curvatures[i] if curvatures[i] > 0.0 else 0.0
         for c in range(len(sums)):
             curve -= sums[c] * sums[c] / totals[c]
         for j in range(len(u)):
@@ -115,7 +115,7 @@ def cycle(columns, hull, bends, linear, square, u, bent, intercept, visit, turns
                     scale = 1.0
             if change != 0.0:
                 u[j] = goal / scale
-                column_add_bent(columns, j, change / scale, bends, bent)
+                column_add_bent(columns, j, change / scale, curvatures, bent)
                 sums[home] += change / scale * pulls[j]
         if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0

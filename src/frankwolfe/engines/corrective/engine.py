@@ -17,7 +17,7 @@ from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import NOISE, RoundEngine
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.engines.stepwise import Memory
-from frankwolfe.objective.point import curvatures, gradient_of
+from frankwolfe.objective.point import gradient_of, sample_curvatures
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -43,7 +43,7 @@ formed, and without. Where curvatures change on the way, an exact answer is wort
 
 CARE, FLOOR = 10.0, 1e-4
 """`CARE` times the relative gap, at most one, says how little curvatures are trusted (see
-`frankwolfe.objective.point.curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
+`frankwolfe.objective.point.sample_curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
 
 LEAST_FLOOR = 1e-12
 """What that least size does not fall below, times the part of the objective that is left."""
@@ -203,12 +203,12 @@ class CorrectiveEngine(RoundEngine):
         few = atoms.few(len(chosen), late)
         if few:
             atoms.forget_columns()
-        bends = self._curvatures(gap, few)
+        curvatures = self._curvatures(gap, few)
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = (
-            GramModel(atoms, chosen, slope, bends, shifts)
+            GramModel(atoms, chosen, slope, curvatures, shifts)
             if few
-            else ColumnModel(atoms, slope, bends, atoms.own_part(self.at.z), shifts)
+            else ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
         )
         share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
         u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)
@@ -228,7 +228,7 @@ class CorrectiveEngine(RoundEngine):
         floor = max(FLOOR * care, least) * self.problem.loss.smoothness()
         if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
             return coupled_curvatures(self.problem, self.at, care, floor)
-        return curvatures(self.problem.samples, self.at, care, floor)
+        return sample_curvatures(self.problem.samples, self.at, care, floor)
 
     def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.

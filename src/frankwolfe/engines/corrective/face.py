@@ -37,8 +37,8 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
     active = np.flatnonzero(w)
     if problem.size > MOST_WEIGHTS or len(active) < 2 or not can_bound(problem):
         return None
-    bends = loss_curvatures(problem, at, 0.0, 0.0)
-    hessian = objective_hessian(problem, at, bends)
+    curvatures = loss_curvatures(problem, at, 0.0, 0.0)
+    hessian = objective_hessian(problem, at, curvatures)
     if not hessian.finite():
         return None
     images, slope, signs = hessian.root[:, active], gradient[active], np.sign(w[active])
@@ -51,7 +51,7 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
     d[active] = _lowest(images, slope)
     if not inside:
         d[active[largest]] = float(follows @ d[active])
-    return slopes_after(problem, at, bends, d)
+    return slopes_after(problem, at, curvatures, d)
 
 
 def _lowest(images: np.ndarray, slope: np.ndarray) -> np.ndarray:

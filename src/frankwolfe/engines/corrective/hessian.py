@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
-from frankwolfe.objective.point import Point, curvatures
+from frankwolfe.objective.point import Point, sample_curvatures
 from frankwolfe.problem import Problem
 
 BLOCK = 2**21
@@ -129,16 +129,20 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> n
     at : Point
         Where.
     care, floor : float
-        See `frankwolfe.objective.point.bend`.
+        See `frankwolfe.objective.point.fill_curvatures`.
     """
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
-    bends = curvatures(problem.samples, at, care, floor)
+    curvatures = sample_curvatures(problem.samples, at, care, floor)
     # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
-    return bends.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs) if problem.outputs else bends
+    return (
+        curvatures.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs)
+        if problem.outputs
+        else curvatures
+    )
 
 
-def objective_hessian(problem: Problem, at: Point, bends: np.ndarray) -> Formed | Rooted:
+def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Formed | Rooted:
     """Return the second derivative of the objective in the flat weights; the intercept follows them.
 
     Parameters
@@ -147,22 +151,22 @@ def objective_hessian(problem: Problem, at: Point, bends: np.ndarray) -> Formed 
         With few weights.
     at : Point
         Where.
-    bends : array
+    curvatures : array
         What `loss_curvatures` says there.
     """
     if problem.outputs:
         free = problem.outputs if at.shift is not None else 0
-        return Formed(_of_outputs(problem, at, bends), lambda: _rows_of_outputs(problem, at, bends), free)
-    total = bends.sum()
-    means = bends / total @ problem.X if at.shift is not None and total > 0.0 else None
+        return Formed(_of_outputs(problem, at, curvatures), lambda: _rows_of_outputs(problem, at, curvatures), free)
+    total = curvatures.sum()
+    means = curvatures / total @ problem.X if at.shift is not None and total > 0.0 else None
     if problem.n < problem.d:
-        return Rooted(np.sqrt(bends)[:, None] * _dense(problem.X, means))
+        return Rooted(np.sqrt(curvatures)[:, None] * _dense(problem.X, means))
     H = np.zeros((problem.d, problem.d))
     for part in _parts(problem):
         rows = _dense(problem.X[part], means)
-        H += (rows.T * bends[part]) @ rows
+        H += (rows.T * curvatures[part]) @ rows
     return Formed(
-        H, lambda: (np.sqrt(bends[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
+        H, lambda: (np.sqrt(curvatures[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
     )
 
 

@@ -108,8 +108,8 @@ class InteriorEngine(RoundEngine):
         if self.stuck or self.spent:
             return
         floor = FLOOR * self.care * self.problem.loss.smoothness()
-        bends = loss_curvatures(self.problem, self.at, self.care, floor)
-        curvature = objective_hessian(self.problem, self.at, bends)
+        curvatures = loss_curvatures(self.problem, self.at, self.care, floor)
+        curvature = objective_hessian(self.problem, self.at, curvatures)
         if not curvature.finite():
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
@@ -124,7 +124,7 @@ class InteriorEngine(RoundEngine):
         at, w = self.at, self.point
         moved = self._go(self.path[-1].w, found)
         if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
-            self._bound(at, w, slopes_after(self.problem, at, bends, self.path[-1].d))
+            self._bound(at, w, slopes_after(self.problem, at, curvatures, self.path[-1].d))
             moved = moved or self._go_unseen()
         if moved and self.judged is not None and self.judged[1] <= self.target:
             self._drop_tiny()

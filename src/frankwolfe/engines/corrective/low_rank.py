@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import bend, value
+from frankwolfe.compile.verbs import hessian_product, value
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.engines.stepwise import Memory
 from frankwolfe.linalg.schur import EliminatedIntercept
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
-from frankwolfe.objective.point import Point, curvatures
+from frankwolfe.objective.point import Point, sample_curvatures
 from frankwolfe.problem import Evaluation, Problem
 
 NEW = 8
@@ -68,10 +68,10 @@ def total_loss(targets, weights, loss, z):
 
 
 @kernel
-def bend_all(targets, weights, loss, z, change, bent):
+def hessian_products(targets, weights, loss, z, change, bent):
     """Fill ``bent`` with the second derivatives at ``z`` times ``change``, for losses of several outputs."""
     for i in range(len(z)):
-        bent[i] = weights[i] * bend(loss, z[i], targets[i], change[i])
+        bent[i] = weights[i] * hessian_product(loss, z[i], targets[i], change[i])
 
 
 class LowRankEngine(RoundEngine):
@@ -94,7 +94,7 @@ class LowRankEngine(RoundEngine):
         Point.at(head, head.table())
         total_loss(head.targets, head.weights, loss, head.table())
         if len(head.shape) > 1:
-            bend_all(head.targets, head.weights, loss, head.table(), head.table(), head.table())
+            hessian_products(head.targets, head.weights, loss, head.table(), head.table(), head.table())
         view = self.rows.head(1).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
@@ -160,8 +160,8 @@ class LowRankEngine(RoundEngine):
             left = gap_within(slope, S, self.radius)
             if left <= goal or self.spent:
                 break
-            model = TraceModel(view, self._bender(at), S, slope, self.radius)
-            # where nothing bends along the slope, a step as long as the radius is as good a guess as any
+            model = TraceModel(view, self._hessian_at(at), S, slope, self.radius)
+            # where there is no curvature along the slope, a step as long as the radius is as good a guess as any
             self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
             there, z, self.bound = model.minimum(self.bound, MODEL_STEPS, 0.5 * goal)
             if not np.isfinite(self.bound):
@@ -173,17 +173,21 @@ class LowRankEngine(RoundEngine):
             S, at = S + gamma * (there - S), self._judge(at.z + gamma * z.ravel())
         return S
 
-    def _bender(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
+    def _hessian_at(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from changes of predictions to what the derivatives change by, to first order."""
         samples, loss = self.problem.samples, self.problem.loss
         if len(samples.shape) == 1:
-            bends = curvatures(samples, at, 1.0, FLOOR * loss.smoothness())
-            return EliminatedIntercept.diagonal(bends, samples.shape) if self.problem.intercept else bends.__mul__
+            curvatures = sample_curvatures(samples, at, 1.0, FLOOR * loss.smoothness())
+            return (
+                EliminatedIntercept.diagonal(curvatures, samples.shape)
+                if self.problem.intercept
+                else curvatures.__mul__
+            )
         z = at.shifted().reshape(samples.shape)
 
         def bent(change: np.ndarray) -> np.ndarray:
             out = np.empty(samples.shape)
-            bend_all(samples.targets, samples.weights, loss, z, np.ascontiguousarray(change), out)
+            hessian_products(samples.targets, samples.weights, loss, z, np.ascontiguousarray(change), out)
             return out
 
         return EliminatedIntercept(bent, samples.shape) if self.problem.intercept else bent

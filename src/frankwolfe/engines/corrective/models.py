@@ -113,34 +113,36 @@ class Hessian:
 
     def __init__(self, matrix: Any):
         self.matrix = matrix
-        self.chosen, self.H, self.bends = np.empty(0, np.intp), np.empty((0, 0)), np.empty(0)
+        self.chosen, self.H, self.curvatures = np.empty(0, np.intp), np.empty((0, 0)), np.empty(0)
 
-    def at(self, bends: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    def at(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return the Hessian of the atoms ``chosen``, ascending, for these curvatures or for others close to them."""
         if not np.isin(chosen, self.chosen, assume_unique=True).all():
-            self.chosen, self.H, self.bends = chosen, self.matrix.gram(bends, chosen), bends
+            self.chosen, self.H, self.curvatures = chosen, self.matrix.gram(curvatures, chosen), curvatures
             return self.H
         if len(chosen) < len(self.chosen):
             place = np.searchsorted(self.chosen, chosen)
             self.chosen, self.H = chosen, self.H[np.ix_(place, place)]
-        stale = np.abs(bends - self.bends) > STALE * np.abs(bends)
-        if bends.ndim == 3:  # a matrix for each sample: any of its entries makes it stale
-            stale = np.broadcast_to(stale.any(axis=(1, 2), keepdims=True), bends.shape)
+        stale = np.abs(curvatures - self.curvatures) > STALE * np.abs(curvatures)
+        if curvatures.ndim == 3:  # a matrix for each sample: any of its entries makes it stale
+            stale = np.broadcast_to(stale.any(axis=(1, 2), keepdims=True), curvatures.shape)
         if stale.any():
-            self.H += self.matrix.gram(np.where(stale, bends - self.bends, 0.0), chosen)
-            self.bends = np.where(stale, bends, self.bends)
+            self.H += self.matrix.gram(np.where(stale, curvatures - self.curvatures, 0.0), chosen)
+            self.curvatures = np.where(stale, curvatures, self.curvatures)
         return self.H
 
 
 def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarray:
     """Return the Hessian of the model in which intercepts follow the weights: a Schur complement."""
-    if hessian.bends.ndim == 3:
-        cross = [hessian.matrix.project(hessian.bends[:, output].ravel())[hessian.chosen] for output in range(shifts)]
-        return eliminated(H, np.array(cross), hessian.bends.sum(axis=0))
-    bends = hessian.bends.reshape(-1, shifts)
+    if hessian.curvatures.ndim == 3:
+        cross = [
+            hessian.matrix.project(hessian.curvatures[:, output].ravel())[hessian.chosen] for output in range(shifts)
+        ]
+        return eliminated(H, np.array(cross), hessian.curvatures.sum(axis=0))
+    curvatures = hessian.curvatures.reshape(-1, shifts)
     for output in range(shifts):
-        own = np.zeros_like(bends)
-        own[:, output] = bends[:, output]
+        own = np.zeros_like(curvatures)
+        own[:, output] = curvatures[:, output]
         total = own.sum()
         if total > 0.0:
             along = hessian.matrix.project(own.ravel())[hessian.chosen]
@@ -155,10 +157,10 @@ class GramModel(_Model):
     near an optimum both parts are small, while ``H u`` may be large.
     """
 
-    def __init__(self, atoms: Any, chosen: np.ndarray, slope: np.ndarray, bends: np.ndarray, shifts: int = 0):
+    def __init__(self, atoms: Any, chosen: np.ndarray, slope: np.ndarray, curvatures: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u[chosen])
         self.chosen, self.size = chosen, len(slope)
-        self.H = atoms.hessian.at(bends, chosen)
+        self.H = atoms.hessian.at(curvatures, chosen)
         if shifts:
             self.H = _with_best_shifts(self.H, atoms.hessian, shifts)
         self.start, self.first_slope = self.u.copy(), slope[chosen]
@@ -275,17 +277,17 @@ def _face_solver(
 class ColumnModel(_Model):
     """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
 
-    def __init__(self, atoms: Any, slope: np.ndarray, bends: np.ndarray, z: np.ndarray, shifts: int = 0):
+    def __init__(self, atoms: Any, slope: np.ndarray, curvatures: np.ndarray, z: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u)
-        self.matrix, self.columns, self.bends, self.bent = atoms.matrix, atoms.columns, bends, bends * z
+        self.matrix, self.columns, self.curvatures, self.bent = atoms.matrix, atoms.columns, curvatures, curvatures * z
         self.free, outputs, m = shifts > 0, max(1, shifts), len(slope)
         totals, homes, pulls = np.ones(outputs), atoms.active % outputs, np.zeros(m)
         if self.free:
-            totals, pulls = self._sums(bends, outputs), self.matrix.project(bends)
+            totals, pulls = self._sums(curvatures, outputs), self.matrix.project(curvatures)
             totals = np.where(totals > 0.0, totals, 1.0)
         self.intercept = FollowingIntercept(totals, homes, pulls, np.zeros(outputs))
         self._follow()
-        self.square = np.maximum(self.matrix.squares(bends) - pulls * pulls / totals[homes], 0.0)
+        self.square = np.maximum(self.matrix.squares(curvatures) - pulls * pulls / totals[homes], 0.0)
         self.linear = slope - self._along(self.bent, self.intercept.sums)
 
     @staticmethod
@@ -313,7 +315,7 @@ class ColumnModel(_Model):
         return gap
 
     def _cycle(self, visit: np.ndarray, turns: int, tolerance: float) -> float:
-        arguments = self.hull, self.bends, self.linear, self.square, self.u, self.bent, self.intercept
+        arguments = self.hull, self.curvatures, self.linear, self.square, self.u, self.bent, self.intercept
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
     def leap(self, failures: int) -> bool:
@@ -325,7 +327,7 @@ class ColumnModel(_Model):
         def product(move):
             whole = np.zeros(len(self.u))
             whole[face] = move
-            bent = self.bends * self.matrix.predict(whole)
+            bent = self.curvatures * self.matrix.predict(whole)
             return self._along(bent, self._sums(bent, len(self.intercept.sums)))[face]
 
         move = conjugate_gradients(product, slope, square, signs if spent else None, ACCURACY, CG_STEPS * 2**failures)
@@ -337,7 +339,7 @@ class ColumnModel(_Model):
         """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
         goal = self._cut(face, signs, move)
         images = self.matrix.predict(goal)
-        bent, totals = images * self.bends, self.intercept.totals
+        bent, totals = images * self.curvatures, self.intercept.totals
         saved = (self._sums(bent, len(totals)) ** 2 / totals).sum() if self.free else 0.0
         if not self.linear @ goal + 0.5 * (bent @ images - saved) < self._value():
             return False
@@ -347,14 +349,16 @@ class ColumnModel(_Model):
 
     def _put(self, u: np.ndarray) -> None:
         """Set the weights, and what follows from them."""
-        self.u, self.bent = u, self.bends * self.matrix.predict(u)
+        self.u, self.bent = u, self.curvatures * self.matrix.predict(u)
         self._follow()
 
     def _value(self) -> float:
         """Return the model's value."""
-        weighted = self.bends > 0.0
+        weighted = self.curvatures > 0.0
         saved = (self.intercept.sums**2 / self.intercept.totals).sum()
-        return float(self.linear @ self.u + 0.5 * ((self.bent[weighted] ** 2 / self.bends[weighted]).sum() - saved))
+        return float(
+            self.linear @ self.u + 0.5 * ((self.bent[weighted] ** 2 / self.curvatures[weighted]).sum() - saved)
+        )
 
 
 def conjugate_gradients(

@@ -144,7 +144,7 @@ class RoundEngine(ABC):
 
     def _rise(self, there: Point) -> float:
         """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
-        return float(self.problem.samples.weights @ (there.heights - self.at.heights))
+        return float(self.problem.samples.weights @ (there.losses - self.at.losses))
 
     def _search_toward(self, images: np.ndarray, fall: float, end: Point | None = None) -> tuple[float, Point] | None:
         """Look for a point where the objective has fallen and is about level, on the way to where predictions are told.

@@ -42,7 +42,7 @@ class TraceModel(NamedTuple):
     ----------
     view : view of the data
         With ``predict`` and ``pull`` (see `frankwolfe.data.multi_output.Seen`).
-    bend : function
+    hessian_product : function
         From changes of predictions ``z`` to ``D z``.
     centre, slope : arrays
         ``S_0`` and the gradient there.
@@ -51,18 +51,18 @@ class TraceModel(NamedTuple):
     """
 
     view: Any
-    bend: Callable[[np.ndarray], np.ndarray]
+    hessian_product: Callable[[np.ndarray], np.ndarray]
     centre: np.ndarray
     slope: np.ndarray
     radius: float
 
     def curve(self, z: np.ndarray) -> float:
         """Return ``<z, D z>``."""
-        return float(np.vdot(z, self.bend(z)))
+        return float(np.vdot(z, self.hessian_product(z)))
 
     def gradient(self, z: np.ndarray) -> np.ndarray:
         """Gradient of the model."""
-        return self.slope + self.view.pull(self.bend(z))
+        return self.slope + self.view.pull(self.hessian_product(z))
 
     def first_bound(self) -> float:
         """Curvature along the slope: at most the largest there is, and rarely much less."""

@@ -1,4 +1,4 @@
-"""Step rules: how far to go along a leg.
+"""Step rules: how far to go along a move.
 
 To add one: a class in one of the files here, a line in `STEPS`, a row in ``tests/cases.py``.
 """
@@ -24,7 +24,7 @@ __all__ = [
     "as_step",
 ]
 
-# The rules that go with every direction; `DampedStep` asks its leg for more than a straight one knows.
+# The rules that go with every direction; `DampedStep` asks its move for more than a straight one knows.
 STEPS: dict[str, Any] = {
     "open-loop": OpenLoop(),
     "log-adaptive": LogAdaptive(),

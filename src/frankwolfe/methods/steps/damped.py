@@ -1,6 +1,6 @@
 """Steps for active-set directions on a stale gradient: sized by curvature, damped by how stale the table is.
 
-The slope along a leg divided by its curvature is the right step when the gradient is fresh. With a table of remembered
+The slope along a move divided by its curvature is the right step when the gradient is fresh. With a table of remembered
 derivatives it is not: until the rows that would tell of a step have been refreshed, the same pair looks as steep as
 before and is stepped again. A pass makes ``n / b`` steps over ``|A|`` active atoms, so each atom is stepped about
 ``n / (b |A|)`` times before the table has followed. Damping every step by ``c b (|A| + 1) / n`` makes those steps add
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import part, positive
-from frankwolfe.compile.verbs import crowd, judge, longest, slope, smoothness, spread
+from frankwolfe.compile.verbs import active_count, judge, max_step, slope, smoothness, spread
 
 SHRINK, GROW = 0.5, 1.3
 """Factors for ``c`` after a movement that went too far, and after one that did not go far enough."""
@@ -57,7 +57,7 @@ class DampedStep(NamedTuple):
         start, window = positive("DampedStep", "start", self.start), positive("DampedStep", "window", self.window)
         return self._replace(start=start, window=window)
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Take the norms of the columns, once."""
         rows, weights = setting.samples.rows, setting.samples.weights
         n, d, b = len(weights), len(setting.w), max(1, setting.batch_size)
@@ -70,16 +70,16 @@ class DampedStep(NamedTuple):
             moved=np.zeros(d),
         )
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         if t % self.steps == 0:
             judge(self, gradient, iterate)
-        fall = slope(leg, gradient, iterate)
+        fall = slope(move, gradient, iterate)
         if not fall > 0.0:
             return 0.0
-        bend = smoothness(samples.loss) * spread(leg, self.norms, iterate) ** 2
-        fall *= min(1.0, self.damping[0] * self.share * (crowd(leg) + 1.0))
-        return longest(leg) if fall >= bend * longest(leg) else fall / bend
+        curve = smoothness(samples.loss) * spread(move, self.norms, iterate) ** 2
+        fall *= min(1.0, self.damping[0] * self.share * (active_count(move) + 1.0))
+        return max_step(move) if fall >= curve * max_step(move) else fall / curve
 
     def judge(self, gradient, iterate):
         """Adapt ``c`` to what the refreshed rows say of the movement made in the window before this one."""

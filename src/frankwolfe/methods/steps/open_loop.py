@@ -40,7 +40,7 @@ class OpenLoop(NamedTuple):
             )
         return self._replace(numerator=numerator, offset=offset)
 
-    def length(self, leg, samples, gradient, iterate, t):
+    def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         return self.numerator / (t + self.offset)
 
@@ -61,7 +61,7 @@ class LogAdaptive(NamedTuple):
         """Whether a step reads the whole data."""
         return False
 
-    def length(self, leg, samples, gradient, iterate, t):
+    def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         g = 2.0 + log(t + 1.0)
         return g / (t + g)
@@ -78,11 +78,11 @@ class LuFreundStep(NamedTuple):
         """Whether a step reads the whole data."""
         return False
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Count the batches."""
         return LuFreundStep(float(len(setting.samples.targets) // setting.batch_size))
 
-    def length(self, leg, samples, gradient, iterate, t):
+    def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         twice = 2.0 * self.batches
         return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))

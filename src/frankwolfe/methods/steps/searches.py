@@ -1,4 +1,4 @@
-"""Steps that look at the objective along the leg.
+"""Steps that look at the objective along the move.
 
 They read all rows each step, so they belong with the full gradient; with a stochastic estimate every step is charged a
 full pass.
@@ -10,10 +10,10 @@ import numpy as np
 
 from frankwolfe.compile.part import finite, part, positive
 from frankwolfe.compile.verbs import (
-    bow,
     contract,
+    curvature_along,
     derivative,
-    longest,
+    max_step,
     prediction,
     routine,
     shift,
@@ -28,7 +28,7 @@ ROUNDING = 1e-14
 
 @part
 class ShortStep(NamedTuple):
-    """Minimise the quadratic upper bound along the leg: ``slope / (L sum_i p_i (x_i' direction)^2)``.
+    """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
     The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
     """
@@ -38,19 +38,19 @@ class ShortStep(NamedTuple):
         """Whether a step reads the whole data."""
         return True
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         rows, weights = samples.rows, samples.weights
         squares = 0.0
         for i in range(len(weights)):
-            q = shift(leg, rows, i, prediction(iterate, rows, i))
+            q = shift(move, rows, i, prediction(iterate, rows, i))
             squares += weights[i] * contract(q, q)
-        return _capped(slope(leg, gradient, iterate), smoothness(samples.loss) * squares, longest(leg))
+        return _capped(slope(move, gradient, iterate), smoothness(samples.loss) * squares, max_step(move))
 
 
 @part
 class LineSearch(NamedTuple):
-    """Exact line search: Newton's method on the slope along the leg, kept inside a shrinking bracket.
+    """Exact line search: Newton's method on the slope along the move, kept inside a shrinking bracket.
 
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
@@ -63,15 +63,15 @@ class LineSearch(NamedTuple):
         """Whether a step reads the whole data."""
         return True
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Make room for the predictions and their change."""
         return LineSearch(setting.samples.table(), setting.samples.table())
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         z, q = self.here, self.ahead
-        _look_along(leg, samples, iterate, z, q)
-        return _level(samples, z, q, longest(leg), True)
+        _look_along(move, samples, iterate, z, q)
+        return _level(samples, z, q, max_step(move), True)
 
 
 @part
@@ -89,15 +89,15 @@ class Secant(NamedTuple):
         """Whether a step reads the whole data."""
         return True
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Make room for the predictions and their change."""
         return Secant(setting.samples.table(), setting.samples.table())
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         z, q = self.here, self.ahead
-        _look_along(leg, samples, iterate, z, q)
-        return _level(samples, z, q, longest(leg), False)
+        _look_along(move, samples, iterate, z, q)
+        return _level(samples, z, q, max_step(move), False)
 
 
 @part
@@ -113,16 +113,16 @@ class Monotone(NamedTuple):
         """Whether a step reads the whole data."""
         return True
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Make room for the predictions and their change."""
         return Monotone(np.zeros(1), setting.samples.table(), setting.samples.table())
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         z, q, halvings = self.here, self.ahead, self.halvings
-        _look_along(leg, samples, iterate, z, q)
+        _look_along(move, samples, iterate, z, q)
         start = _along(samples, z, q, 0.0)[0]
-        gamma = min(longest(leg), 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
+        gamma = min(max_step(move), 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
         for _ in range(60):
             if _along(samples, z, q, gamma)[0] <= start:
                 return gamma
@@ -165,22 +165,22 @@ class Backtracking(NamedTuple):
             raise ValueError(f"Backtracking: raise_by must be above 1, got {raise_by:g}")
         return self._replace(relax=relax, raise_by=raise_by)
 
-    def begin(self, setting):
+    def for_run(self, setting):
         """Start from the loss's own constant, and make room for the predictions and their change."""
         constant = np.array([float(setting.samples.loss.smoothness())])
         return self._replace(memory=constant, here=setting.samples.table(), ahead=setting.samples.table())
 
-    def length(self, leg, samples, gradient, iterate, t):
-        """Step size along the leg."""
+    def length(self, move, samples, gradient, iterate, t):
+        """Step size along the move."""
         z, q, weights = self.here, self.ahead, samples.weights
-        _look_along(leg, samples, iterate, z, q)
+        _look_along(move, samples, iterate, z, q)
         start, first_slope, _ = _along(samples, z, q, 0.0)
         squares = 0.0
         for i in range(len(weights)):
             squares += weights[i] * contract(q[i], q[i])
         constant, ceiling = self.relax * self.memory[0], smoothness(samples.loss)
         while True:
-            gamma = _capped(-first_slope, constant * squares, longest(leg))
+            gamma = _capped(-first_slope, constant * squares, max_step(move))
             bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * squares
             # with the loss's own constant the bound holds by definition: only rounding could deny it
             if constant >= ceiling or _along(samples, z, q, gamma)[0] <= bound + ROUNDING * abs(start):
@@ -191,19 +191,19 @@ class Backtracking(NamedTuple):
 
 
 @routine
-def _capped(fall, bend, most):
-    """Minimiser of ``-fall g + bend g^2 / 2`` over ``0 <= g <= most``."""
+def _capped(fall, curve, most):
+    """Minimiser of ``-fall g + curve g^2 / 2`` over ``0 <= g <= most``."""
     if not fall > 0.0:
         return 0.0
-    if fall >= bend * most:
+    if fall >= curve * most:
         return most
-    return fall / bend
+    return fall / curve
 
 
 @routine
 def _level(samples, z, q, high, by_curvature):
     """Find where the slope along ``z + gamma q`` is zero, by Newton's method or by the secant, inside a bracket."""
-    start, first_slope, bend = _along(samples, z, q, 0.0)
+    start, first_slope, curve = _along(samples, z, q, 0.0)
     most = start + ROUNDING * abs(start)
     total, high_rise, _ = _along(samples, z, q, high)
     if not first_slope < 0.0 or (high_rise <= 0.0 and total <= most):
@@ -212,12 +212,12 @@ def _level(samples, z, q, high, by_curvature):
     gamma, rise = low, first_slope
     for trial in range(100):
         guess = -1.0  # outside the bracket: bisect. Every third trial does, so that the bracket shrinks in any case
-        if trial % 3 < 2 and by_curvature and abs(rise) < bend * (high - low):  # else the quotient may overflow
-            guess = gamma - rise / bend
+        if trial % 3 < 2 and by_curvature and abs(rise) < curve * (high - low):  # else the quotient may overflow
+            guess = gamma - rise / curve
         elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
             guess = low - low_rise * (high - low) / (high_rise - low_rise)
         gamma = guess if low < guess < high else low + 0.5 * (high - low)
-        total, rise, bend = _along(samples, z, q, gamma)
+        total, rise, curve = _along(samples, z, q, gamma)
         if total <= most and abs(rise) <= -1e-12 * first_slope:
             return gamma
         if rise < 0.0 and total <= most:
@@ -230,22 +230,22 @@ def _level(samples, z, q, high, by_curvature):
 
 
 @routine
-def _look_along(leg, samples, iterate, z, q):
-    """Fill ``z`` with all predictions and ``q`` with what a step along the leg would change them by."""
+def _look_along(move, samples, iterate, z, q):
+    """Fill ``z`` with all predictions and ``q`` with what a step along the move would change them by."""
     rows = samples.rows
     for i in range(len(z)):
         z[i] = prediction(iterate, rows, i)
-        q[i] = shift(leg, rows, i, z[i])
+        q[i] = shift(move, rows, i, z[i])
 
 
 @routine
 def _along(samples, z, q, gamma):
     """Objective, first and second derivative in ``gamma`` at the predictions ``z + gamma q``."""
     targets, weights, loss = samples.targets, samples.weights, samples.loss
-    total, rise, bend = 0.0, 0.0, 0.0
+    total, rise, curve = 0.0, 0.0, 0.0
     for i in range(len(z)):
         at = z[i] + gamma * q[i]
         total += weights[i] * value(loss, at, targets[i])
         rise += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
-        bend += weights[i] * bow(loss, at, targets[i], q[i])
-    return total, rise, bend
+        curve += weights[i] * curvature_along(loss, at, targets[i], q[i])
+    return total, rise, curve
