@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 import frankwolfe as fw
 from frankwolfe.linalg import matrix_norms as matrices
 from tests import cases
-from tests.test_sets import VERTICES
+from tests.sets.test_oracles import VERTICES
 
 SHAPES = [(6, 4), (1, 4), (6, 1), (1, 1), (3, 6), (2, 2)]
 METRICS = {"one": "cityblock", "two": "euclidean", "inf": "chebyshev"}

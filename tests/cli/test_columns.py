@@ -18,8 +18,8 @@ from frankwolfe.cli import main
 from frankwolfe.cli import output as answers
 from frankwolfe.cli.posing import ask
 from frankwolfe.cli.validation import splits_of
+from tests.cli.test_commands import call, complaint, predicted
 from tests.tables import frame, labels, numbers, svmlight, write
-from tests.test_cli import call, complaint, predicted
 
 X, SIGNAL = numbers(n=80)
 SCALES = np.array([1.0, 1e3, 1.0, 1e-2])

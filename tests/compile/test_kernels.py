@@ -21,7 +21,7 @@ from frankwolfe.objective.exact_pass import exact_pass
 from tests import cases
 from tests.own_parts import LogCosh
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 RUN = """
 import json, sys

@@ -13,7 +13,7 @@ import frankwolfe as fw
 from frankwolfe.cli import main
 from tests.tables import frame, labels, numbers, write
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def clinic(X, outcome):

@@ -81,7 +81,7 @@ SUPPORT = {
 """Largest ``<g, s>`` over each set."""
 
 # a method has code of its own for coordinates, stored atoms and boxes: of the sets of coordinates it meets the l1 ball,
-# and the others are shared out (tests/test_active.py meets them all, interpreted); "auto" is "corrective" here
+# and the others are shared out (tests/methods/test_active_sets.py meets them all); "auto" is "corrective" here
 SHARED_OUT = {
     "Simplex": ("pairwise", "stochastic-away", "corrective"),
     "NonNegativeL1Ball": ("away", "auto"),

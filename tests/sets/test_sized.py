@@ -12,7 +12,7 @@ from frankwolfe.compile.verbs import oracle, rebuild
 from frankwolfe.sets.atoms import for_shape
 from tests import cases
 from tests.programs import Solver
-from tests.test_sets import DIRECTIONS, direction
+from tests.sets.test_oracles import DIRECTIONS, direction
 
 EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
 UPPER_BOUND = {"Polytope"}

@@ -1,6 +1,6 @@
 """MultiOutput mistakes at once, in tables, models and options: one line that says why, or a prediction for each row.
 
-One mistake at a time, with the right answer worked out: tests/test_malformed_files.py.
+One mistake at a time, with the right answer worked out: tests/io/test_malformed_files.py.
 """
 
 import csv
@@ -9,8 +9,8 @@ import io
 import numpy as np
 import pytest
 
+from tests.io.test_malformed_files import complaint, run
 from tests.tables import frame, labels, numbers, write
-from tests.test_malformed_files import complaint, run
 
 RUNS = 150
 X, SIGNAL = numbers(n=24)

@@ -228,6 +228,6 @@ for constraint in (fw.L1Ball(2.0), fw.TraceBall(2.0)):
 
 
 def test_the_first_run_of_a_process_and_a_tracked_one_give_the_same_bits():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", TWICE], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
