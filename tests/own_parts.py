@@ -1,19 +1,20 @@
 """Parts defined outside the package, as a user would: one NamedTuple each, usable wherever the package's own are.
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``tracker``, ``oracle``, ``support`` and
-``contains``, and ``hull`` if its vertices are single coordinates; a gradient estimate ``refresh`` and ``follow``; a
-step rule ``length``. A part that needs arrays during a run makes them in ``start``.
+``contains``, and ``hull`` if its vertices are single coordinates; a step rule ``length``; a gradient estimate
+``abilities`` and ``for_run``, which returns a state with ``refresh`` and ``follow``.
 """
 
 from itertools import combinations
 from math import exp, log, log1p, tanh
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from frankwolfe.compile.verbs import derivative, prediction
-from frankwolfe.methods.estimates import amend
+from frankwolfe.methods.gradient import amend
+from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.sets.atoms import Full, Hot, Workspace
 from frankwolfe.sets.coordinate_hull import Hull
 
@@ -137,10 +138,20 @@ class SmoothedTable(NamedTuple):
     """The paper's table, but a remembered derivative only moves a part ``rate`` of the way to the fresh one."""
 
     rate: float = 0.5
-    alpha: Any = None
+
+    @property
+    def abilities(self):
+        return Abilities(has_table=True)
 
     def for_run(self, setting):
-        return self._replace(alpha=np.zeros(len(setting.samples.targets)))
+        return SmoothedTableState(setting.table(), self.rate)
+
+
+class SmoothedTableState(NamedTuple):
+    """What a run remembers: one derivative a sample."""
+
+    alpha: np.ndarray
+    rate: float
 
     def refresh(self, samples, iterate, gradient, batch, t):
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss

@@ -278,7 +278,7 @@ def test_passes_are_gradient_evaluations_over_n_and_stay_in_budget(method, n, da
         result = fw.minimize(problem, method, tol=0, batch_size=batch_size, max_passes=max_passes, random_state=0)
     rows = (
         n
-        if fw.METHODS[method].estimate.full
+        if fw.METHODS[method].estimate.abilities.reads_all_rows
         else batch_size
         if isinstance(batch_size, int)
         else max(1, int(batch_size * n))
@@ -310,7 +310,7 @@ def test_batch_size_of_the_result_is_the_rows_of_a_step(method):
     result = fw.minimize(problem, method, tol=0, max_passes=2, random_state=0)
     default = fw.METHODS[method].batch_size
     expected = default if isinstance(default, int) else int(default * 200)
-    assert result.batch_size == (200 if fw.METHODS[method].estimate.full else expected)
+    assert result.batch_size == (200 if fw.METHODS[method].estimate.abilities.reads_all_rows else expected)
     assert result.nit * result.batch_size == 400
 
 
@@ -443,7 +443,7 @@ def test_the_columns_of_a_trace(method):
     for column, values in trace.items():
         np.testing.assert_array_equal(getattr(trace, column), values)
     assert (np.diff(trace.seconds) >= 0.0).all()
-    rows = problem.n if fw.METHODS[method].estimate.full else 4
+    rows = problem.n if fw.METHODS[method].estimate.abilities.reads_all_rows else 4
     np.testing.assert_array_equal(trace.passes, trace.nit * rows / problem.n)
     assert trace.fun[0] == problem.zero_value
     for column in ("nit", "passes", "fun", "gap", "gap_estimate"):

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.compile.part import Setting
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.stepwise import Engine
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods import active_dictionary as dictionary
 from frankwolfe.methods.active_dictionary import Dictionary, head_for, look_up, make_room
 from frankwolfe.methods.active_support import ActiveSet, clear, extreme, put, slack
+from frankwolfe.methods.lifecycle import Setting
 from frankwolfe.methods.moves import Transfer
 from frankwolfe.sets.atoms import Full, Hot
 from tests import cases
@@ -110,7 +110,9 @@ def test_no_step_rule_leads_out_of_the_set(direction, constraint):
 def test_stored_atoms_compiled_as_interpreted(name, method):
     problem = cases.problem(fw.Logistic(), STORED[name][0], n=30, d=D, density=1.0)
     composed = fw.METHODS[method]
-    if composed.estimate.full:  # an exact step leaves both its atoms equally good, and rounding decides between them
+    if (
+        composed.estimate.abilities.reads_all_rows
+    ):  # an exact step leaves both its atoms equally good, and rounding decides between them
         composed = composed._replace(step=fw.ShortStep())
     found = fw.minimize(problem, composed, batch_size=3, tol=0, max_passes=20, random_state=0)
     with fw.python_mode():

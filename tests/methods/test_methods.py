@@ -18,8 +18,8 @@ from tests.reference import textbook
 EVERY_STEP = 10**6
 """So many traced points for each factor of ten that no step is left out."""
 
-FULL = [method for method in cases.TOWARD if method.estimate.full]
-STOCHASTIC = [method for method in cases.TOWARD if not method.estimate.full]
+FULL = [method for method in cases.TOWARD if method.estimate.abilities.reads_all_rows]
+STOCHASTIC = [method for method in cases.TOWARD if not method.estimate.abilities.reads_all_rows]
 NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop | fw.LogAdaptive)]
 
 
@@ -224,7 +224,7 @@ def test_diagonal_leaves_nothing_out():
 )
 def test_compiled_agrees_with_python(loss, constraint, method, layout):
     problem = cases.problem(loss, constraint, layout)
-    if method not in cases.TOWARD and method.estimate.full:
+    if method not in cases.TOWARD and method.estimate.abilities.reads_all_rows:
         # an exact step leaves both its atoms equally good, and rounding decides between them: take another step rule
         method = method._replace(step=fw.ShortStep())
     compiled = run(problem, method, steps=60, batch_size=2, seed=3)

@@ -1,9 +1,9 @@
-"""What all parts share: numbers checked when a part is made, arrays handed to it when a run begins."""
+"""What all parts share: numbers checked when one is made, defaults lent to its class, errors for what it lacks."""
 
 from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
     def lend(kind: type[Part]) -> type[Part]:
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
-                if callable(method) and not hasattr(kind, name):
+                if (callable(method) or isinstance(method, property)) and not hasattr(kind, name):
                     setattr(kind, name, method)
         return kind
 
@@ -115,36 +115,6 @@ def _short_field(name: str, value: Any) -> str:
         parts = (value,) if hasattr(value, "_fields") else value
         return ", ".join(short(each) for each in parts if hasattr(each, "_fields"))
     return f"{name}={value:g}" if isinstance(value, float) else ""
-
-
-class Setting(NamedTuple):
-    """What a part may want to know when a run begins.
-
-    Attributes
-    ----------
-    samples : Samples
-        Rows, targets, weights and loss.
-    batch_size : int
-        Rows looked at in a step.
-    w : array
-        Where the run starts.
-    constraint : set
-        What the run is confined to.
-    previous : estimate or None
-        The gradient estimate of the run that this one continues, with its arrays.
-    """
-
-    samples: Any
-    batch_size: int
-    w: np.ndarray
-    constraint: Any
-    previous: Any = None
-
-
-def for_run(part: Any, setting: Setting) -> Any:
-    """Return the part ready for a run: with the arrays its ``for_run`` makes, or as it is if it needs none."""
-    make = getattr(part, "for_run", None)
-    return part if make is None else make(setting)
 
 
 def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> None:

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Setting, for_run
 from frankwolfe.engines.loop import advance, deal
-from frankwolfe.methods.estimates import Gradient
+from frankwolfe.methods.gradient import Gradient
+from frankwolfe.methods.lifecycle import Setting, states_for_run
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.point import Point, gradient_of
 from frankwolfe.problem import Evaluation, Problem
@@ -22,8 +22,8 @@ class Memory(NamedTuple):
         Number of steps made, on which open-loop step sizes depend.
     rows : int
         Number of rows of the data: what follows is of use for as many rows only.
-    estimate : gradient estimate
-        With its arrays.
+    estimate : state of a gradient estimate
+        Its arrays, which a later run may take over by name.
     gradient : array
         The last gradient estimate.
     slopes : array, optional
@@ -86,14 +86,11 @@ class Engine:
         self._intercept_at: Point | None = None
         if memory is not None and memory.rows != problem.n:
             memory = None  # other data: what was remembered of its rows means nothing here
-        setting = Setting(problem.samples, batch_size, w, problem.constraint, memory and memory.estimate)
-        self.parts = (
-            for_run(method.estimate, setting),
-            for_run(method.direction, setting),
-            for_run(method.step, setting),
-        )
+        remembered = {} if memory is None else memory.estimate._asdict()
+        self.abilities = method.estimate.abilities
+        self.parts = states_for_run(method, Setting(problem.samples, batch_size, w, problem.constraint, remembered))
         self.evaluations = method.evaluations(problem.n, batch_size)
-        self.batch_size = 0 if getattr(method.estimate, "full", False) else batch_size
+        self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
         self.sampler = Sampler(problem.n, self.batch_size, generator)
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(memory)
@@ -104,10 +101,10 @@ class Engine:
 
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
-        alpha = getattr(self.parts[0], "alpha", None)
-        if alpha is not None and alpha.any():
-            return np.asarray(self.problem.samples.rows.add_all(alpha, self.problem.size), dtype=np.float64)
-        if alpha is None and memory is not None:
+        if self.abilities.has_table and self.parts[0].alpha.any():
+            rows, alpha = self.problem.samples.rows, self.parts[0].alpha
+            return np.asarray(rows.add_all(alpha, self.problem.size), dtype=np.float64)
+        if not self.abilities.has_table and memory is not None:
             return memory.gradient.copy()
         return np.zeros(self.problem.size)
 
@@ -188,7 +185,7 @@ class Engine:
 
         This happens at fixed steps, whoever looks on. At zero it costs nothing: all predictions are known.
         """
-        samples, gradient, estimate, w = self.problem.samples, self.gradient, self.parts[0], self.w()
+        samples, gradient, w = self.problem.samples, self.gradient, self.w()
         cost = self.problem.n if w.any() else 0
         self._next_intercept += self._intercept_period
         if self.evaluated + cost + self.evaluations > self.budget:
@@ -197,9 +194,10 @@ class Engine:
         z = np.asarray(samples.rows.dot_all(w), dtype=np.float64) if cost else samples.table()
         at = self._intercept_at = Point.at(samples, z, self._intercept_at or self.problem.guess)
         samples.loss.shift[:] = at.shift
-        if getattr(estimate, "exact_table", False) and self.batch_size and cost:
-            estimate.alpha[:] = at.alpha.reshape(samples.shape)
-            gradient.r[:] = gradient_of(samples.rows, estimate.alpha, self.problem.size) / gradient.scale[0]
+        if self.abilities.exact_table and cost:
+            alpha = at.alpha.reshape(samples.shape)
+            self.parts[0].renew(alpha)
+            gradient.r[:] = gradient_of(samples.rows, alpha, self.problem.size) / gradient.scale[0]
             gradient.tracker.rebuild(gradient.r)
 
     def proven(self, found: Evaluation) -> Evaluation:
@@ -212,7 +210,7 @@ class Engine:
 
     def meter(self) -> tuple[int, float] | None:
         """Return steps and sum of table changes so far, for an estimate whose changes sample the table's error."""
-        if not getattr(self.parts[0], "meters_error", False):
+        if not self.abilities.samples_error:
             return None
         return self.steps, float(self.gradient.meter[0])
 
@@ -233,7 +231,6 @@ class Engine:
 
     def first_bad_row(self) -> int | None:
         """Row whose remembered derivative is not finite, if there is one."""
-        alpha = getattr(self.parts[0], "alpha", None)
-        if alpha is None or np.isfinite(alpha).all():
+        if not self.abilities.has_table or np.isfinite(self.parts[0].alpha).all():
             return None
-        return int(np.argwhere(~np.isfinite(alpha))[0, 0])
+        return int(np.argwhere(~np.isfinite(self.parts[0].alpha))[0, 0])

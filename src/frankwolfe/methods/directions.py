@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import part
 from frankwolfe.compile.verbs import blend, coordinate, inner, oracle, pair, routine, turn
 from frankwolfe.methods.active_dictionary import Dictionary, consult, head_for, level, look_up, utmost
 from frankwolfe.methods.active_support import ActiveSet, extreme, inner_active, weight
+from frankwolfe.methods.lifecycle import direction
 from frankwolfe.methods.moves import Exchange, Slide, Straight, Transfer
 from frankwolfe.sets.coordinate_hull import Hull
 
 
-@part
+@direction
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
 
@@ -152,45 +152,57 @@ def take_apart(setting: Any) -> Any:
     return Stored(Dictionary.of(setting))
 
 
-@part
+@direction
 class Pairwise(NamedTuple):
     """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015)."""
 
-    pieces: Any = None
-
     def for_run(self, setting):
         """Take stock of the active atoms."""
-        return Pairwise(take_apart(setting))
+        return PairwiseState(take_apart(setting))
+
+
+class PairwiseState(NamedTuple):
+    """The active atoms of a pairwise run."""
+
+    pieces: Any
 
     def choose(self, constraint, gradient, iterate):
         """Pick both atoms."""
         return pair(self.pieces, constraint, gradient, iterate)
 
 
-@part
+@direction
 class Away(NamedTuple):
     """Toward the best vertex or away from the worst active atom, whichever promises more (Guelat and Marcotte 1986)."""
 
-    pieces: Any = None
-
     def for_run(self, setting):
         """Take stock of the active atoms."""
-        return Away(take_apart(setting))
+        return AwayState(take_apart(setting))
+
+
+class AwayState(NamedTuple):
+    """The active atoms of an away-step run."""
+
+    pieces: Any
 
     def choose(self, constraint, gradient, iterate):
         """Compare the two slopes."""
         return turn(self.pieces, constraint, gradient, iterate)
 
 
-@part
+@direction
 class BlendedPairwise(NamedTuple):
     """Exchange weight among the active atoms while that promises as much as a new vertex does (Tsuji et al. 2022)."""
 
-    pieces: Any = None
-
     def for_run(self, setting):
         """Take stock of the active atoms."""
-        return BlendedPairwise(take_apart(setting))
+        return BlendedPairwiseState(take_apart(setting))
+
+
+class BlendedPairwiseState(NamedTuple):
+    """The active atoms of a blended pairwise run."""
+
+    pieces: Any
 
     def choose(self, constraint, gradient, iterate):
         """Compare the best exchange with the Frank-Wolfe gap."""

@@ -1,95 +1,41 @@
 """Gradient estimates: how ``r`` follows the gradient ``X' alpha`` as the iterate moves.
 
-An estimate looks at its batch in `refresh`, before the vertex is chosen, or in `follow`, after. It keeps what it
-remembers of the data in arrays of its own, made by ``for_run`` when a run starts: ``alpha``, one weighted derivative
-a sample, wherever it has one, so that a later run can take it over.
+The classes that a user names hold settings and say what the estimate can do (`frankwolfe.methods.lifecycle`). Their
+``for_run`` makes the state of a run: arrays, and the methods that the loop compiles. A state looks at its batch in
+`refresh`, before the vertex is chosen, or in `follow`, after. What it remembers of the data is ``alpha``, one weighted
+derivative a sample, wherever it has one, so that a later run can take it over.
 
-To add one: a class here, a line in `frankwolfe.methods.table.METHODS`, a row in ``tests/cases.py``.
+To add one: a class and its state here, a line in `frankwolfe.methods.table.METHODS`, a row in ``tests/cases.py``.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Setting, part
-from frankwolfe.compile.verbs import (
-    add_row,
-    derivative,
-    fetch_row,
-    magnitude,
-    prediction,
-    rebuild,
-    routine,
-    target_prediction,
-)
+from frankwolfe.compile.verbs import derivative, prediction, rebuild, target_prediction
+from frankwolfe.methods.gradient import amend, pick
+from frankwolfe.methods.lifecycle import Abilities, estimate
 from frankwolfe.objective.exact_pass import sweep
 
 
-class Gradient(NamedTuple):
-    """The estimate's running state: the gradient is ``scale[0] * r``.
-
-    Attributes
-    ----------
-    r : array of shape (d,)
-        The estimate up to a positive factor, which no oracle minds.
-    scale : array of shape (1,)
-        That factor.
-    meter : array of shape (1,)
-        Sum of the sizes of all changes. It turns non-finite with the first change that is, and then stops the run.
-    tracker : LazyArgmax or Workspace
-        What the set keeps about ``r``.
-    """
-
-    r: np.ndarray
-    scale: np.ndarray
-    meter: np.ndarray
-    tracker: Any
-
-    def dense(self) -> np.ndarray:
-        """Return the gradient estimate as a new array."""
-        return self.r * self.scale[0]
-
-
-@routine
-def amend(gradient, rows, i, change):
-    """Add ``change`` times row ``i`` to the estimate."""
-    add_row(gradient.tracker, rows, i, change, gradient.r)
-    gradient.meter[0] += magnitude(change)
-
-
-@routine
-def pick(rows, batch, k):
-    """Return row number ``k`` of the batch, and ask for the one after it ahead of time."""
-    if k + 1 < len(batch):
-        fetch_row(rows, batch[k + 1])
-    return batch[k]
-
-
-def _table(setting: Setting) -> np.ndarray:
-    """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
-    alpha = getattr(setting.previous, "alpha", None)
-    return setting.samples.table() if alpha is None else alpha.copy()
-
-
-@part
+@estimate
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
 
-    alpha: Any = None
-
     @property
-    def full(self):
-        """Whether every step takes the whole gradient."""
-        return True
-
-    @property
-    def exact_table(self):
-        """Whether the derivatives of all samples at the iterate, where they are at hand, are what it would remember."""
-        return True
+    def abilities(self):
+        """Reads all rows, and keeps their derivatives."""
+        return Abilities(reads_all_rows=True, has_table=True)
 
     def for_run(self, setting):
         """Make room for the derivatives."""
-        return FullGradient(_table(setting))
+        return FullGradientState(setting.table())
+
+
+class FullGradientState(NamedTuple):
+    """The derivatives of all samples at the iterate of the last step."""
+
+    alpha: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Take the gradient anew."""
@@ -100,33 +46,27 @@ class FullGradient(NamedTuple):
         """Nothing left to learn."""
 
 
-@part
+@estimate
 class SagTable(NamedTuple):
     """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
     For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
     """
 
-    alpha: Any = None
-
     @property
-    def full(self):
-        """Whether every step takes the whole gradient."""
-        return False
-
-    @property
-    def exact_table(self):
-        """Whether the derivatives of all samples at the iterate, where they are at hand, are what it would remember."""
-        return True
-
-    @property
-    def meters_error(self):
-        """Whether the changes that the meter sums are samples of the table's error: here they are, unbiased."""
-        return True
+    def abilities(self):
+        """A table, better the more exact it is; what a step changes in it samples its error."""
+        return Abilities(has_table=True, exact_table=True, samples_error=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
-        return SagTable(_table(setting))
+        return SagState(setting.table())
+
+
+class SagState(NamedTuple):
+    """Every sample's latest derivative."""
+
+    alpha: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Remember the batch's derivatives at the iterate."""
@@ -142,8 +82,12 @@ class SagTable(NamedTuple):
     def follow(self, samples, move, gradient, batch, t):
         """Nothing left to learn."""
 
+    def renew(self, alpha):
+        """Take over the derivatives of all samples at the iterate."""
+        self.alpha[:] = alpha
 
-@part
+
+@estimate
 class CoordinateAverage(NamedTuple):
     """Mokhtari et al. (2018) as the paper's appendix writes it: each sample's derivative is averaged on its own.
 
@@ -152,16 +96,20 @@ class CoordinateAverage(NamedTuple):
     minds directions the iterates are the same.
     """
 
-    alpha: Any = None
-
     @property
-    def full(self):
-        """Whether every step takes the whole gradient."""
-        return False
+    def abilities(self):
+        """A table, of averages."""
+        return Abilities(has_table=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
-        return CoordinateAverage(_table(setting))
+        return CoordinateAverageState(setting.table())
+
+
+class CoordinateAverageState(NamedTuple):
+    """Every sample's averaged derivative."""
+
+    alpha: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Move the batch's derivatives a part ``rho`` of the way to those at the iterate."""
@@ -178,17 +126,18 @@ class CoordinateAverage(NamedTuple):
         """Nothing left to learn."""
 
 
-@part
+@estimate
 class Momentum(NamedTuple):
     """Mokhtari et al. (2018), the original: ``r = (1 - rho) r + rho mean_{i in batch} f_i'(x_i' w) x_i``.
 
-    ``rho = (t + 1)^(-2/3)``. Fading all of ``r`` is one multiplication: the factor is kept apart.
+    ``rho = (t + 1)^(-2/3)``. Fading all of ``r`` is one multiplication: the factor is kept apart. Beside ``r`` it
+    remembers nothing, and is its own state.
     """
 
     @property
-    def full(self):
-        """Whether every step takes the whole gradient."""
-        return False
+    def abilities(self):
+        """Nothing but to follow the gradient."""
+        return Abilities()
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Fade the estimate and add the batch's mean gradient."""
@@ -212,7 +161,7 @@ class Momentum(NamedTuple):
         """Nothing left to learn."""
 
 
-@part
+@estimate
 class Substitute(NamedTuple):
     """Lu and Freund (2018): derivatives at an averaged prediction ``sigma_i`` that drifts toward the vertices' own.
 
@@ -220,20 +169,24 @@ class Substitute(NamedTuple):
     ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
     """
 
-    batches: float = 0.0
-    alpha: Any = None
-    sigma: Any = None
-
     @property
-    def full(self):
-        """Whether every step takes the whole gradient."""
-        return False
+    def abilities(self):
+        """A table, of derivatives at the averaged predictions."""
+        return Abilities(has_table=True)
 
     def for_run(self, setting):
         """Start the averages at the predictions of the starting point."""
-        samples, sigma = setting.samples, getattr(setting.previous, "sigma", None)
-        sigma = samples.rows.dot_all(setting.w) if sigma is None else sigma.copy()
-        return Substitute(float(len(sigma) // setting.batch_size), _table(setting), sigma)
+        sigma = setting.remembered.get("sigma")
+        sigma = setting.samples.rows.dot_all(setting.w) if sigma is None else sigma.copy()
+        return SubstituteState(setting.table(), sigma, float(len(sigma) // setting.batch_size))
+
+
+class SubstituteState(NamedTuple):
+    """Every sample's averaged prediction and the derivative there; how many batches make a pass."""
+
+    alpha: np.ndarray
+    sigma: np.ndarray
+    batches: float
 
     def refresh(self, samples, iterate, gradient, batch, t):
         """Wait for the vertex."""

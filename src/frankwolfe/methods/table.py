@@ -6,9 +6,9 @@ This is the one place where a method's name is known.
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.lookup import lookup
-from frankwolfe.compile.part import require
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.methods.estimates import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
+from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
 from frankwolfe.methods.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
 
 
@@ -54,7 +54,7 @@ class Method(NamedTuple):
     @property
     def reads_all_rows(self) -> bool:
         """Whether every step reads the whole data."""
-        return getattr(self.estimate, "full", False) or getattr(self.step, "reads_all_rows", False)
+        return bool(self.estimate.abilities.reads_all_rows or self.step.reads_all_rows)
 
 
 METHODS: dict[str, Method] = {
@@ -97,13 +97,13 @@ def as_method(method: Any, step: Any = None) -> Method:
         method = lookup("method", method, METHODS)
     if not isinstance(method, Method):
         raise TypeError(f"method must be a name or a fw.Method, got {type(method).__name__}")
-    require("method.estimate", method.estimate, ("refresh", "follow"), "a gradient estimate")
-    require("method.direction", method.direction, ("choose",), "a direction")
+    accept_estimate("method.estimate", method.estimate)
+    accept_direction("method.direction", method.direction)
     if step is not None:
         if method.engine == "corrective":
             raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
         method = METHODS["fw"] if method.engine == "auto" else method
         name = step if isinstance(step, str) else type(step).__name__
         method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
-    require("method.step", method.step, ("length",), "a step rule")
+    accept_step("method.step", method.step)
     return method

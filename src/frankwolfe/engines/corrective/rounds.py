@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.engines.dual_bound import can_bound, dual_gap
 from frankwolfe.engines.stepwise import Memory
-from frankwolfe.methods.estimates import FullGradient
+from frankwolfe.methods.estimates import FullGradientState
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
@@ -190,7 +190,7 @@ class RoundEngine(ABC):
     def memory(self) -> Memory:
         """Return what a later run can continue from."""
         found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradient(found.alpha), found.gradient, self.slopes)
+        return Memory(self.steps, self.problem.n, FullGradientState(found.alpha), found.gradient, self.slopes)
 
     def first_bad_row(self) -> int | None:
         """Row whose derivative is not finite, if there is one."""

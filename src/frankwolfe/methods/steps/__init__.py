@@ -6,7 +6,7 @@ To add one: a class in one of the files here, a line in `STEPS`, a row in ``test
 from typing import Any
 
 from frankwolfe.arguments.lookup import lookup
-from frankwolfe.compile.part import require
+from frankwolfe.methods.lifecycle import accept_step
 from frankwolfe.methods.steps.damped import DampedStep
 from frankwolfe.methods.steps.open_loop import LogAdaptive, LuFreundStep, OpenLoop
 from frankwolfe.methods.steps.searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
@@ -40,5 +40,5 @@ def as_step(step: Any) -> Any:
     """Step rule from its name or from an instance."""
     if isinstance(step, str):
         return lookup("step", step, STEPS)
-    require("step", step, ("length",), "a step rule")
+    accept_step("step", step)
     return step

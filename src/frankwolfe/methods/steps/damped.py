@@ -13,12 +13,13 @@ rises along it, the movement went too far, and ``c`` is halved. If most of the s
 and ``c`` grows by a third. The experiment is in the documentation (docs/stochastic-pairwise.md).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import part, positive
+from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import active_count, judge, max_step, slope, smoothness, spread
+from frankwolfe.methods.lifecycle import step_rule
 
 SHRINK, GROW = 0.5, 1.3
 """Factors for ``c`` after a movement that went too far, and after one that did not go far enough."""
@@ -27,7 +28,7 @@ LEAST = 1e-3
 """Smallest ``c``: rounding noise near the optimum must not freeze a run that is continued later."""
 
 
-@part
+@step_rule
 class DampedStep(NamedTuple):
     """Short step from column norms, damped so that every batch size from one row to all of them converges.
 
@@ -41,17 +42,6 @@ class DampedStep(NamedTuple):
 
     start: float = 2.0
     window: float = 0.5
-    norms: Any = None
-    share: float = 0.0
-    steps: int = 1
-    damping: Any = None
-    mark: Any = None
-    moved: Any = None
-
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
 
     def _checked(self):
         start, window = positive("DampedStep", "start", self.start), positive("DampedStep", "window", self.window)
@@ -61,7 +51,7 @@ class DampedStep(NamedTuple):
         """Take the norms of the columns, once."""
         rows, weights = setting.samples.rows, setting.samples.weights
         n, d, b = len(weights), len(setting.w), max(1, setting.batch_size)
-        return self._replace(
+        return DampedStepState(
             norms=rows.column_norms(weights, d),
             share=b / n,
             steps=max(1, int(self.window * n / b)),
@@ -69,6 +59,31 @@ class DampedStep(NamedTuple):
             mark=setting.w.copy(),
             moved=np.zeros(d),
         )
+
+
+class DampedStepState(NamedTuple):
+    """What the rule knows of the data, and of its own movements.
+
+    Attributes
+    ----------
+    norms : array of shape (d,)
+        Norms of the columns, weighted as the samples are.
+    share : float
+        Part of the rows that a step looks at.
+    steps : int
+        Steps between two judgements.
+    damping : array of shape (2,)
+        ``c``, and the slope of the last window's movement when the window ended.
+    mark, moved : array of shape (d,)
+        Where the window began; the movement of the window before it.
+    """
+
+    norms: np.ndarray
+    share: float
+    steps: int
+    damping: np.ndarray
+    mark: np.ndarray
+    moved: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""

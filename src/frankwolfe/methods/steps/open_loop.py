@@ -3,10 +3,11 @@
 from math import log
 from typing import NamedTuple
 
-from frankwolfe.compile.part import finite, part, positive
+from frankwolfe.compile.part import finite, positive
+from frankwolfe.methods.lifecycle import step_rule
 
 
-@part
+@step_rule
 class OpenLoop(NamedTuple):
     """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
 
@@ -25,11 +26,6 @@ class OpenLoop(NamedTuple):
     numerator: float = 2.0
     offset: float = 2.0
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
-
     def _checked(self):
         numerator = positive("OpenLoop", "numerator", self.numerator)
         offset = finite("OpenLoop", "offset", self.offset)
@@ -45,7 +41,7 @@ class OpenLoop(NamedTuple):
         return self.numerator / (t + self.offset)
 
 
-@part
+@step_rule
 class LogAdaptive(NamedTuple):
     """``gamma_t = g / (t + g)`` with ``g = 2 + log(t + 1)``: open loop, with the faster rates of larger numerators.
 
@@ -56,31 +52,25 @@ class LogAdaptive(NamedTuple):
     0.7292
     """
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
-
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         g = 2.0 + log(t + 1.0)
         return g / (t + g)
 
 
-@part
+@step_rule
 class LuFreundStep(NamedTuple):
     """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
 
-    batches: float = 0.0
-
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
-
     def for_run(self, setting):
         """Count the batches."""
-        return LuFreundStep(float(len(setting.samples.targets) // setting.batch_size))
+        return LuFreundStepState(float(len(setting.samples.targets) // setting.batch_size))
+
+
+class LuFreundStepState(NamedTuple):
+    """How many batches make a pass."""
+
+    batches: float
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""

@@ -4,11 +4,11 @@ They read all rows each step, so they belong with the full gradient; with a stoc
 full pass.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import finite, part, positive
+from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import (
     contract,
     curvature_along,
@@ -21,12 +21,13 @@ from frankwolfe.compile.verbs import (
     smoothness,
     value,
 )
+from frankwolfe.methods.lifecycle import step_rule
 
 ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
 
 
-@part
+@step_rule
 class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
@@ -48,15 +49,12 @@ class ShortStep(NamedTuple):
         return _capped(slope(move, gradient, iterate), smoothness(samples.loss) * squares, max_step(move))
 
 
-@part
+@step_rule
 class LineSearch(NamedTuple):
     """Exact line search: Newton's method on the slope along the move, kept inside a shrinking bracket.
 
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
-
-    here: Any = None
-    ahead: Any = None
 
     @property
     def reads_all_rows(self):
@@ -65,7 +63,14 @@ class LineSearch(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return LineSearch(setting.samples.table(), setting.samples.table())
+        return LineSearchState(setting.samples.table(), setting.samples.table())
+
+
+class LineSearchState(NamedTuple):
+    """All predictions, and what a whole step would change them by."""
+
+    here: np.ndarray
+    ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -74,15 +79,12 @@ class LineSearch(NamedTuple):
         return _level(samples, z, q, max_step(move), True)
 
 
-@part
+@step_rule
 class Secant(NamedTuple):
     """Exact line search that needs no curvature: the secant method on the slope, kept inside a shrinking bracket.
 
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
-
-    here: Any = None
-    ahead: Any = None
 
     @property
     def reads_all_rows(self):
@@ -91,7 +93,14 @@ class Secant(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return Secant(setting.samples.table(), setting.samples.table())
+        return SecantState(setting.samples.table(), setting.samples.table())
+
+
+class SecantState(NamedTuple):
+    """All predictions, and what a whole step would change them by."""
+
+    here: np.ndarray
+    ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -100,13 +109,9 @@ class Secant(NamedTuple):
         return _level(samples, z, q, max_step(move), False)
 
 
-@part
+@step_rule
 class Monotone(NamedTuple):
     """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
-
-    halvings: Any = None
-    here: Any = None
-    ahead: Any = None
 
     @property
     def reads_all_rows(self):
@@ -115,7 +120,15 @@ class Monotone(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return Monotone(np.zeros(1), setting.samples.table(), setting.samples.table())
+        return MonotoneState(np.zeros(1), setting.samples.table(), setting.samples.table())
+
+
+class MonotoneState(NamedTuple):
+    """The number of halvings so far; all predictions, and what a whole step would change them by."""
+
+    halvings: np.ndarray
+    here: np.ndarray
+    ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -131,7 +144,7 @@ class Monotone(NamedTuple):
         return 0.0
 
 
-@part
+@step_rule
 class Backtracking(NamedTuple):
     """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
 
@@ -145,9 +158,6 @@ class Backtracking(NamedTuple):
 
     relax: float = 0.9
     raise_by: float = 2.0
-    memory: Any = None
-    here: Any = None
-    ahead: Any = None
 
     @property
     def reads_all_rows(self):
@@ -168,7 +178,16 @@ class Backtracking(NamedTuple):
     def for_run(self, setting):
         """Start from the loss's own constant, and make room for the predictions and their change."""
         constant = np.array([float(setting.samples.loss.smoothness())])
-        return self._replace(memory=constant, here=setting.samples.table(), ahead=setting.samples.table())
+        return BacktrackingState(self, constant, setting.samples.table(), setting.samples.table())
+
+
+class BacktrackingState(NamedTuple):
+    """The settings; the last ``L``; all predictions, and what a whole step would change them by."""
+
+    rule: Backtracking
+    smoothness: np.ndarray
+    here: np.ndarray
+    ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -178,15 +197,15 @@ class Backtracking(NamedTuple):
         squares = 0.0
         for i in range(len(weights)):
             squares += weights[i] * contract(q[i], q[i])
-        constant, ceiling = self.relax * self.memory[0], smoothness(samples.loss)
+        constant, ceiling = self.rule.relax * self.smoothness[0], smoothness(samples.loss)
         while True:
             gamma = _capped(-first_slope, constant * squares, max_step(move))
             bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * squares
             # with the loss's own constant the bound holds by definition: only rounding could deny it
             if constant >= ceiling or _along(samples, z, q, gamma)[0] <= bound + ROUNDING * abs(start):
                 break
-            constant = min(ceiling, self.raise_by * constant)
-        self.memory[0] = constant
+            constant = min(ceiling, self.rule.raise_by * constant)
+        self.smoothness[0] = constant
         return gamma
 
 

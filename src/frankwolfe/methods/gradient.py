@@ -1,0 +1,47 @@
+"""The running gradient estimate, which the oracle is asked with, and how estimates change it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.verbs import add_row, fetch_row, magnitude, routine
+
+
+class Gradient(NamedTuple):
+    """The estimate's running state: the gradient is ``scale[0] * r``.
+
+    Attributes
+    ----------
+    r : array of shape (d,)
+        The estimate up to a positive factor, which no oracle minds.
+    scale : array of shape (1,)
+        That factor.
+    meter : array of shape (1,)
+        Sum of the sizes of all changes. It turns non-finite with the first change that is, and then stops the run.
+    tracker : LazyArgmax or Workspace
+        What the set keeps about ``r``.
+    """
+
+    r: np.ndarray
+    scale: np.ndarray
+    meter: np.ndarray
+    tracker: Any
+
+    def dense(self) -> np.ndarray:
+        """Return the gradient estimate as a new array."""
+        return self.r * self.scale[0]
+
+
+@routine
+def amend(gradient, rows, i, change):
+    """Add ``change`` times row ``i`` to the estimate."""
+    add_row(gradient.tracker, rows, i, change, gradient.r)
+    gradient.meter[0] += magnitude(change)
+
+
+@routine
+def pick(rows, batch, k):
+    """Return row number ``k`` of the batch, and ask for the one after it ahead of time."""
+    if k + 1 < len(batch):
+        fetch_row(rows, batch[k + 1])
+    return batch[k]

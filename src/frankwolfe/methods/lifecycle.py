@@ -1,0 +1,135 @@
+"""What a user configures, and what a run remembers: estimates, directions and step rules have the two apart.
+
+A part is a NamedTuple of settings. When a run starts, its ``for_run(setting)`` returns the *state*: a NamedTuple of
+arrays with the methods that the loop compiles. A part that remembers nothing is its own state. What an estimate is able
+to do is written in its `Abilities`, so that nobody has to look for methods or arrays by name.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.part import Part, lent, part, require
+
+
+class Abilities(NamedTuple):
+    """What a gradient estimate can do, and what it needs. All is False unless it says so.
+
+    Attributes
+    ----------
+    reads_all_rows : bool
+        Every step reads the whole data; it is dealt no batches.
+    has_table : bool
+        The state has an array ``alpha``, one weighted derivative a sample, and ``r = X' alpha``. A later run can take
+        it over.
+    exact_table : bool
+        The derivatives of all samples at the iterate, where they are at hand, are what the table stands for: the
+        state's ``renew(alpha)`` takes them over.
+    samples_error : bool
+        What a step changes in the table is an unbiased sample of the table's error.
+    """
+
+    reads_all_rows: bool = False
+    has_table: bool = False
+    exact_table: bool = False
+    samples_error: bool = False
+
+
+class Setting(NamedTuple):
+    """What a part may want to know when a run starts.
+
+    Attributes
+    ----------
+    samples : Samples
+        Rows, targets, weights and loss.
+    batch_size : int
+        Rows looked at in a step.
+    w : array
+        Where the run starts.
+    constraint : set
+        What the run is confined to.
+    remembered : dict
+        Arrays of the estimate's state in the run that this one continues, by name; empty if there is none.
+    """
+
+    samples: Any
+    batch_size: int
+    w: np.ndarray
+    constraint: Any
+    remembered: dict[str, np.ndarray] = {}  # noqa: RUF012 - never written to
+
+    def table(self) -> np.ndarray:
+        """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
+        alpha = self.remembered.get("alpha")
+        return self.samples.table() if alpha is None else alpha.copy()
+
+
+class StatelessDefaults:
+    """A part that remembers nothing."""
+
+    def for_run(self, setting):
+        """Return the part itself: there is nothing to remember."""
+        return self
+
+
+class StepDefaults(StatelessDefaults):
+    """A step rule that remembers nothing and reads no rows."""
+
+    @property
+    def reads_all_rows(self):
+        """Whether a step reads the whole data."""
+        return False
+
+
+ESTIMATE_METHODS, DIRECTION_METHODS, STEP_METHODS = ("refresh", "follow"), ("choose",), ("length",)
+"""What the loop calls of the states."""
+
+
+def estimate(kind: type[Part]) -> type[Part]:
+    """Class decorator of the package's gradient estimates."""
+    return part(lent(StatelessDefaults)(kind))
+
+
+def direction(kind: type[Part]) -> type[Part]:
+    """Class decorator of the package's directions."""
+    return part(lent(StatelessDefaults)(kind))
+
+
+def step_rule(kind: type[Part]) -> type[Part]:
+    """Class decorator of the package's step rules."""
+    return part(lent(StepDefaults)(kind))
+
+
+def accept_estimate(argument: str, given: Any) -> None:
+    """Check a gradient estimate that was handed in; give its class what it leaves to defaults."""
+    _accept(argument, given, ESTIMATE_METHODS, "a gradient estimate", StatelessDefaults)
+    if not isinstance(getattr(given, "abilities", None), Abilities):
+        raise TypeError(
+            f"{argument}: {type(given).__name__} does not say what it can do: give it a property "
+            "abilities that returns frankwolfe.methods.lifecycle.Abilities(...)"
+        )
+
+
+def accept_direction(argument: str, given: Any) -> None:
+    """Check a direction that was handed in; give its class what it leaves to defaults."""
+    _accept(argument, given, DIRECTION_METHODS, "a direction", StatelessDefaults)
+
+
+def accept_step(argument: str, given: Any) -> None:
+    """Check a step rule that was handed in; give its class what it leaves to defaults."""
+    _accept(argument, given, STEP_METHODS, "a step rule", StepDefaults)
+
+
+def _accept(argument: str, given: Any, methods: tuple[str, ...], purpose: str, defaults: type) -> None:
+    own_state = not callable(getattr(given, "for_run", None))
+    require(argument, given, methods if own_state else ("for_run",), purpose)
+    lent(defaults)(type(given))
+
+
+def states_for_run(method: Any, setting: Setting) -> tuple[Any, Any, Any]:
+    """Return the states of a method's estimate, direction and step rule at the start of a run."""
+    states = method.estimate.for_run(setting), method.direction.for_run(setting), method.step.for_run(setting)
+    kinds = (ESTIMATE_METHODS, "an estimate"), (DIRECTION_METHODS, "a direction"), (STEP_METHODS, "a step rule")
+    for state, given, (methods, purpose) in zip(states, method, kinds, strict=False):
+        require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
+    return states
