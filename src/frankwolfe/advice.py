@@ -141,7 +141,7 @@ def on_radius(problem: "Problem", result: "Result") -> list[str]:
 
 def _along(problem: "Problem", w: np.ndarray, fun: float) -> tuple[float, float]:
     """Return by which power of two to multiply the weights, and the objective there: for as long as it falls."""
-    z = np.asarray(problem.samples.rows.dot_all(w), dtype=np.float64)
+    z = problem.objective.predict(w)
     factor, best = 1.0, fun
     for _ in range(DOUBLINGS):
         value = problem.value_of_predictions(2.0 * factor * z)

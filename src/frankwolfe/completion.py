@@ -178,6 +178,11 @@ class CompletionProblem(Problem):
         """Return an iterate at ``w``, and room for a gradient."""
         return self.point(w), np.empty(self.n)
 
+    def head(self, rows: int) -> "CompletionProblem":
+        """Return the problem of the first few entries."""
+        few = self.samples.block(slice(0, rows))
+        return CompletionProblem(few, self._shape, self._constraint.radius, self.offsets)
+
     def barrier(self) -> None:
         """Return None: weights are kept as factors."""
 

@@ -9,13 +9,14 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.data.centred import centred, mean_prediction
+from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import as_loss
-from frankwolfe.objective.exact_pass import exact_pass
 from frankwolfe.objective.intercept import EPSILON, is_shifted, shifted
-from frankwolfe.objective.point import Guess, Point, ZeroModel, gradient_of
+from frankwolfe.objective.objective import Objective
+from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.sets.atoms import for_shape, vertex_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.checks import a_set
@@ -82,6 +83,7 @@ class Problem:
 
     _feature_names: list[str] | None = None
     _guess: Guess | None = None
+    _objective: Objective | None = None
 
     @teaching
     def __init__(
@@ -183,6 +185,13 @@ class Problem:
         return self._samples
 
     @property
+    def objective(self) -> Objective:
+        """All that reads every row."""
+        if self._objective is None:
+            self._objective = Objective(self._samples, self.size)
+        return self._objective
+
+    @property
     def zero_value(self) -> float:
         """Objective of the zero model, ``F(0)``: the scale that tolerances are relative to."""
         return self.zero_model.value
@@ -191,7 +200,7 @@ class Problem:
     def zero_model(self) -> ZeroModel:
         """The zero model, worked out when it is first asked for."""
         if self._zero_model is None:
-            self._zero_model = ZeroModel.of(self._samples)
+            self._zero_model = self.objective.zero_model()
         return self._zero_model
 
     @property
@@ -201,7 +210,7 @@ class Problem:
 
     def value_of_predictions(self, z: np.ndarray) -> float:
         """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
-        return Point.at(self._samples, z, self.zero_model if self.intercept else None).value
+        return self.objective.point(z, self.zero_model if self.intercept else None).value
 
     def tolerance(self, tol: float) -> float:
         """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
@@ -215,10 +224,11 @@ class Problem:
             return tol * self.zero_value
         plain, shift = self._samples._replace(loss=self._loss), self.zero_model.shift
         assert shift is not None  # there is an intercept
-        pulls = np.abs(Point.at(plain, plain.table()).alpha.reshape(self.n, -1)).sum(axis=1)
+        zero = Objective(plain, self.size, self.objective.executor).point(plain.table())
+        pulls = np.abs(zero.alpha.reshape(self.n, -1)).sum(axis=1)
         pulls += plain.weights * self._loss.smoothness() * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            columns = self._samples.rows.column_norms(pulls, self.size) * np.sqrt(pulls.sum())
+            columns = self.objective.column_norms(pulls) * np.sqrt(pulls.sum())
             reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
@@ -241,24 +251,17 @@ class Problem:
         Evaluation
         """
         flat = self.flat("w", w)
-        at, value, gradient, alpha = self._exact(flat)
+        at, gradient = self.objective.at(flat, self.guess if self.intercept else None)
         gap = self.gap_for(gradient, flat, proof=True)
         # it cannot be negative at a feasible point, but for rounding
         gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
-        shift: Any = 0.0
-        if at is not None:
-            gap, shift = at.proven(gap), self.shift_of(at, flat)
-        return Evaluation(value, gradient.reshape(np.shape(w)) if self.outputs else gradient, gap, alpha, shift)
-
-    def _exact(self, w: Any) -> tuple[Point | None, float, np.ndarray, np.ndarray]:
-        """Return the point, where there is an intercept; objective, gradient and derivatives."""
-        samples = self._samples
-        if self.intercept:
-            at = Point.at(samples, np.asarray(samples.rows.dot_all(w), dtype=np.float64), self.guess)
-            alpha = at.alpha.reshape(samples.shape)
-            return at, at.value, gradient_of(samples.rows, alpha, self.size), alpha
-        alpha, gradient = samples.table(), np.empty(self.size)
-        return None, float(exact_pass(samples, self.point(w), alpha, gradient)), gradient, alpha
+        return Evaluation(
+            at.value,
+            gradient.reshape(np.shape(w)) if self.outputs else gradient,
+            at.proven(gap),
+            at.alpha.reshape(self._samples.shape),
+            self.shift_of(at, flat),
+        )
 
     def shift_of(self, at: Point, w: Any) -> Any:
         """Return the intercept of a point with weights ``w``: a number, or an array for several outputs."""
@@ -267,12 +270,16 @@ class Problem:
         shift = at.shift - mean_prediction(self._samples.rows, w)
         return shift if self.outputs else float(shift[0])
 
-    def own(self) -> "Problem":
-        """Return the same problem with all that a run may change its own: the intercept, and what the set remembers."""
+    def own(self, executor: Serial | Threads | None = None) -> "Problem":
+        """Return the same problem with all that a run may change its own: the intercept, and what the set remembers.
+
+        ``executor`` works on all rows instead of the one that the problem has.
+        """
         part = copy(self)
         part._constraint = self._constraint.for_run()
         if self.intercept:
             part._samples = self._samples._replace(loss=shifted(self._loss))
+        part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
         return part
 
     def expect(self, w: Any, intercept: Any) -> None:
@@ -282,9 +289,8 @@ class Problem:
         known of the model would not hold there.
         """
         if self.intercept and not getattr(self._loss, "convex", False):
-            rows, weights = self._samples.rows, self._samples.weights
-            mean = np.atleast_1d(weights @ np.asarray(rows.dot_all(w), dtype=np.float64).reshape(self._samples.shape))
-            self._guess = Guess(np.atleast_1d(intercept + mean_prediction(rows, w)), mean)
+            mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
+            self._guess = Guess(np.atleast_1d(intercept + mean_prediction(self._samples.rows, w)), mean)
 
     def flat(self, name: str, w: Any) -> Any:
         """Return weights as a checked flat vector; ``name`` is what messages call them."""
@@ -362,7 +368,8 @@ class Problem:
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
         part = copy(self)
         part._X, part._zero_model, part._guess = self._X[:rows], None, None
-        part._samples = self.own().samples.head(rows)  # with an intercept of its own: nothing is left behind
+        part._samples = self.own().samples.block(slice(0, rows))  # with an intercept of its own: nothing is left behind
+        part._objective = None
         return part
 
     def over(self, constraint: Any) -> "Problem":

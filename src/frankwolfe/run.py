@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.arrays import as_batch_size, as_budget, as_callback, as_flag, as_generator
+from frankwolfe.arguments.arrays import as_batch_size, as_budget, as_callback, as_flag, as_generator, as_threads
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.compile.part import short
+from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.driver import Callback, Driver, Limits, Start
 from frankwolfe.engines.stepwise import Engine, Memory
 from frankwolfe.methods.directions import Toward
@@ -31,6 +32,7 @@ def minimize(
     callback: Callback | None = None,
     progress: bool = False,
     trace: int = 10,
+    n_threads: int | None = None,
 ) -> Result:
     """Minimise a problem's objective over its constraint set.
 
@@ -66,6 +68,9 @@ def minimize(
         Whether to show a progress bar (needs tqdm).
     trace : int
         Traced points for each factor of ten in the number of steps; 0 keeps only the last point.
+    n_threads : int, optional
+        Threads that work on all rows of large data. By default as many as there are cores, or fewer where
+        ``OMP_NUM_THREADS`` and the like say so. The result has the same bits for any number.
 
     Returns
     -------
@@ -98,7 +103,7 @@ def minimize(
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     generator = as_generator(random_state)
-    problem = problem.own()
+    problem = problem.own(executor_for(as_threads(n_threads)))
     w, memory = _start(problem, x0)
     if isinstance(x0, Result):
         problem.expect(w, x0.intercept)

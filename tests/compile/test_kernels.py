@@ -16,8 +16,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.compile.kernels import Kernel
-from frankwolfe.data.iterate import Iterate
-from frankwolfe.objective.exact_pass import exact_pass
+from frankwolfe.objective.sums import evaluate_losses
 from tests import cases
 from tests.own_parts import LogCosh
 
@@ -28,14 +27,14 @@ import json, sys
 import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.engines import loop
-from frankwolfe.objective.exact_pass import exact_pass
+from frankwolfe.objective.sums import evaluate_losses
 
 if len(sys.argv) > 1:
     compiled.source_digest = lambda: sys.argv[1]
 X, y = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]], [1, -1, 1]
 problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "sfw", tol=0.0, max_passes=5, random_state=0)
-kernels = {"advance": loop.advance, "exact_pass": exact_pass}
+kernels = {"advance": loop.advance, "evaluate_losses": evaluate_losses}
 counted = {
     name: [sum(kernel.cached.stats.cache_hits.values()), sum(kernel.cached.stats.cache_misses.values())]
     for name, kernel in kernels.items()
@@ -104,15 +103,17 @@ def cache_folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def fresh():
-    """A kernel for the exact pass that nothing has been compiled for yet."""
-    return Kernel(exact_pass.python)
+    """A kernel for the losses that nothing has been compiled for yet."""
+    return Kernel(evaluate_losses.python)
 
 
 def objective(kernel, loss):
     """Objective that a kernel finds, after a check that it is right."""
     problem = cases.problem(loss)
     w = np.full(problem.d, 0.1)
-    found = kernel(problem.samples, Iterate.at(w), np.empty(problem.n), np.empty(problem.d))
+    samples = problem.samples
+    z, losses, alpha = problem.objective.predict(w), np.empty(problem.n), np.empty(problem.n)
+    found = kernel(samples.targets, samples.weights, samples.loss, z, losses, alpha)
     expected = np.mean([loss.value(z, y) for z, y in zip(problem.X @ w, problem.y, strict=True)])
     assert found == pytest.approx(expected, rel=1e-12)
     return found
@@ -167,7 +168,6 @@ FunctionCache._impl_class._locator_classes = []
 import json
 import frankwolfe as fw
 from frankwolfe.engines import loop
-from frankwolfe.objective.exact_pass import exact_pass
 problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "fw", step="line-search", tol=1e-8)
 print(json.dumps([result.success, loop.advance.cached is loop.advance.uncached]))

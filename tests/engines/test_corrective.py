@@ -10,12 +10,12 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel
 from frankwolfe.engines.corrective.active_atoms import MOST, Coordinates, Most
-from frankwolfe.engines.corrective.columns import DenseColumns, active_matrix
+from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.models import STALE, Hessian, _face_move
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
+from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.experiments.reference import certified_optimum
-from frankwolfe.objective.point import Point
 from frankwolfe.sets.coordinate_hull import Hull
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
@@ -404,8 +404,7 @@ def test_matrix_of_active_columns(layout):
     problem = cases.problem(layout=layout, n=30, d=12)
     active = np.array([1, 4, 5, 11])
     A = np.asarray(problem.X.todense() if sparse.issparse(problem.X) else problem.X, dtype=np.float64)[:, active]
-    rows, rng = problem.samples.rows, np.random.default_rng(0)
-    matrix = active_matrix(rows, active, problem.d)
+    matrix, rng = active_matrix(problem.objective, active), np.random.default_rng(0)
     u, v, curvatures = rng.normal(size=4), rng.normal(size=30), rng.random(30) * (rng.random(30) > 0.2)
     assert matrix.predict(u) == pytest.approx(A @ u, rel=1e-12)
     assert matrix.project(v) == pytest.approx(A.T @ v, rel=1e-12, abs=1e-14)
@@ -450,9 +449,9 @@ def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
     X, y = cases.vector_table(fw.Multinomial(), n=20, d=6)
     problem = fw.Problem(cases.LAYOUTS[layout](X), y, "multinomial", fw.L1Ball(3.0), sample_weight=np.arange(1.0, 21.0))
     w, chosen = np.random.default_rng(0).normal(size=problem.size), np.array([0, 2, 3, 7, 11, 12, 17])
-    at = Point.at(problem.samples, problem.samples.rows.dot_all(w))
+    at = problem.objective.point(problem.objective.predict(w))
     curvatures = coupled_curvatures(problem, at, care, 1e-12)
-    H = Hessian(active_matrix(problem.samples.rows, np.arange(problem.size), problem.size)).at(curvatures, chosen)
+    H = Hessian(active_matrix(problem.objective, np.arange(problem.size))).at(curvatures, chosen)
     h, unit = 1e-6, np.eye(problem.size)
     true = [(problem.gradient(w + h * unit[j]) - problem.gradient(w - h * unit[j]))[chosen] / (2.0 * h) for j in chosen]
     above = H - np.array(true)

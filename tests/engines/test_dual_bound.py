@@ -10,7 +10,6 @@ from frankwolfe.engines.corrective.hessian import loss_curvatures
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.dual_bound import bound_at, dual_gap, slopes_after
 from frankwolfe.linalg import threads as blas
-from frankwolfe.objective.point import Point
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -73,7 +72,7 @@ def test_no_slopes_put_the_bound_above_the_optimum(loss, intercept):
     best = fw.minimize(problem, tol=1e-10)
     assert best.success
     w = np.zeros(problem.size)
-    at = Point.at(problem.samples, problem.samples.table())
+    at = problem.objective.point(problem.samples.table())
     curvatures = loss_curvatures(problem, at, 0.0, 0.0)
     gaps = []
     for scale in (0.0, 0.1, 0.5, 1.0):
@@ -109,7 +108,7 @@ def test_a_loss_of_ones_own_without_a_residual_goes_without_the_bound():
     from tests.own_parts import LogCosh
 
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), fw.Box(-1.0, 1.0))
-    at = Point.at(problem.samples, problem.samples.table())
+    at = problem.objective.point(problem.samples.table())
     assert dual_gap(problem, at, np.zeros(3), at.alpha) == np.inf
 
 

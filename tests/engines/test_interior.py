@@ -13,7 +13,6 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian import Formed, loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
-from frankwolfe.objective.point import Point
 from tests import cases
 from tests.programs import optimum
 
@@ -96,7 +95,7 @@ def test_what_keeps_common_parts_small_costs_no_more_than_it_may():
     X, y = noisy_classes(3)
     problem = fw.Problem(X, y, fw.Multinomial(3), fw.Box(-5.0, 10.0))
     W = np.random.default_rng(1).normal(size=27) + 4.0
-    at = Point.at(problem.samples, problem.samples.rows.dot_all(W), None)
+    at = problem.objective.point(problem.objective.predict(W))
     model = QuadraticModel(
         W, problem.gradient(W).ravel(), objective_hessian(problem, at, loss_curvatures(problem, at, 0.0, 0.0))
     )
@@ -125,8 +124,8 @@ def test_the_hessian_is_that_of_the_objective(outputs, intercept, layout):
     problem = fw.Problem(cases.LAYOUTS[layout](X), y, loss, fw.L2Ball(2.0), intercept=intercept)
     w = 0.3 * np.random.default_rng(0).normal(size=problem.size)
     own = problem.own()
-    z = np.asarray(own.samples.rows.dot_all(w), np.float64)
-    at = Point.at(own.samples, z)
+    z = own.objective.predict(w)
+    at = own.objective.point(z)
     H = objective_hessian(own, at, loss_curvatures(own, at, 0.0, 0.0))
     step = 1e-5
     for j in range(problem.size):

@@ -331,3 +331,20 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, Integral) and int(random_state) < 0:
         raise ValueError(f"random_state must not be negative, got {random_state}")
     return np.random.default_rng(random_state)  # type: ignore[arg-type]
+
+
+def as_threads(n_threads: Any) -> int | None:
+    """Return a number of threads, None where nobody says.
+
+    Examples
+    --------
+    >>> as_threads(2)
+    2
+    """
+    if n_threads is None:
+        return None
+    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer):
+        raise TypeError(f"n_threads must be an int, or None for as many as there are cores; got {n_threads!r}")
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, or None for as many as there are cores; got {n_threads}")
+    return int(n_threads)

@@ -97,7 +97,7 @@ class Kernel:
         if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
             _teach_numba()
         try:
-            if not all(map(_from_package, args)):
+            if not all(_from_package(value) for value in args if isinstance(value, tuple)):
                 return self.uncached(*args)
             try:
                 return self.cached(*args)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import lent
+from frankwolfe.data.dense import AllEntries, Dense
 from frankwolfe.data.multi_output import MultiOutput
-from frankwolfe.data.rows import AllEntries, Dense
 from frankwolfe.trackers.argmax import track
 
 BLOCK = 2**16
@@ -86,13 +86,13 @@ class Centred(NamedTuple):
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
         return np.sqrt(sum(weights[block] @ rows**2 for block, rows in self._blocks()))
 
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return some columns, one after the other."""
-        return self.values.T[chosen] - self.means[chosen, None]
+    def some_columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return some columns, row by row."""
+        return np.ascontiguousarray(self.values[:, chosen] - self.means[chosen])
 
-    def head(self, rows: int) -> "Centred":
-        """Return the first few rows."""
-        return Centred(self.values[:rows], self.means)
+    def block(self, part: slice) -> "Centred":
+        """Return some rows that follow each other."""
+        return Centred(self.values[part], self.means)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""

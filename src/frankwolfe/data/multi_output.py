@@ -101,9 +101,17 @@ class MultiOutput(NamedTuple):
         """Return ``X' alpha``, flat."""
         return np.ascontiguousarray(self.rows.add_all(alpha, size // self.outputs)).ravel()
 
-    def head(self, rows: int) -> "MultiOutput":
-        """Return the first few rows."""
-        return MultiOutput(self.rows.head(rows), self.outputs)
+    def stored(self) -> int:
+        """Return the number of stored entries, each counted once for each output."""
+        return self.outputs * self.rows.stored()
+
+    def cut(self, entries: int) -> list[slice]:
+        """Cut the rows into blocks of about so many entries, each counted once for each output."""
+        return self.rows.cut(max(1, entries // self.outputs))
+
+    def block(self, part: slice) -> "MultiOutput":
+        """Return some rows that follow each other."""
+        return MultiOutput(self.rows.block(part), self.outputs)
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "Seen":
         """Return the data as matrices ``left S right'`` see it."""

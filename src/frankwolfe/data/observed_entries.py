@@ -134,9 +134,18 @@ class ObservedEntries(NamedTuple):
         """Return the gradient: ``alpha`` itself."""
         return alpha.copy()
 
-    def head(self, rows: int) -> "ObservedEntries":
-        """Return the first few entries, in arrays of the same types."""
-        return ObservedEntries(self.rows[:rows], self.columns[:rows], np.minimum(self.starts, rows))
+    def stored(self) -> int:
+        """Return the number of entries."""
+        return len(self.rows)
+
+    def cut(self, entries: int) -> list[slice]:
+        """Return all entries as one block: a gradient has a number for each of them, and is no sum."""
+        return [slice(0, len(self.rows))]
+
+    def block(self, part: slice) -> "ObservedEntries":
+        """Return some entries that follow each other, in arrays of the same types."""
+        starts = np.clip(self.starts, part.start, part.stop) - part.start
+        return ObservedEntries(self.rows[part], self.columns[part], starts)
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
         """Return the data as matrices ``left S right'`` see it."""

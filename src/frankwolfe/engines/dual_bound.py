@@ -14,7 +14,7 @@ import numpy as np
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import magnitude, residual
 from frankwolfe.objective.intercept import EPSILON
-from frankwolfe.objective.point import Point, gradient_of
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
 
@@ -32,7 +32,7 @@ def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndar
     d : array
         The move, which may be far smaller than the last digit of the weights.
     """
-    ahead = np.asarray(problem.samples.rows.dot_all(d), np.float64).reshape(problem.samples.shape)
+    ahead = problem.objective.predict(d)
     alpha = at.alpha.reshape(problem.samples.shape)
     if curvatures.ndim == 1:
         if at.shift is not None and (total := curvatures.sum()) > 0.0:
@@ -66,7 +66,7 @@ def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> f
         if np.abs(alpha.sum(axis=0)).max() > rounding:
             return np.inf
     samples = problem.samples
-    r = gradient_of(samples.rows, alpha, problem.size)
+    r = problem.objective.gradient(alpha)
     z = at.shifted().reshape(samples.shape)
     left = residuals(samples.targets, samples.weights, problem.loss, z, alpha)
     return max(problem.gap_for(r, w, proof=True), 0.0) + float(left)
@@ -76,8 +76,8 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> float:
     """Return `dual_gap` where nothing is known of the point but its weights: one pass over the data."""
     if np.shape(alpha) != problem.samples.shape or not can_bound(problem):
         return np.inf
-    z = np.asarray(problem.samples.rows.dot_all(w), np.float64)
-    return dual_gap(problem, Point.at(problem.samples, z, problem.zero_model), w, alpha)
+    at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
+    return dual_gap(problem, at, w, alpha)
 
 
 def can_bound(problem: Problem) -> bool:

@@ -8,7 +8,7 @@ from frankwolfe.engines.loop import advance, deal
 from frankwolfe.methods.gradient import Gradient
 from frankwolfe.methods.lifecycle import Setting, states_for_run
 from frankwolfe.methods.table import Method
-from frankwolfe.objective.point import Point, gradient_of
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.atoms import connected
 
@@ -102,8 +102,7 @@ class Engine:
     def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
         if self.abilities.has_table and self.parts[0].alpha.any():
-            rows, alpha = self.problem.samples.rows, self.parts[0].alpha
-            return np.asarray(rows.add_all(alpha, self.problem.size), dtype=np.float64)
+            return self.problem.objective.gradient(self.parts[0].alpha)
         if not self.abilities.has_table and memory is not None:
             return memory.gradient.copy()
         return np.zeros(self.problem.size)
@@ -191,13 +190,14 @@ class Engine:
         if self.evaluated + cost + self.evaluations > self.budget:
             return
         self._intercept_cost += cost
-        z = np.asarray(samples.rows.dot_all(w), dtype=np.float64) if cost else samples.table()
-        at = self._intercept_at = Point.at(samples, z, self._intercept_at or self.problem.guess)
+        objective = self.problem.objective
+        z = objective.predict(w) if cost else samples.table()
+        at = self._intercept_at = objective.point(z, self._intercept_at or self.problem.guess)
         samples.loss.shift[:] = at.shift
         if self.abilities.exact_table and cost:
             alpha = at.alpha.reshape(samples.shape)
             self.parts[0].renew(alpha)
-            gradient.r[:] = gradient_of(samples.rows, alpha, self.problem.size) / gradient.scale[0]
+            gradient.r[:] = objective.gradient(alpha) / gradient.scale[0]
             gradient.tracker.rebuild(gradient.r)
 
     def proven(self, found: Evaluation) -> Evaluation:

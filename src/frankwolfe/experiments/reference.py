@@ -61,7 +61,7 @@ def certified_optimum(problem: Problem, tolerance: float = 1e-8, max_rounds: int
         convex = ", ".join(name for name, loss in LOSSES.items() if loss().convex)
         raise ValueError(f"a certified optimum needs a convex loss ({convex}), got {type(problem.loss).__name__}")
     atoms = [problem.default_start()]
-    images = np.column_stack([problem.samples.rows.dot_all(atoms[0])])
+    images = np.column_stack([problem.objective.predict(atoms[0])])
     weights = np.ones(1)
     best = None
     for _ in range(max_rounds):
@@ -74,7 +74,7 @@ def certified_optimum(problem: Problem, tolerance: float = 1e-8, max_rounds: int
         kept = weights > 0.0
         vertex = problem.constraint.vertex(found.gradient)
         atoms = [atom for atom, keep in zip(atoms, kept, strict=True) if keep] + [vertex]
-        images = np.column_stack([images[:, kept], problem.samples.rows.dot_all(vertex)])
+        images = np.column_stack([images[:, kept], problem.objective.predict(vertex)])
         weights = _correct(problem, images, np.append(weights[kept], 0.0))
     assert best is not None
     return best

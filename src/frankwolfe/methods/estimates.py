@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, target_prediction
+from frankwolfe.methods.full_pass import sweep
 from frankwolfe.methods.gradient import amend, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
-from frankwolfe.objective.exact_pass import sweep
 
 
 @estimate

@@ -10,10 +10,12 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
+from frankwolfe.data.csr import CSR
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.data.rows import CSR
-from frankwolfe.engines.corrective.columns import DenseColumns, SparseRows, active_matrix
+from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.models import Hessian
+from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.coordinate_hull import Hull
 
@@ -54,17 +56,17 @@ class Shifted:
 
     Parameters
     ----------
-    rows : rows
-        Of the data.
+    objective : Objective
+        Of the problem.
     shift : array or None
         What the set adds.
     """
 
     matrix: Any
 
-    def __init__(self, rows: Any, shift: np.ndarray | None):
-        self.shift = shift
-        self.base = None if shift is None else np.asarray(rows.dot_all(shift), dtype=np.float64).ravel()
+    def __init__(self, objective: Objective, shift: np.ndarray | None):
+        self.objective, self.shift = objective, shift
+        self.base = None if shift is None else objective.predict(shift).ravel()
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return the predictions for weights of the atoms."""
@@ -86,8 +88,8 @@ class Coordinates(Shifted):
     indirect = False  # predictions are sums over the columns, as they are at the point itself
 
     def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most, shift: np.ndarray | None = None):
-        super().__init__(problem.samples.rows, shift)
-        self.hull, self.source, self.n, self.d = hull, problem.samples.rows, problem.n, problem.size
+        super().__init__(problem.objective, shift)
+        self.hull, self.n, self.d = hull, problem.n, problem.size
         self.most = most
         w = w if shift is None else w - shift
         self.active = np.flatnonzero(w)
@@ -114,7 +116,7 @@ class Coordinates(Shifted):
         if late and self.settled:
             return count <= self.most.late
         share = count / len(self.active)  # of the entries that are stored, were columns all alike
-        crowded = isinstance(self.matrix, SparseRows) and share * self.matrix.stored > CROWD * self.n
+        crowded = self.matrix.sparse and share * self.matrix.stored > CROWD * self.n
         return count <= (self.most.crowded if crowded else self.most.few)
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
@@ -169,7 +171,7 @@ class Coordinates(Shifted):
         self.growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
         joining = min(len(promising), self._room(len(self.u)))
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
-        self.spare = isinstance(self.source, CSR) and self.taken <= self.most.few
+        self.spare = isinstance(self.objective.samples.rows, CSR) and self.taken <= self.most.few
         if self.spare:
             promising = np.flatnonzero(keys > (AHEAD * level if level > 0.0 else level / AHEAD))
             joining += SPARE * self.taken
@@ -177,7 +179,7 @@ class Coordinates(Shifted):
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
         self.u = w[self.active]
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
-        self.matrix = active_matrix(self.source, self.active, self.d)
+        self.matrix = active_matrix(self.objective, self.active)
         self.hessian = Hessian(self.matrix)
         return True
 
@@ -190,7 +192,7 @@ class Vertices(Shifted):
     indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
 
     def __init__(self, problem: Problem, w: np.ndarray, shift: np.ndarray | None = None):
-        super().__init__(problem.samples.rows, shift)
+        super().__init__(problem.objective, shift)
         self.hull, self.problem = Hull(1.0, False, False), problem
         point = w.copy() if shift is None else w - shift
         self.points, self.u = point[None, :], np.ones(1)
@@ -219,7 +221,7 @@ class Vertices(Shifted):
 
     def _images(self, point: np.ndarray) -> np.ndarray:
         """Return the predictions of a point, as a row."""
-        return np.asarray(self.problem.samples.rows.dot_all(point), dtype=np.float64).reshape(1, -1)
+        return self.problem.objective.predict(point).reshape(1, -1)
 
     def extend(self, found: Evaluation) -> bool:
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""

@@ -17,7 +17,6 @@ from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import NOISE, RoundEngine
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.engines.stepwise import Memory
-from frankwolfe.objective.point import gradient_of, sample_curvatures
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -43,7 +42,7 @@ formed, and without. Where curvatures change on the way, an exact answer is wort
 
 CARE, FLOOR = 10.0, 1e-4
 """`CARE` times the relative gap, at most one, says how little curvatures are trusted (see
-`frankwolfe.objective.point.sample_curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
+`frankwolfe.objective.sums.fill_curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
 
 LEAST_FLOOR = 1e-12
 """What that least size does not fall below, times the part of the objective that is left."""
@@ -137,8 +136,8 @@ class CorrectiveEngine(RoundEngine):
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         w, samples = self.w(), self.problem.samples
         if self.at is None or self.atoms.indirect:
-            self.at = self._judge(np.asarray(samples.rows.dot_all(w), np.float64) if w.any() else samples.table())
-        gradient = gradient_of(samples.rows, self.at.alpha.reshape(samples.shape), self.problem.size)
+            self.at = self._judge(self.problem.objective.predict(w) if w.any() else samples.table())
+        gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
 
     # --- a round ----------------------------------------------------------------------------------------------
@@ -228,7 +227,7 @@ class CorrectiveEngine(RoundEngine):
         floor = max(FLOOR * care, least) * self.problem.loss.smoothness()
         if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
             return coupled_curvatures(self.problem, self.at, care, floor)
-        return sample_curvatures(self.problem.samples, self.at, care, floor)
+        return self.problem.objective.curvatures(self.at, care, floor)
 
     def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.

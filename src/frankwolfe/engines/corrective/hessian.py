@@ -11,7 +11,7 @@ from scipy.linalg import qr
 
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
-from frankwolfe.objective.point import Point, sample_curvatures
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
 BLOCK = 2**21
@@ -129,11 +129,11 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> n
     at : Point
         Where.
     care, floor : float
-        See `frankwolfe.objective.point.fill_curvatures`.
+        See `frankwolfe.objective.sums.fill_curvatures`.
     """
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
-    curvatures = sample_curvatures(problem.samples, at, care, floor)
+    curvatures = problem.objective.curvatures(at, care, floor)
     # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
     return (
         curvatures.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs)
@@ -161,10 +161,12 @@ def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Fo
     means = curvatures / total @ problem.X if at.shift is not None and total > 0.0 else None
     if problem.n < problem.d:
         return Rooted(np.sqrt(curvatures)[:, None] * _dense(problem.X, means))
-    H = np.zeros((problem.d, problem.d))
-    for part in _parts(problem):
+
+    def task(part: slice) -> tuple:
         rows = _dense(problem.X[part], means)
-        H += (rows.T * curvatures[part]) @ rows
+        return ((rows.T * curvatures[part]) @ rows,)
+
+    (H,) = problem.objective.over(task)
     return Formed(
         H, lambda: (np.sqrt(curvatures[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
     )

@@ -17,7 +17,7 @@ from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.dual_bound import can_bound, dual_gap, slopes_after
 from frankwolfe.engines.stepwise import Memory
 from frankwolfe.linalg.threads import one_thread
-from frankwolfe.objective.point import Point, gradient_of
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier
 
@@ -90,11 +90,10 @@ class InteriorEngine(RoundEngine):
         return self._gradient_and_gap(self.at, self.point) if self.judged is None else self.judged
 
     def _predictions(self, w: np.ndarray) -> np.ndarray:
-        return np.asarray(self.problem.samples.rows.dot_all(w), np.float64)
+        return self.problem.objective.predict(w)
 
     def _gradient_and_gap(self, at: Point, w: np.ndarray) -> tuple[np.ndarray, float]:
-        samples = self.problem.samples
-        gradient = gradient_of(samples.rows, at.alpha.reshape(samples.shape), self.problem.size)
+        gradient = self.problem.objective.gradient(at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
 
     # --- a round ----------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.engines.stepwise import Memory
 from frankwolfe.linalg.schur import EliminatedIntercept
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
-from frankwolfe.objective.point import Point, sample_curvatures
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 
 NEW = 8
@@ -90,12 +90,13 @@ class LowRankEngine(RoundEngine):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""
-        head, loss = self.problem.head(1).samples, self.problem.loss
-        Point.at(head, head.table())
+        few = self.problem.head(1)
+        head, loss = few.samples, self.problem.loss
+        few.objective.point(head.table())
         total_loss(head.targets, head.weights, loss, head.table())
         if len(head.shape) > 1:
             hessian_products(head.targets, head.weights, loss, head.table(), head.table(), head.table())
-        view = self.rows.head(1).sandwich(self.left, self.right)
+        view = self.rows.block(slice(0, 1)).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
     def w(self) -> Any:
@@ -109,9 +110,9 @@ class LowRankEngine(RoundEngine):
             z = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))
         else:  # what is added may all but cancel: only the sum itself says what its rounding does
             w = self.w()
-            z = np.asarray(self.rows.dot_all(w), dtype=np.float64)
+            z = self.problem.objective.predict(w)
         self.at = self._judge(z)
-        gradient = self.rows.add_all(self.at.alpha.reshape(self.problem.samples.shape), self.problem.size)
+        gradient = self.problem.objective.gradient(self.at.alpha)
         self.found = self._triplets(-gradient)
         own = float(self.at.alpha @ z.ravel()) if self.shift is None else float(gradient @ (w - self.shift))
         gap = own + self.radius * self.found.bound
@@ -177,7 +178,7 @@ class LowRankEngine(RoundEngine):
         """Return the function from changes of predictions to what the derivatives change by, to first order."""
         samples, loss = self.problem.samples, self.problem.loss
         if len(samples.shape) == 1:
-            curvatures = sample_curvatures(samples, at, 1.0, FLOOR * loss.smoothness())
+            curvatures = self.problem.objective.curvatures(at, 1.0, FLOOR * loss.smoothness())
             return (
                 EliminatedIntercept.diagonal(curvatures, samples.shape)
                 if self.problem.intercept
@@ -206,5 +207,5 @@ class LowRankEngine(RoundEngine):
         """Return the objective where the predictions are ``z``: without derivatives, which cost more."""
         samples = self.problem.samples
         if self.problem.intercept:
-            return Point.at(samples, z, self.at).value
+            return self.problem.objective.point(z, self.at).value
         return float(total_loss(samples.targets, samples.weights, samples.loss, z.reshape(samples.shape)))

@@ -14,7 +14,7 @@ from frankwolfe.problem import Problem
 def coupled_curvatures(problem: Problem, point: Point, care: float, floor: float) -> np.ndarray:
     """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
 
-    As in `frankwolfe.objective.point.sample_curvatures`, no sample has less than ``floor``. Along its own slope a loss
+    As in `frankwolfe.objective.sums.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
     is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
     steeper.
     """

@@ -134,7 +134,7 @@ class RoundEngine(ABC):
     def _judge(self, z: np.ndarray) -> Point:
         """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.evaluated += self.problem.n
-        at = Point.at(self.problem.samples, z, self.at or self.problem.guess)
+        at = self.problem.objective.point(z, self.at or self.problem.guess)
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 

@@ -1,6 +1,5 @@
-"""The exact pass: objective and gradient at a point, in one reading of all rows."""
+"""A pass over the data inside of compiled code: what an estimate by full gradients does in each step."""
 
-from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, prediction, routine, row_add, value
 
 
@@ -17,9 +16,3 @@ def sweep(samples, point, alpha, r):
         alpha[i] = fresh
         row_add(rows, i, fresh, r)
     return total
-
-
-@kernel
-def exact_pass(samples, point, alpha, r):
-    """Fill ``alpha`` and ``r`` with the exact gradient at a point; return the objective there."""
-    return sweep(samples, point, alpha, r)

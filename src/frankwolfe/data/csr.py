@@ -1,0 +1,199 @@
+"""Rows of a sparse matrix in compressed-row form."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import hint
+from frankwolfe.data.blocks import parts_by_size
+from frankwolfe.data.flat_matrices import SeenFlat, sandwich_flat
+from frankwolfe.trackers.argmax import track, track_group
+
+
+class CSR(NamedTuple):
+    """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+    def row_dot(self, i, v):
+        """Inner product of row ``i`` with ``v``."""
+        data, indices, z = self.data, self.indices, 0.0
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            z += data[k] * v[indices[k]]
+        return z
+
+    def row_add(self, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        data, indices = self.data, self.indices
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            r[indices[k]] += c * data[k]
+
+    def row_size(self, i):
+        """Return the number of stored entries of row ``i``."""
+        return self.indptr[i + 1] - self.indptr[i]
+
+    def row_item(self, i, at):
+        """Column and value of a stored entry."""
+        k = self.indptr[i] + at
+        return self.indices[k], self.data[k]
+
+    def fetch_row(self, i):
+        """Ask for the stored columns and values of row ``i``, a cache line at a time."""
+        data, indices = self.data, self.indices
+        start, stop = self.indptr[i], self.indptr[i + 1]
+        for k in range(start, stop, 16):
+            hint(indices, k)
+        for k in range(start, stop, 8):
+            hint(data, k)
+
+    def row_entry(self, i, j):
+        """Entry ``j`` of row ``i``, by bisection."""
+        indices = self.indices
+        low, high = self.indptr[i], self.indptr[i + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < j:
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.indptr[i + 1] and indices[low] == j:
+            return np.float64(self.data[low])
+        return 0.0
+
+    def row_sandwich(self, i, left, right):
+        """Prediction of row ``i`` for the weight matrix ``left right'``."""
+        return sandwich_flat(self, i, left, right)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenFlat(self, left, right)
+
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
+        data, indices = self.data, self.indices
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            j = indices[k]
+            x = r[j] + c * data[k]
+            r[j] = x
+            track(bounds, starts, flip, j, x)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a tracker over groups."""
+        data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
+        shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
+        for k in range(self.indptr[i], self.indptr[i + 1]):
+            j = indices[k]
+            before = abs(r[j])
+            r[j] += c * data[k]
+            after = abs(r[j])
+            if len(ends) == 0:  # one group for every entry: one look less into memory
+                track_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+            else:
+                for home in range(ends[j], ends[j + 1]):
+                    track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
+
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        squares = np.zeros(d)
+        add_weighted_squares(*unsigned(self), weights, squares)
+        return np.sqrt(squares)
+
+    def stored(self) -> int:
+        """Return the number of stored entries."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def cut(self, entries: int) -> list[slice]:
+        """Cut the rows into blocks of about so many stored entries, at least a row each."""
+        return parts_by_size(self.indptr, entries)
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""
+        pairs = np.empty((d, 2))
+        return pairs[:, 0], pairs[:, 1]
+
+    def block(self, part: slice) -> "CSR":
+        """Return some rows that follow each other; entries are not copied, and counted as in the whole."""
+        return CSR(self.data, self.indices, self.indptr[part.start : part.stop + 1])
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Inner products of all rows with ``w``, or with its columns."""
+        z = np.empty((len(self.indptr) - 1, *w.shape[1:]))
+        if w.ndim == 1:
+            multiply(*unsigned(self), w, z)
+        else:
+            multiply_matrix(*unsigned(self), w, z)
+        return z
+
+    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
+        """Sum of all rows, each times its entry of ``alpha``."""
+        r = np.zeros((d, *alpha.shape[1:]))
+        if alpha.ndim == 1:
+            combine(*unsigned(self), alpha, r)
+        else:
+            combine_matrix(*unsigned(self), alpha, r)
+        return r
+
+    def matrix(self, d: int) -> sparse.csr_array:
+        """Return the rows as a matrix of SciPy's with ``d`` columns."""
+        whole = slice(self.indptr[0], self.indptr[-1])
+        starts = self.indptr - self.indptr[0]
+        return sparse.csr_array((self.data[whole], self.indices[whole], starts), shape=(len(starts) - 1, d))
+
+
+def unsigned(rows: CSR) -> CSR:
+    """Return the same rows with unsigned column numbers: compiled code then need not test for counting from the end."""
+    narrow = rows.indices.dtype == np.int32
+    return rows._replace(indices=rows.indices.view(np.uint32)) if narrow else rows
+
+
+@kernel
+def multiply(data, indices, indptr, w, z):
+    """Fill ``z`` with the inner products of all rows with ``w``."""
+    for i in range(len(z)):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * w[indices[k]]
+        z[i] = total
+
+
+@kernel
+def multiply_matrix(data, indices, indptr, W, Z):
+    """Fill ``Z`` with the inner products of all rows with the columns of ``W``."""
+    for i in range(len(Z)):
+        Z[i] = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            x, j = data[k], indices[k]
+            for c in range(Z.shape[1]):
+                Z[i, c] += x * W[j, c]
+
+
+@kernel
+def combine(data, indices, indptr, alpha, r):
+    """Add all rows, each times its entry of ``alpha``, to ``r``."""
+    for i in range(len(alpha)):
+        c = alpha[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            r[indices[k]] += c * data[k]
+
+
+@kernel
+def combine_matrix(data, indices, indptr, alpha, R):
+    """Add all rows, each times its entries of ``alpha``, to the columns of ``R``."""
+    for i in range(len(alpha)):
+        for k in range(indptr[i], indptr[i + 1]):
+            x, j = data[k], indices[k]
+            for c in range(R.shape[1]):
+                R[j, c] += x * alpha[i, c]
+
+
+@kernel
+def add_weighted_squares(data, indices, indptr, weights, squares):
+    """Add the squares of all entries, each times its row's weight, to their columns."""
+    for i in range(len(weights)):
+        for k in range(indptr[i], indptr[i + 1]):
+            x = np.float64(data[k])
+            squares[indices[k]] += weights[i] * x * x

@@ -1,0 +1,322 @@
+"""The columns of the active atoms, in blocks of rows: a compact copy, made once a round, that models work on.
+
+What the fully corrective method minimises over are combinations ``u`` of few atoms, and all it needs of an atom is its
+predictions: a column of ``X`` where vertices are single coordinates. Together they are a matrix ``A``, and ``D`` is the
+diagonal matrix of the losses' curvatures.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.data.csr import CSR, add_weighted_squares, combine, multiply, unsigned
+from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
+from frankwolfe.objective.objective import Block, Objective
+
+ENOUGH = 2**18
+"""Entries up to which blocks are joined: less work than that is not worth the call."""
+
+GRAM_SHARE = 4.0
+"""Least number of products for each entry of a Hessian that a group of blocks makes: each has a Hessian to add."""
+
+
+class DenseBlock(NamedTuple):
+    """Some rows of a matrix of dense columns: which samples they are of, and the entries, row by row."""
+
+    part: slice
+    values: np.ndarray
+
+    @property
+    def stored(self) -> int:
+        """Number of entries."""
+        return self.values.size
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u`` for these rows."""
+        return self.values @ u
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return the part of ``A' v`` that these rows add."""
+        return v @ self.values
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return what these rows add to the diagonal of ``A' D A``."""
+        return np.einsum("ij,ij,i->j", self.values, self.values, curvatures)
+
+    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
+        """Add what these rows have of ``A' D A`` for some of the columns."""
+        values, curved = self.values, np.flatnonzero(curvatures)
+        if 2 * len(curved) <= len(curvatures):
+            values, curvatures = values[curved], curvatures[curved]
+        values = values if len(chosen) == values.shape[1] else values[:, chosen]
+        H += (values * curvatures[:, None]).T @ values
+
+    @classmethod
+    def joined(cls, blocks: "list[DenseBlock]") -> "DenseBlock":
+        """Return blocks that follow each other as one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        part = slice(blocks[0].part.start, blocks[-1].part.stop)
+        return cls(part, np.concatenate([block.values for block in blocks]))
+
+
+class SparseBlock(NamedTuple):
+    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row."""
+
+    part: slice
+    data: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    width: int
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries."""
+        return len(self.data)
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u`` for these rows."""
+        z = np.empty(len(self.starts) - 1)
+        multiply(*self[1:4], u, z)
+        return z
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return the part of ``A' v`` that these rows add."""
+        total = np.zeros(self.width)
+        combine(*self[1:4], v, total)
+        return total
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return what these rows add to the diagonal of ``A' D A``."""
+        sizes = np.zeros(self.width)
+        add_weighted_squares(*self[1:4], curvatures, sizes)
+        return sizes
+
+    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
+        """Add what these rows have of the lower half of ``A' D A``, for some of the columns in ascending order."""
+        place = np.full(self.width, -1, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
+        add(*self[1:4], curvatures, place, H)
+
+    @classmethod
+    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
+        """Return blocks that follow each other as one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        ends = np.cumsum([0, *(len(block.data) for block in blocks)])
+        starts = [block.starts[1:] + end for block, end in zip(blocks, ends[:-1], strict=True)]
+        return cls(
+            slice(blocks[0].part.start, blocks[-1].part.stop),
+            np.concatenate([block.data for block in blocks]),
+            np.concatenate([block.columns for block in blocks]),
+            np.concatenate([[0], *starts]),
+            blocks[0].width,
+        )
+
+
+class RowBlocks:
+    """The matrix ``A`` in blocks of rows, on which an executor works.
+
+    Parameters
+    ----------
+    blocks : list of DenseBlock or SparseBlock
+        The rows, in order.
+    executor : Serial or Threads
+        Who works on them.
+    """
+
+    def __init__(self, blocks: list[Any], executor: Any):
+        self.blocks, self.executor = blocks, executor
+
+    @property
+    def sparse(self) -> bool:
+        """Whether only stored entries are kept."""
+        return isinstance(self.blocks[0], SparseBlock)
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries."""
+        return sum(block.stored for block in self.blocks)
+
+    def by_columns(self) -> SparseColumns | DenseColumns:
+        """Return a copy, column by column."""
+        if not self.sparse:
+            return DenseColumns(np.ascontiguousarray(DenseBlock.joined(self.blocks).values.T))
+        joined = SparseBlock.joined(self.blocks)
+        shape = len(joined.starts) - 1, joined.width
+        whole = sparse.csr_array((joined.data, joined.columns.view(np.int32), joined.starts), shape=shape).tocsc()
+        samples = whole.indices.astype(np.int32, copy=False).view(np.uint32)
+        return SparseColumns(whole.data, samples, whole.indptr.astype(np.int64))
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u``."""
+        z = np.empty(self.blocks[-1].part.stop)
+
+        def task(block: Any) -> tuple:
+            z[block.part] = block.predict(u)
+            return ()
+
+        self.executor.run(task, self.blocks)
+        return z
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return ``A' v``."""
+        return self.executor.run(lambda block: (block.project(v[block.part]),), self.blocks)[0]
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return the diagonal of ``A' D A``."""
+        return self.executor.run(lambda block: (block.squares(curvatures[block.part]),), self.blocks)[0]
+
+    def gram(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return ``A' D A`` for some of the columns, in ascending order."""
+        size = len(chosen)
+
+        def task(group: list[Any]) -> tuple:
+            H = np.zeros((size, size))
+            for block in group:
+                # matrices of curvatures, one for each sample: their rows stand in one block
+                block.add_gram(curvatures if curvatures.ndim == 3 else curvatures[block.part], chosen, H)
+            return (H,)
+
+        (H,) = self.executor.run(task, self._groups(GRAM_SHARE * size * size))
+        return np.tril(H) + np.tril(H, -1).T if self.sparse and curvatures.ndim == 1 else H
+
+    def _groups(self, work: float) -> list[list[Any]]:
+        """Return the blocks in groups that multiply so many pairs of entries, or more, on average."""
+        rows = self.blocks[-1].part.stop
+        pairs = self.stored * (self.stored / max(rows, 1))
+        count = int(min(len(self.blocks), max(1.0, pairs / max(work, 1.0))))
+        ends = np.linspace(0, len(self.blocks), count + 1).round().astype(int).tolist()
+        return [self.blocks[first:last] for first, last in pairwise(ends)]
+
+
+def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
+    """Return a copy of the columns ``active``, in ascending order, as a matrix."""
+    rows, executor = objective.samples.rows, objective.executor
+    if isinstance(rows, MultiOutput):
+        return RowBlocks([_active_outputs(rows, active)], executor)
+    blocks: list[Any] = [None] * len(objective.blocks)
+    place = np.full(objective.size, -1, np.int32)
+    place[active] = np.arange(len(active))
+
+    def task(numbered: tuple[int, Block]) -> tuple:
+        number, (part, samples) = numbered
+        if isinstance(samples.rows, CSR):
+            blocks[number] = _pressed(samples.rows, part, place, len(active))
+        else:
+            blocks[number] = DenseBlock(part, samples.rows.some_columns(active))
+        return ()
+
+    executor.run(task, list(enumerate(objective.blocks)))
+    return RowBlocks(_merged(blocks), executor)
+
+
+def _merged(blocks: list[Any]) -> list[Any]:
+    """Join blocks that have become small, now that most columns are gone, by their size alone."""
+    merged, waiting, stored = [], [], 0
+    for block in blocks:
+        waiting.append(block)
+        stored += block.stored
+        if stored >= ENOUGH:
+            merged.append(type(block).joined(waiting))
+            waiting, stored = [], 0
+    if waiting:
+        merged.append(type(waiting[0]).joined(waiting))
+    return merged
+
+
+def _pressed(rows: CSR, part: slice, place: np.ndarray, width: int) -> SparseBlock:
+    """Return a copy of the entries whose columns have a place."""
+    most = rows.stored()  # room for all entries: what is not written to is not memory yet
+    starts = np.zeros(len(rows.indptr), np.int64)
+    data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
+    press(unsigned(rows), place, data, columns, starts)
+    stored = int(starts[-1])
+    data.resize(stored, refcheck=False)  # in place: gives back what was not needed
+    columns.resize(stored, refcheck=False)
+    return SparseBlock(part, data, columns.view(np.uint32), starts, width)
+
+
+def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
+    """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
+    features, place = np.unique(active // rows.outputs, return_inverse=True)
+    if isinstance(rows.rows, CSR):
+        width = max(rows.rows.indices.max(initial=0), features.max(initial=0)) + 1  # the last columns may be empty
+        kept = sparse.csc_array(rows.rows.matrix(width)[:, features])[:, place]
+    else:
+        kept = sparse.csc_array(rows.rows.some_columns(features))[:, place]
+    samples = kept.indices * rows.outputs + np.repeat(active % rows.outputs, np.diff(kept.indptr))
+    shape = (kept.shape[0] * rows.outputs, len(active))
+    spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()
+    columns = spread.indices.astype(np.int32).view(np.uint32)
+    return SparseBlock(slice(0, shape[0]), spread.data, columns, spread.indptr.astype(np.int64), len(active))
+
+
+@kernel
+def press(rows, place, to_data, to_columns, starts):
+    """Copy the entries of the columns that have a ``place``.
+
+    Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
+    the room for one entry more.
+    """
+    data, indices, indptr, at = rows.data, rows.indices, rows.indptr, 0
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = place[indices[k]]
+            to_data[at] = data[k]
+            to_columns[at] = j
+            at += j >= 0
+        starts[i + 1] = at
+
+
+@kernel
+def add_pairs(data, columns, starts, curvatures, place, H):
+    """Add the lower half of the Hessian of the columns that have a ``place``; a row only meets pairs of its own."""
+    places, entries = np.empty(len(place) + 1, np.int64), np.empty(len(place) + 1)
+    for i in range(len(curvatures)):
+        if curvatures[i] == 0.0:
+            continue
+        count = 0
+        for k in range(starts[i], starts[i + 1]):  # without a branch, as in `press`
+            j = place[columns[k]]
+            places[count] = j
+            entries[count] = data[k]
+            count += j >= 0
+        for k in range(count):
+            j, x = places[k], curvatures[i] * entries[k]
+            for other in range(k + 1):
+                H[j, places[other]] += x * entries[other]
+
+
+@kernel
+def add_coupled_pairs(data, columns, starts, curvatures, place, H):
+    """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
+    most, outputs = 0, curvatures.shape[1]
+    for i in range(len(curvatures)):
+        most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
+    places, homes, entries = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1)
+    for i in range(len(curvatures)):
+        count = 0
+        for c in range(outputs):
+            for k in range(starts[i * outputs + c], starts[i * outputs + c + 1]):
+                j = place[columns[k]]
+                places[count] = j
+                homes[count] = c
+                entries[count] = data[k]
+                count += j >= 0
+        for k in range(count):
+            j, c, x = places[k], homes[k], entries[k]
+            for other in range(k + 1):
+                H[j, places[other]] += x * curvatures[i, c, homes[other]] * entries[other]
+    for j in range(
+        len(H)
+    ):  # entries come output by output, not in ascending order: each pair was added once, somewhere
+        for other in range(j):
+            total = H[j, other] + H[other, j]
+            H[j, other] = total
+            H[other, j] = total

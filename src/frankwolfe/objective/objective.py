@@ -1,0 +1,151 @@
+"""The objective of a problem: all that reads every row of the data is here.
+
+Work is cut into blocks of rows (`frankwolfe.data.blocks`). What is done with a block is a task that fills its part of
+an array, or returns arrays to be added up in block order. An executor says who does it (`frankwolfe.data.executors`).
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.data.blocks import block_entries
+from frankwolfe.data.executors import Serial, Threads, executor_for
+from frankwolfe.data.rows import Samples
+from frankwolfe.objective.intercept import is_shifted
+from frankwolfe.objective.intercept_search import InterceptSearch
+from frankwolfe.objective.point import Guess, Point, ZeroModel
+from frankwolfe.objective.sums import evaluate_losses, fill_curvatures, fill_output_curvatures
+
+
+class Block(NamedTuple):
+    """Rows that follow each other: which they are, and the samples."""
+
+    part: slice
+    samples: Samples
+
+
+class Objective:
+    """``F(w) = sum_i p_i f(x_i' w, y_i)``, and its minimum over an intercept where there is one.
+
+    Parameters
+    ----------
+    samples : Samples
+        Rows, targets, weights and loss.
+    size : int
+        Number of weights.
+    executor : Serial or Threads, optional
+        Who works on the blocks; by default as many threads as there are cores.
+    """
+
+    def __init__(self, samples: Samples, size: int, executor: Serial | Threads | None = None):
+        self.samples, self.size = samples, size
+        self.executor = executor_for() if executor is None else executor
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The rows, cut by size."""
+        rows = self.samples.rows
+        parts = rows.cut(block_entries(rows.stored(), self.size))
+        return [Block(part, self.samples.block(part)) for part in parts]
+
+    def over(self, task: Callable[[slice], tuple]) -> tuple:
+        """Run a task for the part of each block; return the sums of what it returns."""
+        return self.executor.run(lambda block: task(block.part), self.blocks)
+
+    def predict(self, w: Any) -> np.ndarray:
+        """Return all predictions without an intercept, in the shape of the targets: half a pass."""
+        z = np.empty(self.samples.shape)
+
+        def task(block: Block) -> tuple:
+            z[block.part] = block.samples.rows.dot_all(w)
+            return ()
+
+        self.executor.run(task, self.blocks)
+        return z
+
+    def gradient(self, alpha: np.ndarray) -> np.ndarray:
+        """Return ``X' alpha``, flat, for one weighted derivative a prediction: half a pass."""
+        alpha = alpha.reshape(self.samples.shape)
+
+        def task(block: Block) -> tuple:
+            return (np.asarray(block.samples.rows.add_all(alpha[block.part], self.size), np.float64),)
+
+        return self.executor.run(task, self.blocks)[0]
+
+    def at(self, w: Any, before: Point | Guess | ZeroModel | None = None) -> tuple[Point, np.ndarray]:
+        """Return the point with the weights ``w``, and the gradient there: the exact pass.
+
+        ``before`` is where the search for an intercept starts, see `point`.
+        """
+        if is_shifted(self.samples.loss):  # the best intercept needs all predictions first
+            found = self.point(self.predict(w), before)
+            return found, self.gradient(found.alpha)
+        z, losses, alpha = np.empty(self.samples.shape), np.empty(len(self.samples.weights)), self.samples.table()
+
+        def task(block: Block) -> tuple:
+            part, (rows, targets, weights, loss) = block
+            z[part] = rows.dot_all(w)
+            value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
+            return value, np.asarray(rows.add_all(alpha[part], self.size), np.float64)  # while the rows are in cache
+
+        value, gradient = self.executor.run(task, self.blocks)
+        return Point(z.ravel(), losses, alpha.ravel(), float(value)), gradient
+
+    def point(self, z: np.ndarray, before: Point | Guess | ZeroModel | None = None) -> Point:
+        """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
+
+        ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
+        """
+        samples, z = self.samples, z.reshape(self.samples.shape)
+        if is_shifted(samples.loss):
+            search = InterceptSearch(samples, self.over, z)
+            shift, curve = search.best(before)
+            at, stationary = search.sums(shift), search.is_level(shift)
+            return Point(
+                z.ravel(), search.losses, search.alpha.ravel(), at.value, shift, stationary, search.mean, curve
+            )
+        losses, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
+        targets, weights, loss = samples.targets, samples.weights, samples.loss
+
+        def task(part: slice) -> tuple:
+            return (evaluate_losses(targets[part], weights[part], loss, z[part], losses[part], alpha[part]),)
+
+        return Point(z.ravel(), losses, alpha.ravel(), float(self.over(task)[0]))
+
+    def zero_model(self) -> ZeroModel:
+        """Evaluate the zero model. No row is read: all its predictions are zero."""
+        at = self.point(self.samples.table())
+        return ZeroModel(at.value, at.shift, at.mean, at.curve)
+
+    def column_norms(self, weights: np.ndarray) -> np.ndarray:
+        """Return the Euclidean norms of all columns, row ``i`` counted ``weights[i]`` times, one for each weight."""
+
+        def task(block: Block) -> tuple:
+            return (block.samples.rows.column_norms(weights[block.part], self.size) ** 2,)
+
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+            return np.sqrt(self.executor.run(task, self.blocks)[0])
+
+    def curvatures(self, at: Point, care: float, floor: float) -> np.ndarray:
+        """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size.
+
+        ``care`` is explained in `frankwolfe.objective.sums.fill_curvatures`.
+        """
+        samples, z = self.samples, at.shifted().reshape(self.samples.shape)
+        found, alpha, losses = np.empty(samples.shape), at.alpha.reshape(samples.shape), at.losses
+        targets, weights, loss = samples.targets, samples.weights, samples.loss
+        loss = loss if at.shift is None else loss.base
+
+        def task(part: slice) -> tuple:
+            if found.ndim == 1:
+                fill_curvatures(
+                    targets[part], weights[part], loss, z[part], losses[part], alpha[part], care, floor, found[part]
+                )
+            else:
+                fill_output_curvatures(targets[part], weights[part], loss, z[part], floor, found[part])
+            return ()
+
+        self.over(task)
+        return found.ravel()
