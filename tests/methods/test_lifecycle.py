@@ -9,7 +9,9 @@ import frankwolfe as fw
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases
 
-PARTS = {part for method in cases.METHODS for part in (method.estimate, method.direction, method.step)}
+PARTS = list(
+    dict.fromkeys(part for method in cases.METHODS for part in (method.estimate, method.direction, method.step))
+)
 
 
 # --- settings and states ----------------------------------------------------------------------------------------
