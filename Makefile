@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz lint format bench compare clean
+.PHONY: demo test fuzz lint format bench bench-all compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,7 +38,12 @@ format: $(VENV)/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# make bench: five minutes, the main problems and the strongest peers. make bench-all: everything, an hour or more.
+PEERS := auto sfw "liblinear[penalty=given]" "skglm[penalty=given]" "celer[penalty=given]" "snapml[penalty=given]"
 bench: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --solvers $(PEERS) --max-seconds 5
+
+bench-all: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/step_cost.py --json out/bench/step_cost.json
 	$(BIN)/python benchmarks/memory.py --json out/bench/memory.json
 	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --tables out/bench/step_cost.json out/bench/memory.json

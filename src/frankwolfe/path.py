@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_budget
+from frankwolfe.arguments.arrays import as_budget, as_threads
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.driver import Limits
 from frankwolfe.methods.table import as_method, pick
@@ -115,6 +116,7 @@ def radius_path(
     tol: float = 1e-4,
     max_passes: float | None = 1000.0,
     random_state: Any = None,
+    n_threads: int | None = None,
 ) -> RadiusPath:
     """Minimise the same objective over a set at many radii, each run started from the answer before.
 
@@ -139,7 +141,7 @@ def radius_path(
         Whether to fit a free intercept.
     sample_weight : array of shape (n,), optional
         Non-negative weights.
-    method, tol, max_passes, random_state
+    method, tol, max_passes, random_state, n_threads
         Of every run, as for `minimize`.
 
     Returns
@@ -157,7 +159,13 @@ def radius_path(
            [1. , 2. ]])
     """
     problem = posed(X, y, loss, constraint, sample_weight, intercept)
-    options = {"method": method, "tol": tol, "max_passes": max_passes, "random_state": random_state}
+    options = {
+        "method": method,
+        "tol": tol,
+        "max_passes": max_passes,
+        "random_state": random_state,
+        "n_threads": n_threads,
+    }
     grid = radius_grid(problem, n_radii) if radii is None else as_radii(radii)
     return collected(problem, grid, until_interrupted(follow(problem, grid, **options)))
 
@@ -224,13 +232,19 @@ def until_interrupted(results: Iterable[Result]) -> list[Result]:
 class _LiveRun:
     """The corrective method's engine, taken from radius to radius with all that it has: atoms, columns, Hessian."""
 
-    def __init__(self, limits: Limits, name: str):
-        self.limits, self.name = limits, name
+    def __init__(self, limits: Limits, name: str, n_threads: int | None):
+        self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
         self.engine: CorrectiveEngine | None = None
 
     @classmethod
     def of(
-        cls, problem: Problem, method: Any = "auto", tol: float = 1e-4, max_passes: float | None = 100.0, **others: Any
+        cls,
+        problem: Problem,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 100.0,
+        n_threads: int | None = None,
+        **others: Any,
     ) -> "_LiveRun | None":
         """Return one where the method and the set allow it."""
         limits = Limits(as_budget("tol", tol), as_budget("max_passes", max_passes, optional=True), np.inf)
@@ -238,11 +252,11 @@ class _LiveRun:
         chosen = pick(problem.constraint, limits.passes) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
         fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
-        return cls(limits, chosen.name) if fits else None
+        return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     def at(self, problem: Problem) -> Result:
         """Return the answer over another set."""
-        problem = problem.own()
+        problem = problem.own(self.executor)
         if self.engine is None or not self.engine.move_to(problem):
             self.engine = CorrectiveEngine(problem, problem.default_start())
         return drive(self.engine, self.limits, self.name)

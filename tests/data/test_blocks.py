@@ -164,3 +164,17 @@ def test_blocks_change_an_answer_by_rounding_only(make, monkeypatch):
     np.testing.assert_allclose(cut.x, whole.x, atol=1e-8)
     assert cut.success
     assert whole.success
+
+
+def test_estimators_and_paths_hand_threads_on(many_blocks, monkeypatch):
+    asked = []
+    plain = Threads.run
+    monkeypatch.setattr(Threads, "run", lambda self, *args: asked.append(self.workers) or plain(self, *args))
+    problem = dense_problem("logistic", fw.L1Ball(3.0))
+    one, two = (fw.FrankWolfeClassifier(radius=3.0, n_threads=n).fit(problem.X, problem.y) for n in (1, 2))
+    assert set(asked) == {2}
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    asked.clear()
+    paths = [fw.radius_path(problem.X, problem.y, radii=[0.5, 1.0], n_threads=n) for n in (1, 2)]
+    assert set(asked) == {2}
+    np.testing.assert_array_equal(paths[0].coefs.toarray(), paths[1].coefs.toarray())

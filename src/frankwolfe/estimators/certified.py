@@ -28,6 +28,7 @@ class CertifiedEstimator(PartParameters):
     tol: float
     max_passes: float | None
     random_state: Any
+    n_threads: int | None
     verbose: int
     n_jobs: int | None = None
 
@@ -36,11 +37,19 @@ class CertifiedEstimator(PartParameters):
         seed = self.random_state
         if seed is None or isinstance(seed, np.random.RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))
-        return {"method": self.method, "tol": self.tol, "max_passes": self.max_passes, "random_state": seed}
+        return {
+            "method": self.method,
+            "tol": self.tol,
+            "max_passes": self.max_passes,
+            "random_state": seed,
+            "n_threads": self.n_threads,
+        }
 
     def _minimized(self, problems: list[Problem], starts: list[Any]) -> list[Result]:
         """Solve the problems, keep what is known of the answers, and return these."""
         options = self._options()
+        if self.n_threads is None and len(problems) > 1 and self.n_jobs not in (None, 1):
+            options["n_threads"] = 1  # each run has a thread of its own
         # compiled code lets go of the interpreter: threads serve, and nothing is copied
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_minimize)(problem, start, bool(self.verbose), options)

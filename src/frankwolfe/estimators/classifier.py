@@ -191,6 +191,8 @@ class FrankWolfeClassifier(LinearClassifier):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
     n_jobs : int, optional
@@ -241,6 +243,7 @@ class FrankWolfeClassifier(LinearClassifier):
         multi_class: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ):
@@ -255,5 +258,6 @@ class FrankWolfeClassifier(LinearClassifier):
         self.multi_class = multi_class
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
         self.n_jobs = n_jobs

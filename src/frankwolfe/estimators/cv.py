@@ -22,7 +22,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         What to maximise on held-out data; accuracy by default.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
-    method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, verbose
+    method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, n_threads, verbose
         As for `FrankWolfeClassifier`.
     n_jobs : int, optional
         Threads: for folds, and for one-vs-rest at the end.
@@ -68,6 +68,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         class_weight: Any = None,
         multi_class: str = "auto",
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ):
@@ -84,6 +85,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
         self.n_jobs = n_jobs
 
@@ -103,7 +105,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         What to maximise on held-out data; R2 by default.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
-    signs, method, tol, max_passes, fit_intercept, random_state, verbose
+    signs, method, tol, max_passes, fit_intercept, random_state, n_threads, verbose
         As for `FrankWolfeRegressor`.
     n_jobs : int, optional
         Threads for the folds.
@@ -148,6 +150,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         max_passes: float | None = 1000.0,
         fit_intercept: bool = True,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ):
@@ -163,5 +166,6 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.max_passes = max_passes
         self.fit_intercept = fit_intercept
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
         self.n_jobs = n_jobs

@@ -34,6 +34,8 @@ class LowRankClassifier(LinearClassifier):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -71,6 +73,7 @@ class LowRankClassifier(LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -81,6 +84,7 @@ class LowRankClassifier(LinearClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
 
     def _loss(self) -> Any:
@@ -113,6 +117,8 @@ class LowRankRegressor(LinearRegressor):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -147,6 +153,7 @@ class LowRankRegressor(LinearRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -156,6 +163,7 @@ class LowRankRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
 
     def _loss(self) -> Any:

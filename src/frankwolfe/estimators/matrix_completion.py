@@ -81,6 +81,8 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         Budget, in passes over the entries.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -128,6 +130,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -139,6 +142,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self.tol = tol
         self.max_passes = max_passes
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:

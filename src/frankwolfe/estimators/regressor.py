@@ -140,6 +140,8 @@ class FrankWolfeRegressor(SignedRegressor):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -183,6 +185,7 @@ class FrankWolfeRegressor(SignedRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.loss = loss
@@ -195,4 +198,5 @@ class FrankWolfeRegressor(SignedRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose

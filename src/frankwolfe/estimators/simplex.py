@@ -27,6 +27,8 @@ class SimplexRegressor(LinearRegressor):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -59,6 +61,7 @@ class SimplexRegressor(LinearRegressor):
         fit_intercept: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.loss = loss
@@ -68,6 +71,7 @@ class SimplexRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -100,6 +104,8 @@ class NonNegativeRegressor(LinearRegressor):
         Whether `fit` starts from the weights of the last one.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
+    n_threads : int, optional
+        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -135,6 +141,7 @@ class NonNegativeRegressor(LinearRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
+        n_threads: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -145,6 +152,7 @@ class NonNegativeRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_threads = n_threads
         self.verbose = verbose
 
     def _set(self, d: int, outputs: int) -> Any:

@@ -1,0 +1,28 @@
+"""Snap ML's LogisticRegression: coordinate descent in C++ from IBM."""
+
+import numpy as np
+from scipy import sparse
+
+from benchmark_utils.penalised import PenalisedSolver
+
+
+class Solver(PenalisedSolver):
+    """It cannot be warm-started."""
+
+    name = "snapml"
+    requirements = ["snapml"]
+    losses = ("logistic",)
+
+    def prepared(self, X):
+        """Return the data as its C++ code takes it: CSR or C order."""
+        return sparse.csr_matrix(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+
+    def estimator(self, tolerance):
+        from snapml import LogisticRegression
+
+        return LogisticRegression(
+            penalty="l1", dual=False, fit_intercept=False, tol=tolerance, max_iter=100_000, n_jobs=1
+        )
+
+    def strength(self, penalty):
+        return {"regularizer": penalty * len(self.y)}
