@@ -1,12 +1,15 @@
 """Run one case and check what comes of it."""
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
+from frankwolfe.data import blocks
+from frankwolfe.engines.corrective import row_blocks
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted
@@ -23,8 +26,25 @@ class Outcome:
     facts: list = field(default_factory=list)
 
 
+@contextmanager
+def in_blocks(case):
+    """Cut the rows of every third case into blocks, small as they are."""
+    before = blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH
+    if case.rng().random() < 1.0 / 3.0:
+        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH = 0, 16, 0, 16
+    try:
+        yield
+    finally:
+        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH = before
+
+
 def examine(case):
     """Run a case, twice or more, and check every answer."""
+    with in_blocks(case):
+        return _examined(case)
+
+
+def _examined(case):
     outcome = Outcome()
     with warnings.catch_warnings(), fw.python_mode():
         warnings.simplefilter("error")

@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 import frankwolfe as fw
 from frankwolfe.objective import intercept_search
+from frankwolfe.objective.intercept import Sums, trust_region
 from frankwolfe.objective.sums import slope_and_curvature
 from tests import cases
 
@@ -213,3 +214,17 @@ def test_many_rows_need_no_more_rounds_than_few(monkeypatch):
     rounds.clear()
     assert fw.minimize(problem, trace=0).success
     assert sum(rounds) <= 4.01  # the run starts from what the problem knows
+
+
+@pytest.mark.parametrize("resolution", [0.0, 1e-16])
+def test_a_search_that_finds_nothing_lower_ends_where_it_began(resolution):
+    # the slope jumps at zero, where numbers have no last digit: steps could shrink for ever
+    looked = []
+
+    def sums(b):
+        looked.append(b)
+        return Sums(float(np.abs(b).sum()), np.where(b == 0.0, 1.0, np.sign(b)), 0.0)
+
+    found, _ = trust_region(sums, lambda b: np.eye(1), np.zeros(1), most=2000, resolution=resolution)
+    assert found.tolist() == [0.0]
+    assert len(looked) < (60 if resolution else 2002)

@@ -24,6 +24,9 @@ MOST_ROUNDS = 500
 EXPANSION = 8.0
 """Factor by which a bracket, or a trust region, may grow in a round."""
 
+TINY = 1e-300
+"""Least radius of a trust region."""
+
 FRESH = 0.1
 """Part of the slope that a step may leave before the curvature is summed up anew."""
 
@@ -183,6 +186,7 @@ def trust_region(
     start: np.ndarray,
     curvature: np.ndarray | None = None,
     most: int = MOST_ROUNDS,
+    resolution: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Minimise a smooth function of few variables until its slope is rounding: Newton's method in a trust region.
 
@@ -199,6 +203,8 @@ def trust_region(
         An approximate second derivative at the start.
     most : int
         Most points to look at.
+    resolution : float
+        Steps shorter than this change nothing.
 
     Returns
     -------
@@ -213,7 +219,7 @@ def trust_region(
         if H is None or not np.isfinite(H).all():
             H, fresh = hessian(here), True
         step = restricted_step(H, at.slope, radius, at.rounding)
-        if not (here + step != here).any():
+        if not (here + step != here).any() or np.abs(step).max() <= resolution:
             if fresh:
                 break
             H = None  # the old curvature sees nothing to gain: look at the true one
@@ -229,7 +235,7 @@ def trust_region(
             H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
         elif fresh:
-            radius = 0.25 * length  # until a step no longer changes anything
+            radius = max(0.25 * length, TINY)  # until a step no longer changes anything
         else:
             H = None  # an old curvature misled: before the region shrinks, the true one is looked at
     return here, H

@@ -43,9 +43,10 @@ class InterceptSearch:
         curve = None if before is None else before.curve
         if self.z.ndim == 1 and getattr(self.loss, "convex", False):
             return np.array([bracketed_root(self._slope, float(start[0]))]), None
-        found = trust_region(self.sums, self._hessian, start, curve, most=QUICK_ROUNDS)
+        least = 0.1 * EPSILON * float(np.abs(self.z).max(initial=0.0))  # less changes no prediction
+        found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least)
         if not self.is_level(found[0]):
-            found = trust_region(self.sums, self._hessian, self._from_afar(found[0]))
+            found = trust_region(self.sums, self._hessian, self._from_afar(found[0]), resolution=least)
         return found
 
     def _from_afar(self, start: np.ndarray) -> np.ndarray:
