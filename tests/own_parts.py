@@ -153,7 +153,7 @@ class SmoothedTableState(NamedTuple):
     alpha: np.ndarray
     rate: float
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, rate = self.alpha, self.rate
         for i in batch:
@@ -162,7 +162,7 @@ class SmoothedTableState(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         pass
 
 

@@ -11,7 +11,8 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import chisquare
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import Engine, Sampler
+from frankwolfe.engines.batches import Sampler
+from frankwolfe.engines.stepwise import Engine
 from tests import cases
 from tests.reference import textbook
 

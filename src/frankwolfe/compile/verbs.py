@@ -309,15 +309,15 @@ def oracle(constraint, tracker, r):
 
 
 @verb
-def refresh(estimate, samples, iterate, gradient, batch, t):
-    """Let the estimate look at the batch, at the current iterate, before the vertex is chosen."""
-    return estimate.refresh(samples, iterate, gradient, batch, t)
+def refresh(estimate, samples, iterate, gradient, batch, upcoming, t):
+    """Let the estimate look at the batch, and the one after it, before the vertex is chosen."""
+    return estimate.refresh(samples, iterate, gradient, batch, upcoming, t)
 
 
 @verb
-def follow(estimate, samples, move, gradient, batch, t):
-    """Let the estimate look at the batch once the direction is chosen, before the step is made."""
-    return estimate.follow(samples, move, gradient, batch, t)
+def follow(estimate, samples, iterate, move, gradient, batch, upcoming, t):
+    """Let the estimate look at both batches once the move is chosen, before the iterate moves."""
+    return estimate.follow(samples, iterate, move, gradient, batch, upcoming, t)
 
 
 @verb

@@ -200,7 +200,8 @@ class Driver:
         return found._replace(gap=bound, by_bound=True) if bound < found.gap else found
 
     def _next_checkpoint(self) -> float:
-        return min(self.next_look, max(self.next_trace, self.nit + 1), self.last_step)
+        certificate = self.nit + max(1.0, self.engine.steps_to_certificate())
+        return min(self.next_look, max(self.next_trace, self.nit + 1), certificate, self.last_step)
 
     def _look_after(self) -> int:
         """Return the step of the next look: ever later in a short run, evenly spaced in a long one."""
@@ -236,8 +237,9 @@ class Driver:
             return Status.CALLBACK
         if planned:
             self.next_look = self._look_after()
-            if self._certificate_due() and self._certify().gap <= self.tolerance:
-                return Status.CONVERGED
+        may_certify = planned or self.engine.certifies
+        if may_certify and self._certificate_due() and self._certify().gap <= self.tolerance:
+            return Status.CONVERGED
         if self.engine.stuck:
             return Status.STALLED
         if self.nit >= self.last_step or self.passes >= self.limits.passes or self.engine.spent:

@@ -1,4 +1,4 @@
-"""The only loop, and the dealing of batches for it."""
+"""The only loop."""
 
 from math import isfinite
 
@@ -7,18 +7,28 @@ from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, m
 
 
 @kernel
-def advance(samples, constraint, method, gradient, iterate, order, batch_size, clock, steps):
-    """Make ``steps`` steps in place. ``clock[0]`` counts them, so that the count and the iterate cannot come apart."""
+def advance(samples, constraint, method, gradient, iterate, order, offsets, ahead, least, clock, steps):
+    """Make ``steps`` steps in place, with the batches ``order[offsets[k]:offsets[k + 1]]``.
+
+    ``clock`` counts the steps and the rows that they read, so that counts and iterate cannot come apart. A step is
+    charged ``least`` rows at least: all of them, where its step rule reads all. Unless ``ahead`` is None, which is
+    known when this is compiled and costs nothing then, the batch of the next step is shown as well.
+    """
     estimate, direction, step = method
     rows, meter = samples.rows, gradient.meter
+    upcoming = order[:0]
     for k in range(steps):
         t = clock[0] + 1
-        batch = order[k * batch_size : (k + 1) * batch_size]
-        if (k + 1) * batch_size < len(order):
-            fetch_row(rows, order[(k + 1) * batch_size])
-        refresh(estimate, samples, iterate, gradient, batch, t)
+        end = offsets[k + 1]
+        batch = order[offsets[k] : end]
+        if ahead is not None:
+            upcoming = order[end : offsets[k + 2]]
+        meter[1] = len(batch)
+        if end < len(order):
+            fetch_row(rows, order[end])
+        refresh(estimate, samples, iterate, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
-        follow(estimate, samples, move, gradient, batch, t)
+        follow(estimate, samples, iterate, move, gradient, batch, upcoming, t)
         if not isfinite(meter[0]):
             return  # the iterate has not moved: it is still the last good one
         gamma = length(step, move, samples, gradient, iterate, t)
@@ -26,14 +36,4 @@ def advance(samples, constraint, method, gradient, iterate, order, batch_size, c
             return
         apply(move, iterate, min(gamma, max_step(move)))  # no rule, not even a user's, may leave the set
         clock[0] = t
-
-
-@kernel
-def deal(uniform, deck, order):
-    """Turn uniform numbers into batches without repeats: a few steps of a Fisher-Yates shuffle for each batch."""
-    steps, batch_size = uniform.shape
-    for k in range(steps):
-        for at in range(batch_size):
-            other = at + int(uniform[k, at] * (len(deck) - at))
-            deck[at], deck[other] = deck[other], deck[at]
-            order[k * batch_size + at] = deck[at]
+        clock[1] += max(least, int(meter[1]))

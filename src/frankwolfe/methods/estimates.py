@@ -2,8 +2,8 @@
 
 The classes that a user names hold settings and say what the estimate can do (`frankwolfe.methods.lifecycle`). Their
 ``for_run`` makes the state of a run: arrays, and the methods that the loop compiles. A state looks at its batch in
-`refresh`, before the vertex is chosen, or in `follow`, after. What it remembers of the data is ``alpha``, one weighted
-derivative a sample, wherever it has one, so that a later run can take it over.
+`refresh`, before the vertex is chosen, or in `follow`, after that and before the iterate moves. What it remembers of
+the data is ``alpha``, one weighted derivative a sample, wherever it has one, so that a later run can take it over.
 
 To add one: a class and its state here, a line in `frankwolfe.methods.table.METHODS`, a row in ``tests/cases.py``.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, target_prediction
 from frankwolfe.methods.full_pass import sweep
-from frankwolfe.methods.gradient import amend, pick
+from frankwolfe.methods.gradient import amend, count_rows, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 
 
@@ -37,12 +37,13 @@ class FullGradientState(NamedTuple):
 
     alpha: np.ndarray
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Take the gradient anew."""
         gradient.meter[0] += abs(sweep(samples, iterate, self.alpha, gradient.r))
+        count_rows(gradient, len(samples.targets))
         rebuild(gradient.tracker, gradient.r)
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Nothing left to learn."""
 
 
@@ -68,7 +69,7 @@ class SagState(NamedTuple):
 
     alpha: np.ndarray
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Remember the batch's derivatives at the iterate."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha = self.alpha
@@ -79,7 +80,7 @@ class SagState(NamedTuple):
             alpha[i] = fresh
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Nothing left to learn."""
 
     def renew(self, alpha):
@@ -111,7 +112,7 @@ class CoordinateAverageState(NamedTuple):
 
     alpha: np.ndarray
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Move the batch's derivatives a part ``rho`` of the way to those at the iterate."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, rho = self.alpha, (t + 1.0) ** (-2.0 / 3.0)
@@ -122,7 +123,7 @@ class CoordinateAverageState(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Nothing left to learn."""
 
 
@@ -139,7 +140,7 @@ class Momentum(NamedTuple):
         """Nothing but to follow the gradient."""
         return Abilities()
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         rho = (t + 1.0) ** (-2.0 / 3.0)
@@ -157,7 +158,7 @@ class Momentum(NamedTuple):
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             amend(gradient, rows, i, share * fresh)
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Nothing left to learn."""
 
 
@@ -188,10 +189,10 @@ class SubstituteState(NamedTuple):
     sigma: np.ndarray
     batches: float
 
-    def refresh(self, samples, iterate, gradient, batch, t):
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Wait for the vertex."""
 
-    def follow(self, samples, move, gradient, batch, t):
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Move the batch's averaged predictions toward the vertex's and remember the derivatives there."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, sigma = self.alpha, self.sigma

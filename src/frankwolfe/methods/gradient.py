@@ -16,8 +16,9 @@ class Gradient(NamedTuple):
         The estimate up to a positive factor, which no oracle minds.
     scale : array of shape (1,)
         That factor.
-    meter : array of shape (1,)
-        Sum of the sizes of all changes. It turns non-finite with the first change that is, and then stops the run.
+    meter : array of shape (2,)
+        Sum of the sizes of all changes, which turns non-finite with the first change that is, and then stops the run;
+        rows that the step at hand reads. (One array: each more would cost a step its time.)
     tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.
     """
@@ -37,6 +38,12 @@ def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.tracker, rows, i, change, gradient.r)
     gradient.meter[0] += magnitude(change)
+
+
+@routine
+def count_rows(gradient, number):
+    """Charge the step for rows that it reads beside its batch; a negative number for those that it leaves unread."""
+    gradient.meter[1] += number
 
 
 @routine

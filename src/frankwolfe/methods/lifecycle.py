@@ -20,19 +20,31 @@ class Abilities(NamedTuple):
     reads_all_rows : bool
         Every step reads the whole data; it is dealt no batches.
     has_table : bool
-        The state has an array ``alpha``, one weighted derivative a sample, and ``r = X' alpha``. A later run can take
-        it over.
+        The state has an array ``alpha``, one weighted derivative a sample, and ``r = X' alpha``, but for what is
+        added for one step only. A later run can take it over.
     exact_table : bool
         The derivatives of all samples at the iterate, where they are at hand, are what the table stands for: the
         state's ``renew(alpha)`` takes them over.
     samples_error : bool
         What a step changes in the table is an unbiased sample of the table's error.
+    reads_upcoming : bool
+        A step also reads the batch of the next step, which is shown to it. Others are shown an empty one.
+    grows : bool
+        Batches differ in size: the state's ``batch_sizes(steps)`` returns the rows in the batches of the steps with
+        these numbers, arrays both. All rows are the most.
+    takes_snapshots : bool
+        Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
+        ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
+        gradient, and ``renew(alpha)`` takes over the derivatives.
     """
 
     reads_all_rows: bool = False
     has_table: bool = False
     exact_table: bool = False
     samples_error: bool = False
+    reads_upcoming: bool = False
+    grows: bool = False
+    takes_snapshots: bool = False
 
 
 class Setting(NamedTuple):
@@ -50,6 +62,10 @@ class Setting(NamedTuple):
         What the run is confined to.
     remembered : dict
         Arrays of the estimate's state in the run that this one continues, by name; empty if there is none.
+    steps : int
+        Steps made before this run: the first one of the run has the number ``steps + 1``.
+    generator : numpy.random.Generator, optional
+        Where the batches come from, for a state that tosses coins too, between calls of the loop.
     """
 
     samples: Any
@@ -57,6 +73,8 @@ class Setting(NamedTuple):
     w: np.ndarray
     constraint: Any
     remembered: dict[str, np.ndarray] = {}  # noqa: RUF012 - never written to
+    steps: int = 0
+    generator: Any = None
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""

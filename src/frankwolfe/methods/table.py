@@ -48,8 +48,10 @@ class Method(NamedTuple):
     engine: str = "loop"
 
     def evaluations(self, n: int, batch_size: int) -> int:
-        """Gradient evaluations a step is charged."""
-        return n if self.reads_all_rows else batch_size
+        """Gradient evaluations that a step with so large a batch is charged."""
+        abilities = self.estimate.abilities
+        read = n if abilities.reads_all_rows else batch_size * (2 if abilities.reads_upcoming else 1)
+        return max(read, n) if self.step.reads_all_rows else read
 
     @property
     def reads_all_rows(self) -> bool:

@@ -1,0 +1,103 @@
+"""Batches: which rows a step looks at, and how many."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+
+Sizes = Callable[[np.ndarray], np.ndarray]
+"""Rows in the batches of the steps with these numbers."""
+
+
+class Batches(NamedTuple):
+    """Batches of several steps, one after the other: number ``k`` is ``order[offsets[k]:offsets[k + 1]]``."""
+
+    order: np.ndarray
+    offsets: np.ndarray
+
+
+class Sampler:
+    """Deals batches: rows drawn uniformly, none twice within a batch, batches independent of each other.
+
+    The numbers come from one NumPy generator in one stream, so the batches do not depend on how many are asked for at
+    a time, and every method sees the same rows for the same seed.
+
+    Parameters
+    ----------
+    n : int
+        Rows of the data.
+    batch_size : int
+        Rows of a batch; 0 for none at all.
+    generator : numpy.random.Generator
+        Where the numbers come from.
+    growing : callable, optional
+        Number of rows in the batches of the steps with these numbers, where it is not the same in all of them.
+    first : int
+        Number of the first step.
+    ahead : bool
+        Whether the batch after those that are taken is handed out with them.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        batch_size: int,
+        generator: np.random.Generator,
+        growing: Sizes | None = None,
+        first: int = 1,
+        ahead: bool = False,
+    ):
+        self.batch_size, self.ahead = batch_size, int(ahead)
+        self._generator, self._growing = generator, growing
+        self._deck = np.arange(n)
+        self._next_drawn = self._next_taken = first
+        self._upcoming = np.empty(0, dtype=np.int64)
+
+    def sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in the batches of the steps with these numbers."""
+        if self._growing is None:
+            return np.full(len(steps), self.batch_size)
+        return np.clip(np.asarray(self._growing(steps), dtype=np.int64), 1, len(self._deck))
+
+    def draw(self, steps: int) -> np.ndarray:
+        """Rows of the next ``steps`` batches, one batch after the other."""
+        offsets = self._offsets(self._next_drawn, steps)
+        self._next_drawn += steps
+        uniform = self._generator.random(offsets[-1])
+        if self._growing is None and self.batch_size == 1:
+            return (uniform * len(self._deck)).astype(np.int64)
+        order = np.empty(len(uniform), dtype=np.int64)
+        if len(order):
+            deal(uniform, offsets, self._deck, order)
+        return order
+
+    def take(self, steps: int) -> Batches:
+        """Batches of the next ``steps`` steps; where they are dealt ahead, also the one that comes after them."""
+        if steps == 0:
+            return Batches(np.empty(0, dtype=np.int64), np.zeros(1 + self.ahead, dtype=np.int64))
+        offsets = self._offsets(self._next_taken, steps + self.ahead)
+        self._next_taken += steps
+        if not self.ahead:
+            return Batches(self.draw(steps), offsets)
+        order = np.concatenate([self._upcoming, self.draw(self._next_taken + 1 - self._next_drawn)])
+        self._upcoming = order[offsets[steps] :]
+        return Batches(order, offsets)
+
+    def _offsets(self, first: int, steps: int) -> np.ndarray:
+        """Where the batches of so many steps begin, and where the last one ends."""
+        if self._growing is None:
+            return np.arange(steps + 1) * self.batch_size
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.sizes(first + np.arange(steps)))])
+
+
+@kernel
+def deal(uniform, offsets, deck, order):
+    """Turn uniform numbers into batches without repeats: a few steps of a Fisher-Yates shuffle for each batch."""
+    for k in range(len(offsets) - 1):
+        first = offsets[k]
+        for at in range(offsets[k + 1] - first):
+            other = at + int(uniform[first + at] * (len(deck) - at))
+            deck[at], deck[other] = deck[other], deck[at]
+            order[first + at] = deck[at]
