@@ -1,6 +1,7 @@
 """Layers only look down, and every module is found by its name."""
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -64,3 +65,22 @@ def test_no_two_modules_have_one_name_and_few_are_at_the_top():
     names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__"))
     assert [name for name, count in names.items() if count > 1] == []
     assert sum(len(module.parts) == 1 for module in MODULES) <= 12
+
+
+@pytest.mark.parametrize(
+    ("part", "home", "table"),
+    [
+        ("SquaredHinge", "losses/convex.py", "losses/__init__.py"),
+        ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
+        ("OWLBall", "sets/sparse_balls.py", "sets/__init__.py"),
+        ("LpBall", "sets/smooth_balls.py", "sets/__init__.py"),
+        ("CoordinateAverage", "methods/estimates.py", "methods/table.py"),
+        ("BlendedPairwise", "methods/directions.py", "methods/table.py"),
+        ("LogAdaptive", "methods/steps/open_loop.py", "methods/steps/__init__.py"),
+        ("Secant", "methods/steps/searches.py", "methods/steps/__init__.py"),
+    ],
+)
+def test_a_part_is_known_in_its_own_file_and_in_one_table(part, home, table):
+    word = re.compile(rf"\b{part}\b")
+    found = {module.as_posix() for module in MODULES if word.search((ROOT / module).read_text(encoding="utf-8"))}
+    assert found == {home, table, "__init__.py"}

@@ -19,6 +19,11 @@ class CSR(NamedTuple):
     indices: np.ndarray
     indptr: np.ndarray
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return True
+
     def row_dot(self, i, v):
         """Inner product of row ``i`` with ``v``."""
         data, indices, z = self.data, self.indices, 0.0
@@ -137,6 +142,17 @@ class CSR(NamedTuple):
             combine_matrix(*unsigned(self), alpha, r)
         return r
 
+    def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
+        most = self.stored()  # room for all entries: what is not written to is not memory yet
+        starts = np.zeros(len(self.indptr), np.int64)
+        data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
+        press(*unsigned(self), place, data, columns, starts)
+        stored = int(starts[-1])
+        data.resize(stored, refcheck=False)  # in place: gives back what was not needed
+        columns.resize(stored, refcheck=False)
+        return data, columns.view(np.uint32), starts
+
     def matrix(self, d: int) -> sparse.csr_array:
         """Return the rows as a matrix of SciPy's with ``d`` columns."""
         whole = slice(self.indptr[0], self.indptr[-1])
@@ -197,3 +213,20 @@ def add_weighted_squares(data, indices, indptr, weights, squares):
         for k in range(indptr[i], indptr[i + 1]):
             x = np.float64(data[k])
             squares[indices[k]] += weights[i] * x * x
+
+
+@kernel
+def press(data, indices, indptr, place, to_data, to_columns, starts):
+    """Copy the entries of the columns that have a ``place``.
+
+    Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
+    the room for one entry more.
+    """
+    at = 0
+    for i in range(len(indptr) - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = place[indices[k]]
+            to_data[at] = data[k]
+            to_columns[at] = j
+            at += j >= 0
+        starts[i + 1] = at

@@ -16,6 +16,11 @@ class AllEntries:
 
     values: np.ndarray
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return False
+
     def row_size(self, i):
         """Return the number of columns."""
         return self.values.shape[1]

@@ -18,6 +18,11 @@ class MultiOutput(NamedTuple):
     rows: Any
     outputs: int
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return self.rows.is_sparse
+
     def row_dot(self, i, v):
         """Return ``W' x_i``, for the weights ``v``."""
         rows, outputs = self.rows, np.uint64(self.outputs)  # unsigned: no test for counting from the end

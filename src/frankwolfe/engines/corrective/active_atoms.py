@@ -10,7 +10,6 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
-from frankwolfe.data.csr import CSR
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.models import Hessian
@@ -99,6 +98,8 @@ class Coordinates(Shifted):
         self._columns: Any = None
         self.taken, self.growth, self.spare = 0, GROWTH, False
         self.settled = self.covered = False
+        rows = problem.samples.rows
+        self._copies_ahead = rows.is_sparse and not problem.outputs
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
@@ -171,7 +172,7 @@ class Coordinates(Shifted):
         self.growth = FAST_GROWTH if len(self.u) >= 0.9 * self.taken else GROWTH
         joining = min(len(promising), self._room(len(self.u)))
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
-        self.spare = isinstance(self.objective.samples.rows, CSR) and self.taken <= self.most.few
+        self.spare = self._copies_ahead and self.taken <= self.most.few
         if self.spare:
             promising = np.flatnonzero(keys > (AHEAD * level if level > 0.0 else level / AHEAD))
             joining += SPARE * self.taken

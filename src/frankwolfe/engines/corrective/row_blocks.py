@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.data.csr import CSR, add_weighted_squares, combine, multiply, unsigned
+from frankwolfe.data.csr import add_weighted_squares, combine, multiply
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.objective.objective import Block, Objective
@@ -206,8 +206,9 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
 
     def task(numbered: tuple[int, Block]) -> tuple:
         number, (part, samples) = numbered
-        if isinstance(samples.rows, CSR):
-            blocks[number] = _pressed(samples.rows, part, place, len(active))
+        if samples.rows.is_sparse:
+            data, columns, starts = samples.rows.pressed(place)
+            blocks[number] = SparseBlock(part, data, columns, starts, len(active))
         else:
             blocks[number] = DenseBlock(part, samples.rows.some_columns(active))
         return ()
@@ -230,22 +231,10 @@ def _merged(blocks: list[Any]) -> list[Any]:
     return merged
 
 
-def _pressed(rows: CSR, part: slice, place: np.ndarray, width: int) -> SparseBlock:
-    """Return a copy of the entries whose columns have a place."""
-    most = rows.stored()  # room for all entries: what is not written to is not memory yet
-    starts = np.zeros(len(rows.indptr), np.int64)
-    data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
-    press(unsigned(rows), place, data, columns, starts)
-    stored = int(starts[-1])
-    data.resize(stored, refcheck=False)  # in place: gives back what was not needed
-    columns.resize(stored, refcheck=False)
-    return SparseBlock(part, data, columns.view(np.uint32), starts, width)
-
-
 def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
-    if isinstance(rows.rows, CSR):
+    if rows.rows.is_sparse:
         width = max(rows.rows.indices.max(initial=0), features.max(initial=0)) + 1  # the last columns may be empty
         kept = sparse.csc_array(rows.rows.matrix(width)[:, features])[:, place]
     else:
@@ -255,23 +244,6 @@ def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
     spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()
     columns = spread.indices.astype(np.int32).view(np.uint32)
     return SparseBlock(slice(0, shape[0]), spread.data, columns, spread.indptr.astype(np.int64), len(active))
-
-
-@kernel
-def press(rows, place, to_data, to_columns, starts):
-    """Copy the entries of the columns that have a ``place``.
-
-    Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
-    the room for one entry more.
-    """
-    data, indices, indptr, at = rows.data, rows.indices, rows.indptr, 0
-    for i in range(len(indptr) - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = place[indices[k]]
-            to_data[at] = data[k]
-            to_columns[at] = j
-            at += j >= 0
-        starts[i + 1] = at
 
 
 @kernel
