@@ -554,3 +554,14 @@ def test_empty_columns_at_the_end_of_sparse_data_may_join():
     with fw.python_mode():
         problem = fw.Problem(X, [0, 1, 2], fw.Multinomial(), fw.Simplex(2.0))
         assert fw.minimize(problem, "corrective", tol=1e-6, max_passes=50).success
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("seed", range(5))
+def test_predictions_that_become_much_smaller_on_a_way_are_made_anew(seed):
+    # from 0.19 times -545 to about nothing: sums on the way would keep the rounding of what was large
+    rng = np.random.default_rng(seed)
+    X = np.append(rng.normal(size=7) * 10.0 ** rng.uniform(-3.0, 1.0, 7), -545.0)[:, None]
+    problem = fw.Problem(X, 0.1 * rng.normal(size=8), fw.Huber(0.7), fw.L1Ball(0.2))
+    result = fw.minimize(problem, "corrective", x0=[0.19], tol=1e-4, max_passes=5)
+    assert result.fun == pytest.approx(problem.value(result.x), rel=4e-15)

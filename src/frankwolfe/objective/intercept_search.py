@@ -43,7 +43,7 @@ class InterceptSearch:
         curve = None if before is None else before.curve
         if self.z.ndim == 1 and getattr(self.loss, "convex", False):
             return np.array([bracketed_root(self._slope, float(start[0]))]), None
-        least = 0.1 * EPSILON * float(np.abs(self.z).max(initial=0.0))  # less changes no prediction
+        least = EPSILON**2 * float(np.abs(self.z).max(initial=0.0))  # less changes no prediction, large or small
         found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least)
         if not self.is_level(found[0]):
             found = trust_region(self.sums, self._hessian, self._from_afar(found[0]), resolution=least)

@@ -258,7 +258,10 @@ class CorrectiveEngine(RoundEngine):
 
         ``exact`` says that ``u`` minimises a model with a Hessian: what it promises is what is left, near an optimum.
         """
-        best = self._search_toward(self.atoms.predict(u), fall)
+        atoms, here = self.atoms, self.atoms.u
+        best = self._search_toward(
+            atoms.predict(u), fall, predict=lambda part: atoms.predict((1.0 - part) * here + part * u)
+        )
         if best is None:
             return False
         gamma, self.at = best

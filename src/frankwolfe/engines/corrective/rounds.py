@@ -1,6 +1,7 @@
 """What engines that go in rounds share: an exact gradient, which certifies, then as much correction as it is worth."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from frankwolfe.problem import Evaluation, Problem
 
 NOISE = 1e-14
 """Part of the objective, and of what predictions contribute to it, below which differences are rounding."""
+
+CANCELLED = 0.1
+"""Part of the largest prediction that may be left on a way before predictions are made anew."""
 
 SLOW = 0.2
 """Part of the gap that a round may leave and still count as on its way: Newton steps that converge leave far less."""
@@ -150,17 +154,30 @@ class RoundEngine(ABC):
         """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
         return float(self.problem.samples.weights @ (there.losses - self.at.losses))
 
-    def _search_toward(self, images: np.ndarray, fall: float, end: Point | None = None) -> tuple[float, Point] | None:
+    def _search_toward(
+        self,
+        images: np.ndarray,
+        fall: float,
+        end: Point | None = None,
+        predict: Callable[[float], np.ndarray] | None = None,
+    ) -> tuple[float, Point] | None:
         """Look for a point where the objective has fallen and is about level, on the way to where predictions are told.
 
         Returns how much of the way that is, and the point; None if there is none. ``fall`` is minus the slope here,
-        ``end`` the end of the way where that has been judged before.
+        ``end`` the end of the way where that has been judged before. ``predict`` predicts anew for a part of the way:
+        where predictions become much smaller, sums on the way would keep the rounding of the large ones.
         """
         z, best, lower = self.at.z, None, None
         ahead = images - z
+        large = CANCELLED * float(np.abs(z).max(initial=0.0))
+
+        def on_the_way(gamma: float) -> np.ndarray:
+            found = z + gamma * ahead
+            return found if predict is None or np.abs(found).max(initial=0.0) >= large else predict(gamma)
+
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = end if end is not None else self._judge(images if gamma == 1.0 else z + gamma * ahead)
+            there = end if end is not None else self._judge(images if gamma == 1.0 else on_the_way(gamma))
             end = None
             slope = float(there.alpha @ ahead)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
