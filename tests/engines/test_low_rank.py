@@ -16,7 +16,7 @@ from frankwolfe.engines.corrective.trace_model import project_to_trace_ball
 from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
-from frankwolfe.sets.rank_one import Asked, Gram, krylov_answer
+from frankwolfe.sets.rank_one import Asked, Gram, KrylovAnswer
 from tests import cases
 
 SHAPES = [(1, 1), (6, 4), (4, 6), (5, 5), (40, 3)]
@@ -196,7 +196,7 @@ def test_vertices_of_the_spectrahedron_are_feasible_and_the_best(side):
 
 def test_the_accuracy_of_the_called_back_oracle_follows_the_number_of_calls():
     rng = np.random.default_rng(0)
-    answer = krylov_answer(lambda r: r.reshape(160, 150))
+    answer = KrylovAnswer(lambda r: r.reshape(160, 150), (160, 150))
     for call in range(1, 30):
         matrix = rng.normal(size=(160, 150))
         found = answer(matrix.ravel())

@@ -147,17 +147,21 @@ class Asked(NamedTuple):
         To the code that finds them.
     left, right : arrays
         The vectors found last: parts of the messenger's room.
+    memory : array
+        What the code remembers from one call to the next, empty if nothing.
     """
 
     messenger: Messenger
     left: np.ndarray
     right: np.ndarray
+    memory: np.ndarray
 
     @classmethod
     def over(cls, size: int, rows: int, columns: int, answer: Callable[[np.ndarray], np.ndarray]) -> "Asked":
         """Tracker for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one."""
         messenger = Messenger.over(size, answer, rows + columns)
-        return cls(messenger, messenger.room[:rows], messenger.room[rows:])
+        memory = getattr(answer, "memory", np.zeros(0))
+        return cls(messenger, messenger.room[:rows], messenger.room[rows:], memory)
 
     def add_row(self, rows, i, c, r):
         """Add ``c`` times row ``i`` to ``r``."""
@@ -175,23 +179,31 @@ class Asked(NamedTuple):
         consult(self.messenger, r)
 
 
-def krylov_answer(matrix_of: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from ``r`` to its leading singular vectors that starts where it last arrived.
+class KrylovAnswer:
+    """A function from ``r`` to its leading singular vectors that starts where it last arrived.
 
     Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may fall as 1/t (Jaggi 2013). The
     residual bounds it.
+
+    Parameters
+    ----------
+    matrix_of : callable
+        From ``r`` to the matrix that it stands for.
+    shape : tuple of two ints
+        Of that matrix.
     """
-    calls, last = 0, None
 
-    def answer(r: np.ndarray) -> np.ndarray:
-        nonlocal calls, last
-        calls += 1
-        matrix = matrix_of(r)
-        found = leading_triplets(matrix, 1, 0.1 / (calls + 1.0), last)
-        last = found.right[:, 0] if matrix.shape[0] >= matrix.shape[1] else found.left[:, 0]
-        return np.concatenate([found.left[:, 0], found.right[:, 0]])
+    def __init__(self, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]):
+        self.matrix_of, self.shape = matrix_of, shape
+        self.memory = np.zeros(1 + min(shape))  # the number of calls, and the vector of the shorter side found last
 
-    return answer
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        """Return the left vector and then the right one."""
+        calls, last = self.memory[0] + 1.0, self.memory[1:].copy() if self.memory[0] > 0.0 else None
+        found = leading_triplets(self.matrix_of(r), 1, 0.1 / (calls + 1.0), last)
+        left, right = found.left[:, 0], found.right[:, 0]
+        self.memory[0], self.memory[1:] = calls, right if self.shape[0] >= self.shape[1] else left
+        return np.concatenate([left, right])
 
 
 def _add_outer(tracker, rows, i, r, c):

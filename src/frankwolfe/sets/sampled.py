@@ -8,7 +8,7 @@ from frankwolfe.compile.verbs import recount
 from frankwolfe.data.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.linalg.singular import Triplets, leading_triplets
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, krylov_answer
+from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, KrylovAnswer
 from frankwolfe.sets.structure import Structure, TraceNorm
 
 
@@ -34,7 +34,8 @@ class SampledTraceBall(NamedTuple):
 
     def tracker(self, size):
         """Return a way to ask for the leading singular vectors."""
-        return Asked.over(size, len(self.entries.starts) - 1, self.columns, krylov_answer(self.matrix))
+        shape = len(self.entries.starts) - 1, self.columns
+        return Asked.over(size, *shape, KrylovAnswer(self.matrix, shape))
 
     def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
