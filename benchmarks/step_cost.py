@@ -19,7 +19,7 @@ from tables import read
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, row_add, row_dot
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import as_method
 
 
@@ -66,7 +66,7 @@ def floor_case(label, problem, rows):
 def method_case(label, problem, method, batch_size, rows):
     def prepare():
         generator = np.random.default_rng(0)
-        engine = Engine(problem, as_method(method), batch_size, generator, problem.default_start())
+        engine = StepwiseEngine(problem, as_method(method), batch_size, generator, problem.default_start())
         engine.warm_up()
         steps = rows // batch_size
         order = engine.sampler.draw(steps)  # the floor's rows are drawn beforehand, so these are too

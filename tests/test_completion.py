@@ -144,7 +144,7 @@ def test_sides_too_long_for_a_gram_matrix():
     problem = posed(100.0, shape=(150, 140))
     result = fw.minimize(problem, tol=1e-5)
     assert result.success
-    gradient = problem.entries.matrix(result.memory.gradient, 140).toarray()
+    gradient = problem.entries.matrix(result.state["gradient"], 140).toarray()
     exact = np.vdot(gradient, result.x.dense()) + 100.0 * np.linalg.norm(gradient, 2)
     assert problem.gap(result.x) == pytest.approx(exact, rel=1e-6, abs=1e-10)
     rough = fw.minimize(problem, "sfw", tol=3e-2, max_passes=300, batch_size=0.2, random_state=0)

@@ -20,7 +20,7 @@ _HOMES = {
     "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
     "frankwolfe.advice": ("ScaleWarning",),
-    "frankwolfe.engines.driver": ("State",),
+    "frankwolfe.engines.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
     "frankwolfe.model.fitted_model": ("FittedModel",),
     "frankwolfe.model.saved_models": ("load_model",),
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
     from frankwolfe.data.observed_entries import Factors as Factors
-    from frankwolfe.engines.driver import State as State
+    from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
     from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
     from frankwolfe.estimators import FrankWolfeRegressor as FrankWolfeRegressor

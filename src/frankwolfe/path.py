@@ -11,7 +11,7 @@ from frankwolfe.arguments.arrays import as_budget, as_threads
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
-from frankwolfe.engines.driver import Limits
+from frankwolfe.engines.limits import Limits
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status

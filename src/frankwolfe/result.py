@@ -10,7 +10,6 @@ import numpy as np
 from frankwolfe.linalg.singular import rank_of
 
 if TYPE_CHECKING:
-    from frankwolfe.engines.stepwise import Memory
     from frankwolfe.problem import Problem
 
 
@@ -172,6 +171,8 @@ class Result:
         Rows looked at in a step.
     trace : Trace
         How the run went.
+    state : mapping
+        What a later run takes over when it starts from the result, by name: arrays and numbers.
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -194,7 +195,7 @@ class Result:
     method: str
     batch_size: int
     trace: Trace
-    memory: "Memory" = field(repr=False)
+    state: Mapping[str, Any] = field(repr=False)
     told: list[str] | None = field(default=None, repr=False)
 
     @property

@@ -1,5 +1,6 @@
 """`minimize`: from arguments to result."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,12 @@ from frankwolfe.arguments.arrays import as_batch_size, as_budget, as_callback, a
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
-from frankwolfe.engines.driver import Callback, Driver, Limits, Start
-from frankwolfe.engines.stepwise import Engine, Memory
+from frankwolfe.engines.certificates import Start
+from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.limits import Limits
+from frankwolfe.engines.observer import Callback
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.directions import Toward
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
@@ -104,20 +109,20 @@ def minimize(
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     generator = as_generator(random_state)
     problem = problem.own(executor_for(as_threads(n_threads)))
-    w, memory = _start(problem, x0)
+    start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
-        problem.expect(w, x0.intercept)
-    engine: Any
+        problem.expect(start.w, x0.intercept)
+        earlier = x0.state
+    engine: Engine
     if method.engine == "corrective":
-        engine = _corrective_engine(problem, w, memory)
+        engine = _corrective_engine(problem, start.w, earlier)
     else:
-        engine = Engine(problem, method, rows_a_step, generator, w, memory)
-    start = Start(w, x0.gap, getattr(memory, "slopes", None)) if isinstance(x0, Result) else Start(w)
+        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
 
 def drive(
-    engine: Any,
+    engine: Engine,
     limits: Limits,
     name: str,
     callback: Callback | None = None,
@@ -133,17 +138,17 @@ def drive(
     try:
         run = Driver(engine, limits, callback, bar, trace, start)
         status = run.drive()
-        return run.result(status, name, engine.batch_size or engine.problem.n)
+        return run.result(status, name)
     finally:
         bar.close()
 
 
-def _corrective_engine(problem: Problem, w: Any, memory: Memory | None) -> Any:
+def _corrective_engine(problem: Problem, w: Any, earlier: Mapping[str, Any] | None) -> Engine:
     """Return the engine of the corrective method that suits a problem, at the start of a run."""
     # imported here: a good deal of code that the other methods do without
     from frankwolfe.engines.corrective.choose import engine_for
 
-    return engine_for(problem)(problem, w, memory)
+    return engine_for(problem)(problem, w, earlier)
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
@@ -161,10 +166,10 @@ def _default_batch(problem: Problem, method: Method) -> float:
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 
 
-def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
-    """Return the feasible starting point, and what a previous result remembers."""
+def _start(problem: Problem, x0: Any) -> Start:
+    """Return the feasible starting point, and what a previous result proves of it."""
     if x0 is None:
-        return problem.default_start(), None
+        return Start(problem.default_start())
     w = problem.flat("x0", x0.x if isinstance(x0, Result) else x0)
     if not problem.constraint.contains(w):
         facts = ""
@@ -174,4 +179,4 @@ def _start(problem: Problem, x0: Any) -> tuple[np.ndarray, Memory | None]:
             f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
-    return w, x0.memory if isinstance(x0, Result) else None
+    return Start(w, x0.gap, x0.state.get("slopes")) if isinstance(x0, Result) else Start(w)

@@ -15,6 +15,7 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.models import STALE, Hessian, _face_move
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.engines.observer import TableError
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.sets.coordinate_hull import Hull
 from tests import cases, own_parts
@@ -33,10 +34,10 @@ def engine_of(problem, start=None, most=MOST):
 def solve(problem, tolerance=1e-9, rounds=60, **options):
     """Make rounds until the exact gap is within ``tolerance * F(0)``; return the engine and all evaluations."""
     engine = engine_of(problem, **options)
-    found = [engine.evaluate()]
+    found = [engine.certificate()]
     while found[-1].gap > tolerance * problem.zero_value and len(found) <= rounds:
         assert engine.advance(1) == 1
-        found.append(engine.evaluate())
+        found.append(engine.certificate())
     return engine, found
 
 
@@ -53,7 +54,7 @@ def test_reference_optima(table, loss, constraint, optimum):
     engine, found = solve(problem, rounds=300)
     assert found[-1].gap <= 1e-9 * problem.zero_value
     assert found[-1].value == pytest.approx(optimum, abs=2e-9 * problem.zero_value)
-    assert problem.constraint.contains(engine.w())
+    assert problem.constraint.contains(engine.point())
 
 
 def test_many_atoms_on_text():
@@ -62,7 +63,7 @@ def test_many_atoms_on_text():
     engine, found = solve(problem, tolerance=1e-6, rounds=20)
     assert found[-1].gap <= 1e-6 * problem.zero_value
     assert len(found) <= 15
-    assert np.count_nonzero(engine.w()) < 2500
+    assert np.count_nonzero(engine.point()) < 2500
 
 
 @pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -73,8 +74,8 @@ def test_every_loss_on_every_set(loss, constraint):
     tolerance = 1e-7 if loss.convex else 1e-4
     engine, found = solve(problem, tolerance=tolerance, rounds=80)
     assert found[-1].gap <= tolerance * problem.zero_value
-    assert problem.constraint.contains(engine.w())
-    fresh = problem.evaluate(engine.w())
+    assert problem.constraint.contains(engine.point())
+    fresh = problem.evaluate(engine.point())
     assert fresh.value == pytest.approx(found[-1].value, rel=1e-12)
     assert fresh.gradient == pytest.approx(found[-1].gradient, abs=1e-12)
     assert fresh.gap == pytest.approx(found[-1].gap, abs=1e-11)
@@ -87,7 +88,7 @@ def test_both_models_find_the_optimum(constraint, most):
     best = certified_optimum(problem, 1e-10)
     engine, found = solve(problem, tolerance=1e-9, most=most)
     assert found[-1].gap <= 1e-9 * problem.zero_value
-    assert engine.evaluate().value <= best.value + 2e-9
+    assert engine.certificate().value <= best.value + 2e-9
 
 
 @pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
@@ -102,9 +103,9 @@ def test_layouts_agree_and_python_agrees_with_compiled(layout, most):
         written.advance(6)
         plain = engine_of(dense, most=most)
         plain.advance(6)
-    assert compiled.w() == pytest.approx(written.w(), abs=1e-7)
-    assert compiled.w() == pytest.approx(plain.w(), abs=1e-7)
-    assert compiled.evaluate().value < 0.9 * problem.zero_value
+    assert compiled.point() == pytest.approx(written.point(), abs=1e-7)
+    assert compiled.point() == pytest.approx(plain.point(), abs=1e-7)
+    assert compiled.certificate().value < 0.9 * problem.zero_value
 
 
 @pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -124,8 +125,8 @@ def test_weights_stand_for_repeated_rows(constraint):
     repeated = fw.Problem(np.repeat(X, times, axis=0), np.repeat(y, times), "logistic", constraint)
     one, _ = solve(weighted)
     other, _ = solve(repeated)
-    assert one.w() == pytest.approx(other.w(), abs=1e-5)
-    assert one.evaluate().value == pytest.approx(other.evaluate().value, abs=2e-9)
+    assert one.point() == pytest.approx(other.point(), abs=1e-5)
+    assert one.certificate().value == pytest.approx(other.certificate().value, abs=2e-9)
 
 
 def _scaled(X):
@@ -149,8 +150,8 @@ def test_awkward_columns(name, radius, most):
     X, y = cases.table(fw.Squared(), n=40, d=8)
     problem = fw.Problem(sparse.csr_array(AWKWARD[name](X)), y, "squared", fw.L1Ball(radius))
     engine, found = solve(problem, rounds=40, most=most)
-    assert problem.constraint.contains(engine.w())
-    exact = problem.evaluate(engine.w())
+    assert problem.constraint.contains(engine.point())
+    exact = problem.evaluate(engine.point())
     rounding = np.finfo(float).eps * radius * float(np.abs(problem.X).max())  # of slopes, times how far vertices are
     assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value + rounding)
     if most.few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
@@ -272,8 +273,8 @@ def test_slack_constraint_leaves_weight_on_zero():
     problem = fw.Problem(X, y, "squared", fw.L1Ball(1e4))
     for most in (MOST, NONE):
         engine, found = solve(problem, tolerance=1e-12, most=most)
-        assert np.abs(engine.w()).sum() < 1e3
-        assert engine.w() == pytest.approx(np.linalg.lstsq(X, y, rcond=None)[0], abs=1e-6)
+        assert np.abs(engine.point()).sum() < 1e3
+        assert engine.point() == pytest.approx(np.linalg.lstsq(X, y, rcond=None)[0], abs=1e-6)
         assert found[-1].gap <= 1e-9 * problem.zero_value
 
 
@@ -291,9 +292,9 @@ def test_starts_anywhere_and_goes_on():
     start = np.full(problem.d, 2.0 / problem.d)
     engine, found = solve(problem, start=start)
     assert found[0].value == pytest.approx(problem.value(start), rel=1e-12)
-    again = CorrectiveEngine(problem, engine.w(), engine.memory())
+    again = CorrectiveEngine(problem, engine.point(), engine.state())
     assert again.steps == engine.steps > 0
-    assert again.evaluate().gap == pytest.approx(found[-1].gap, abs=1e-12)
+    assert again.certificate().gap == pytest.approx(found[-1].gap, abs=1e-12)
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -301,7 +302,7 @@ def test_parts_of_ones_own():
     problem = cases.problem(own_parts.LogCosh(), own_parts.CappedSimplex(0.3), n=30, d=6)
     engine, found = solve(problem, tolerance=1e-6, rounds=100)
     assert found[-1].gap <= 1e-6 * problem.zero_value
-    assert problem.constraint.contains(engine.w())
+    assert problem.constraint.contains(engine.point())
 
 
 @pytest.mark.parametrize("method", ["corrective", "pairwise"])
@@ -322,17 +323,17 @@ def test_face_of_an_engine():
     problem = cases.problem(n=20, d=5)
     engine = engine_of(problem)
     engine.warm_up()
-    assert (engine.steps, engine.evaluated, engine.batch_size) == (0, 0, 0)
-    assert engine.evaluate() is engine.evaluate()
-    assert engine.evaluated == engine.evaluations == problem.n
-    assert engine.gap_estimate() == engine.evaluate().gap
-    assert engine.meter() is None
-    assert np.isnan(engine.table_error((0, 0.0)))
-    assert engine.first_bad_row() is None
+    assert (engine.steps, engine.rows_read, engine.batch_size) == (0, 0, 0)
+    assert engine.certificate() is engine.certificate()
+    assert engine.rows_read == problem.n
+    assert engine.gap_estimate() == engine.certificate().gap
+    assert engine.table_change() is None
+    assert np.isnan(TableError(engine).estimate())
+    assert engine.finished() is None
     assert engine.advance(2) == 2
     assert engine.steps == 2
-    assert engine.evaluated >= 2 * problem.n
-    assert engine.memory().gradient == pytest.approx(problem.gradient(engine.w()))
+    assert engine.rows_read >= 2 * problem.n
+    assert engine.state()["gradient"] == pytest.approx(problem.gradient(engine.point()))
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -340,7 +341,7 @@ def test_what_is_not_finite_is_not_stepped_on():
     problem = fw.Problem([[1e200, 1.0], [1.0, 2.0]], [1e200, 0.0], "squared", fw.L1Ball(1.0))
     engine = engine_of(problem)
     assert engine.advance(3) == 0
-    assert not np.isfinite(engine.evaluate().value)
+    assert not np.isfinite(engine.certificate().value)
 
 
 # --- through minimize -----------------------------------------------------------------------------------------
@@ -386,7 +387,7 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
         engine = engine_of(problem, most=most)
         engine.warm_up()
         before = set(called)
-        assert engine.evaluated == 0
+        assert engine.rows_read == 0
         engine.advance(8)
         assert called == before
     assert "exchange" in called
@@ -495,12 +496,12 @@ def test_columns_are_copied_before_they_are_needed():
     copies, models = [None], 0
     for radius in np.geomspace(20.0, 200.0, 10):
         assert engine.move_to(problem.over(fw.L1Ball(radius)))
-        while engine.evaluate().gap > 1e-6:
+        while engine.certificate().gap > 1e-6:
             engine.advance(1)
             if copies[-1] is not engine.atoms.matrix:
                 copies.append(engine.atoms.matrix)
             models += 1
-            chosen = engine.atoms.choose(engine.atoms.slope(engine.evaluate()))
+            chosen = engine.atoms.choose(engine.atoms.slope(engine.certificate()))
             assert set(np.flatnonzero(engine.atoms.u)) <= set(chosen)
             assert len(chosen) < len(engine.atoms.u)
     assert len(copies) <= 6

@@ -182,11 +182,11 @@ def test_slopes_from_a_problem_with_other_weights_prove_nothing_where_they_have_
 def test_a_bound_that_rounding_has_lifted_above_the_objective_makes_no_negative_gap():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0))
     engine = InteriorEngine(problem, np.zeros(3))
-    found = engine.evaluate()
+    found = engine.certificate()
     engine.lower_bound, engine.slow = found.value + 1e-9, True
-    assert engine.evaluate().gap == found.gap  # nothing was asked for
+    assert engine.certificate().gap == found.gap  # nothing was asked for
     engine.target = 1e-3
-    assert engine.evaluate().gap == 0.0
+    assert engine.certificate().gap == 0.0
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import Engine
 from frankwolfe.problem import Evaluation
 from tests import cases
 
@@ -144,8 +143,9 @@ def test_the_point_whose_gap_ends_the_run_is_the_one_returned(monkeypatch):
     # near the optimum objectives are equal up to rounding, and an earlier point may have the lower one
     problem = cases.problem()
     blank = np.zeros(problem.d), np.zeros(problem.n)
+    real = fw.Problem.evaluate
     found = [Evaluation(0.5, blank[0], 0.3, blank[1]), Evaluation(0.5 + 1e-16, blank[0], 1e-9, blank[1])]
-    monkeypatch.setattr(Engine, "evaluate", lambda self: found.pop(0))
+    monkeypatch.setattr(fw.Problem, "evaluate", lambda self, w: found.pop(0) if self.n == problem.n else real(self, w))
     result = fw.minimize(problem, "fw", tol=1e-6, max_passes=1000, trace=0)
     assert found == []
     assert result.success

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe.engines.certificates import SHARE, CertificateSchedule
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.problem import Problem
 from frankwolfe.result import COLUMNS
 from tests import cases
@@ -188,7 +188,7 @@ def test_an_interrupt_while_compiling_returns_the_start(monkeypatch):
     def interrupt(engine):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Engine, "warm_up", interrupt)
+    monkeypatch.setattr(StepwiseEngine, "warm_up", interrupt)
     problem = cases.problem()
     result = fw.minimize(problem, "sfw")
     assert (result.status, result.nit) == (fw.Status.INTERRUPTED, 0)
@@ -569,14 +569,14 @@ def test_a_run_starts_where_it_is_told():
 def test_a_result_hands_over_its_table_and_its_step_count(method):
     problem = cases.problem()
     first = fw.minimize(problem, method, tol=0, max_passes=10, batch_size=2, random_state=0)
-    table = first.memory.estimate.alpha.copy()
+    table = first.state["estimate.alpha"].copy()
     resumed = fw.minimize(problem, method, tol=0, max_passes=0, batch_size=2, x0=first)
-    np.testing.assert_array_equal(resumed.memory.estimate.alpha, table)
-    np.testing.assert_allclose(resumed.memory.gradient, problem.X.T @ table, rtol=1e-10, atol=1e-14)
+    np.testing.assert_array_equal(resumed.state["estimate.alpha"], table)
+    np.testing.assert_allclose(resumed.state["gradient"], problem.X.T @ table, rtol=1e-10, atol=1e-14)
     onward = fw.minimize(problem, method, tol=0, max_passes=10, batch_size=2, random_state=1, x0=first)
     assert (onward.nit, onward.trace.nit[0]) == (200, 0)  # counted from its own start
-    assert onward.memory.steps == first.memory.steps + 200 == 400
-    np.testing.assert_array_equal(first.memory.estimate.alpha, table)  # the first result is left alone
+    assert onward.state["steps"] == first.state["steps"] + 200 == 400
+    np.testing.assert_array_equal(first.state["estimate.alpha"], table)  # the first result is left alone
 
 
 @interpreted
@@ -610,7 +610,7 @@ def test_a_result_of_any_method_starts_any_other(before, method):
     first = fw.minimize(problem, before, tol=0, max_passes=8, batch_size=2, random_state=0)
     result = fw.minimize(problem, method, tol=0, max_passes=4, batch_size=2, random_state=1, x0=first)
     check_exact(result, problem)
-    assert result.memory.steps == first.memory.steps + result.nit
+    assert result.state["steps"] == first.state["steps"] + result.nit
     # the steps are late, hence short: what was reached is not thrown away
     assert result.fun < first.fun + 0.25 * (problem.zero_value - first.fun)
 
@@ -624,10 +624,10 @@ def test_of_a_result_on_other_rows_the_point_and_the_step_count_are_used(before,
     arguments = {"tol": 0, "max_passes": 2, "batch_size": 5, "random_state": 1}
     from_result = fw.minimize(problem, method, x0=first, **arguments)
     # what was remembered of other rows must not matter: spoil it, and nothing changes
-    spoilt = first.memory._replace(gradient=np.full(problem.d, 1e6))
-    again = fw.minimize(problem, method, x0=dataclasses.replace(first, memory=spoilt), **arguments)
+    spoilt = {**first.state, "gradient": np.full(problem.d, 1e6)}
+    again = fw.minimize(problem, method, x0=dataclasses.replace(first, state=spoilt), **arguments)
     np.testing.assert_array_equal(from_result.x, again.x)
-    assert from_result.memory.steps == first.memory.steps + from_result.nit
+    assert from_result.state["steps"] == first.state["steps"] + from_result.nit
 
 
 @interpreted
@@ -719,7 +719,7 @@ def test_the_estimated_gap_belongs_to_the_end_of_the_run():
     # a step takes about as long as the clock allows, so the run stops between two looks at the estimate
     result = fw.minimize(problem, "fw", tol=0, max_passes=None, max_seconds=0.02, trace=0)
     assert result.nit > 0
-    r = result.memory.gradient
+    r = result.state["gradient"]
     assert result.gap_estimate == pytest.approx(r @ result.x + problem.constraint.support(-r), rel=1e-10)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.observer import TableError
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.experiments import bounds, convergence, nonconvex_losses, pages, stopping
 from frankwolfe.experiments.reference import Reference, certified_optimum
 from frankwolfe.methods.table import as_method
@@ -98,13 +99,13 @@ def test_online_estimate_of_the_table_error_is_close_on_average():
     problem = cases.problem(n=60, d=10)
     estimated, exact = [], []
     for seed in range(100):
-        engine = Engine(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
+        engine = StepwiseEngine(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
         engine.advance(400)
-        mark = engine.meter()
-        before = table_error(problem, engine.parts[0].alpha, engine.w())
+        estimate = TableError(engine)
+        before = table_error(problem, engine.parts[0].alpha, engine.point())
         engine.advance(20)
-        estimated.append(engine.table_error(mark))
-        exact.append(0.5 * (before + table_error(problem, engine.parts[0].alpha, engine.w())))
+        estimated.append(estimate.estimate())
+        exact.append(0.5 * (before + table_error(problem, engine.parts[0].alpha, engine.point())))
     # the window's mean against the mean of its ends: the error changes little over 20 of 400 steps
     assert np.mean(estimated) == pytest.approx(np.mean(exact), rel=0.1)
 
@@ -189,7 +190,7 @@ def test_the_verdict_says_among_which_methods(ends, claim):
 def test_all_methods_see_the_same_rows():
     problem = load("breast-cancer", "stand-in").problem()
     drawn = [
-        Engine(problem, as_method(name), 5, np.random.default_rng(3), problem.default_start()).sampler.draw(7)
+        StepwiseEngine(problem, as_method(name), 5, np.random.default_rng(3), problem.default_start()).sampler.draw(7)
         for name in convergence.PAPER_METHODS
     ]
     assert all(np.array_equal(drawn[0], other) for other in drawn[1:])

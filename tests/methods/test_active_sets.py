@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods import active_dictionary as dictionary
 from frankwolfe.methods.active_dictionary import Dictionary, head_for, look_up, make_room
@@ -220,15 +220,15 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
     problem = cases.problem(fw.Logistic(), fw.L2Ball(10.0), n=60, d=15, density=1.0)
     monkeypatch.setattr(dictionary, "BUDGET", 0)
     monkeypatch.setattr(dictionary, "FEWEST", 2)
-    engine = Engine(problem, fw.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
     held, before = engine.parts[1].pieces.dictionary, problem.zero_value
     for _ in range(40):
         engine.advance(5)
         points, weights = atoms_of(held)
-        found = problem.evaluate(engine.w())
+        found = problem.evaluate(engine.point())
         assert len(weights) <= 2
         assert weights.sum() == pytest.approx(1.0, abs=1e-14)
-        np.testing.assert_allclose(engine.w(), weights @ points, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(engine.point(), weights @ points, rtol=0.0, atol=1e-12)
         assert found.value <= before + 1e-14
         before = found.value
     assert found.gap < 0.05 * problem.gap(problem.default_start())

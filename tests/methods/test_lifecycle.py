@@ -10,7 +10,7 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.certificates import CertificateSchedule
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases
 from tests.own_estimates import Saga, Sarah, Svrf
@@ -138,8 +138,8 @@ class Recorder:
     """An engine, a step at a time: the batches it was dealt, its iterates, its snapshots and what it was charged."""
 
     def __init__(self, problem, method, batch_size, seed=0):
-        self.engine = Engine(problem, method, batch_size, np.random.default_rng(seed), problem.default_start())
-        self.batches, self.charged, self.snapshots, self.path = [], [], [], [self.engine.w()]
+        self.engine = StepwiseEngine(problem, method, batch_size, np.random.default_rng(seed), problem.default_start())
+        self.batches, self.charged, self.snapshots, self.path = [], [], [], [self.engine.point()]
 
     def run(self, steps):
         engine, taken = self.engine, self.engine.sampler.take
@@ -151,14 +151,14 @@ class Recorder:
 
         engine.sampler.take = take
         for step in range(1, steps + 1):
-            before = engine.evaluated
-            if engine.steps_to_certificate() == 0 and not engine.certifies:
+            before = engine.rows_read
+            if engine.steps_to_certificate() == 0 and engine.certificate() is None:
                 self.snapshots.append(step)
             engine.advance(1)
-            if engine.certifies:
+            if engine.certificate() is not None:
                 self.snapshots.append(step + 1)
-            self.charged.append(engine.evaluated - before)
-            self.path.append(engine.w())
+            self.charged.append(engine.rows_read - before)
+            self.path.append(engine.point())
         return self
 
 
@@ -194,7 +194,7 @@ def test_direction_is_unbiased(name, weights):
         state, gradient = deepcopy(engine.parts[0]), deepcopy(engine.gradient)
         state.refresh(samples, engine.iterate, gradient, np.array(batch), np.empty(0, dtype=np.int64), 12)
         mean += gradient.r / len(batches)
-    exact = problem.gradient(engine.w())
+    exact = problem.gradient(engine.point())
     np.testing.assert_allclose(mean, exact, rtol=1e-12, atol=1e-14)
     assert np.abs(gradient.r - exact).max() > 1e-3  # which no single batch attains
     np.testing.assert_allclose(  # and what is left of a step, once its surplus is gone, is the table's gradient
@@ -214,12 +214,12 @@ def test_all_rows_in_a_batch_are_the_full_gradient(name):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
     method = fw.Method(Svrf(100.0)) if name == "svrf" else OWN[name][0]
     own, full = (
-        Engine(problem, which, 20, np.random.default_rng(0), problem.default_start())
+        StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
         for which in (method, fw.METHODS["fw"])
     )
     for engine in (own, full):
         engine.advance(40)
-    np.testing.assert_allclose(own.w(), full.w(), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-12)
 
 
 # --- rows, sizes, budgets ---------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_rows_are_counted_as_they_are_read(name):
     samples = problem.samples._replace(loss=Counting(*predictions))
     run.engine.problem._samples = samples
     run.run(60)
-    assert run.engine.evaluated == len(read)
+    assert run.engine.rows_read == len(read)
     if name == "saga":
         assert run.charged == [4] * 60
     if name == "svrf":
@@ -331,7 +331,7 @@ def test_a_run_goes_on_from_its_result(name):
     problem = cases.problem(n=40, d=6)
     first = fw.minimize(problem, OWN[name][0], batch_size=4, tol=0.0, max_passes=20, random_state=0)
     onward = fw.minimize(problem, OWN[name][0], batch_size=4, tol=0.0, max_passes=40, random_state=1, x0=first)
-    assert onward.memory.steps == first.nit + onward.nit
+    assert onward.state["steps"] == first.nit + onward.nit
     assert onward.gap < first.gap
 
 

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 import frankwolfe as fw
 from frankwolfe.engines.batches import Sampler
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from tests import cases
 from tests.reference import textbook
 
@@ -144,7 +144,8 @@ def test_gap_estimate_is_that_of_the_textbook_gradient(method):
 def test_factors_kept_apart_are_folded_in_before_they_vanish():
     problem = cases.problem(n=20, d=7)
     plain, faded = (
-        Engine(problem, fw.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start()) for _ in range(2)
+        StepwiseEngine(problem, fw.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start())
+        for _ in range(2)
     )
     for engine in (plain, faded):
         engine.advance(10)
@@ -157,7 +158,7 @@ def test_factors_kept_apart_are_folded_in_before_they_vanish():
         engine.advance(40)
     assert faded.gradient.scale[0] > 1e-50
     assert faded.iterate.scale[0] > 1e-50
-    np.testing.assert_allclose(faded.w(), plain.w(), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(faded.point(), plain.point(), rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(faded.gradient.dense(), plain.gradient.dense(), rtol=1e-10, atol=1e-15)
 
 

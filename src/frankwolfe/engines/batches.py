@@ -1,7 +1,8 @@
 """Batches: which rows a step looks at, and how many."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,11 +86,37 @@ class Sampler:
         self._upcoming = order[offsets[steps] :]
         return Batches(order, offsets)
 
+    def state(self) -> dict[str, Any]:
+        """Return the order of the rows, which batches leave behind, what was dealt ahead, and the generator as JSON."""
+        return {
+            "sampler.deck": self._deck,
+            "sampler.next_drawn": self._next_drawn,
+            "sampler.next_taken": self._next_taken,
+            "sampler.upcoming": self._upcoming,
+            "sampler.generator": json.dumps(self._generator.bit_generator.state, default=_plain),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the sampler with this state was; with the generator at hand."""
+        self._deck[:] = state["sampler.deck"]
+        self._next_drawn, self._next_taken = state["sampler.next_drawn"], state["sampler.next_taken"]
+        self._upcoming = np.array(state["sampler.upcoming"])
+
     def _offsets(self, first: int, steps: int) -> np.ndarray:
         """Where the batches of so many steps begin, and where the last one ends."""
         if self._growing is None:
             return np.arange(steps + 1) * self.batch_size
         return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.sizes(first + np.arange(steps)))])
+
+
+def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of the generator that batches came from, as NumPy's bit generators take it."""
+    return dict(json.loads(state["sampler.generator"]))
+
+
+def _plain(entry: Any) -> Any:
+    """Return an array or a number of NumPy as JSON has them."""
+    return entry.tolist() if hasattr(entry, "tolist") else repr(entry)
 
 
 @kernel

@@ -15,7 +15,7 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import magnitude, residual
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
-from frankwolfe.problem import Problem
+from frankwolfe.problem import Evaluation, Problem
 
 
 def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -78,6 +78,22 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> float:
         return np.inf
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
     return dual_gap(problem, at, w, alpha)
+
+
+def with_bound(problem: Problem, found: Evaluation, lower_bound: float, target: float) -> Evaluation:
+    """Return what was found; with the distance to a lower bound on the optimum, where only that meets the target.
+
+    It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target, and
+    changes the objective by far less.
+    """
+    above = max(0.0, found.value - lower_bound + sum_rounding(problem, found.value))
+    enough = target > 0.0 and above <= target < found.gap
+    return found._replace(gap=above, by_bound=True) if enough else found
+
+
+def sum_rounding(problem: Problem, value: float) -> float:
+    """Return what rounding may do to a value of the objective, a sum over all rows."""
+    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
 
 
 def can_bound(problem: Problem) -> bool:

@@ -1,55 +1,50 @@
-"""The engine: the arrays of one run, and the calls into the compiled loop that change them."""
+"""The stepwise engine: the arrays of one run, and the calls into the compiled loop that change them."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 
 from frankwolfe.data.centred import mean_prediction
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.loop import advance
+from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.methods.gradient import Gradient
 from frankwolfe.methods.lifecycle import Setting, states_for_run
 from frankwolfe.methods.table import Method
-from frankwolfe.objective.point import Point
+from frankwolfe.objective.point import Guess
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.result import Status
 from frankwolfe.sets.atoms import connected
 
-
-class Memory(NamedTuple):
-    """What a finished run leaves for one that continues it.
-
-    Attributes
-    ----------
-    steps : int
-        Number of steps made, on which open-loop step sizes depend.
-    rows : int
-        Number of rows of the data: what follows is of use for as many rows only.
-    estimate : state of a gradient estimate
-        Its arrays, which a later run may take over by name.
-    gradient : array
-        The last gradient estimate.
-    slopes : array, optional
-        Slopes whose bound proves more than the gradient does (`frankwolfe.engines.dual_bound`).
-    """
-
-    steps: int
-    rows: int
-    estimate: Any
-    gradient: np.ndarray
-    slopes: np.ndarray | None = None
+PARTS = (ESTIMATE, "direction", "step")
+"""Names of the parts of a method, in states."""
 
 
 PLANNED_STEPS = 4096
 """Steps whose costs are added up in advance, where they differ."""
 
 
-class Engine:
-    """One run's state, advanced in place."""
+class StepwiseEngine:
+    """One run of a method that is composed of an estimate, a direction and a step rule.
 
-    steady = True  # what the next steps cost is known beforehand
-    stuck = spent = False  # its last step is known beforehand
-    budget = float("inf")  # most gradient evaluations, for engines whose steps are not steady
-    target = 0.0  # gap that will end the run, for engines that can aim at it
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    method : Method
+        The composition.
+    batch_size : int
+        Rows that a step draws.
+    generator : Generator
+        Where batches come from.
+    w : array, or Factors
+        Feasible start.
+    earlier : mapping, optional
+        What the result of another run hands over (`frankwolfe.engines.state.handed_over`).
+    """
+
+    lower_bound = float("-inf")  # none is kept
 
     def __init__(
         self,
@@ -57,40 +52,42 @@ class Engine:
         method: Method,
         batch_size: int,
         generator: np.random.Generator,
-        w: np.ndarray,
-        memory: Memory | None = None,
+        w: Any,
+        earlier: Mapping[str, Any] | None = None,
     ):
         self.problem = problem
-        self.clock = np.array([0 if memory is None else memory.steps, 0])  # steps; rows read by those of this run
-        self._next_intercept = self.steps
+        # steps; rows read by those of this run
+        self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
+        self._budget, self._failed = float("inf"), False
+        self._first_step = self._next_intercept = self.steps
         self._pass_cost = 0
         self._exact: tuple[int, Evaluation] | None = None
-        self._intercept_at: Point | None = None
-        if memory is not None and memory.rows != problem.n:
-            memory = None  # other data: what was remembered of its rows means nothing here
-        remembered = {} if memory is None else memory.estimate._asdict()
+        self._guess: Guess | None = None  # of the intercept: the one found last
+        if earlier is not None and earlier["rows"] != problem.n:
+            earlier = None  # other data: what was remembered of its rows means nothing here
+        before = {} if earlier is None else remembered(earlier)
         self.abilities = method.estimate.abilities
-        setting = Setting(problem.samples, batch_size, w, problem.constraint, remembered, self.steps, generator)
+        setting = Setting(problem.samples, batch_size, w, problem.constraint, before, self.steps, generator)
         self.parts = states_for_run(method, setting)
-        self.evaluations = method.evaluations(problem.n, batch_size)
+        self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
         growing = self.parts[0].batch_sizes if self.abilities.grows else None
         ahead = self.abilities.reads_upcoming
         self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
         self._least = problem.n if method.step.reads_all_rows else 0
         self.iterate, r = problem.first_iterate(w)
-        r[:] = self._starting_gradient(memory)
+        r[:] = self._starting_gradient(earlier)
         meter = np.zeros(2)
         tracker = connected(problem.constraint.tracker(problem.size), meter)
         self.gradient = Gradient(r, np.ones(1), meter, tracker)
         self.gradient.tracker.rebuild(r)
 
-    def _starting_gradient(self, memory: Memory | None) -> np.ndarray:
+    def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
         if self.abilities.has_table and self.parts[0].alpha.any():
             return self.problem.objective.gradient(self.parts[0].alpha)
-        if not self.abilities.has_table and memory is not None:
-            return memory.gradient.copy()
+        if not self.abilities.has_table and earlier is not None:
+            return np.array(earlier["gradient"])
         return np.zeros(self.problem.size)
 
     @property
@@ -101,10 +98,31 @@ class Engine:
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
         self._advance(0)
-        self.problem.head(1).evaluate(self.w())  # the exact pass too
+        self.problem.head(1).evaluate(self.point())  # the exact pass too
+
+    def begin(self, budget: float, target: float) -> None:
+        """Go on within a budget of rows; no step aims at a gap."""
+        self._budget = budget
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` steps; return how many were made (fewer only if something was not finite)."""
+        """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
+        before, goal = self.steps, self.steps + steps
+        self._failed = False
+        while self.steps < goal and not self._failed:
+            ahead = int(min(goal - self.steps, self._affordable_steps()))
+            if ahead == 0:
+                break
+            self._failed = self._advance_with_passes(ahead) < ahead
+        return self.steps - before
+
+    def finished(self) -> Status | None:
+        """Why no further step can be made, or None."""
+        if self._failed:
+            return Status.NON_FINITE
+        return None if self._affordable_steps() >= 1.0 else Status.MAX_PASSES
+
+    def _advance_with_passes(self, steps: int) -> int:
+        """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
         before, goal = self.steps, self.steps + steps
         while self.steps < goal:
             if self.problem.intercept and self.steps == self._next_intercept:
@@ -138,29 +156,29 @@ class Engine:
         )
         return self.steps - before
 
-    def w(self) -> np.ndarray:
-        """Return the iterate as a new array."""
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
         return self.iterate.dense()
 
     @property
-    def evaluated(self) -> int:
+    def rows_read(self) -> int:
         """Gradient evaluations made by this engine: the rows that its steps have read, and whole passes."""
         return int(self.clock[1]) + self._pass_cost
 
-    def affordable_steps(self) -> float:
+    def _affordable_steps(self) -> float:
         """Return the number of steps that the rest of the budget allows."""
-        left, ahead = self.budget - self.evaluated, 0.0
+        left, ahead = self._budget - self.rows_read, 0.0
         if np.isfinite(left) and (self.abilities.grows or self.abilities.takes_snapshots):
             return float(np.searchsorted(np.cumsum(self._planned_costs(PLANNED_STEPS)), left + 1e-9, side="right"))
         if self.problem.intercept and np.isfinite(left):
             n, period = self.problem.n, self._intercept_period
             before = self._next_intercept - self.steps
-            if left >= before * self.evaluations:
-                left, ahead = left - before * self.evaluations, float(before)
-                rounds = left // (n + period * self.evaluations)
-                left, ahead = left - rounds * (n + period * self.evaluations), ahead + rounds * period
-                left -= n if left >= n + self.evaluations else 0
-        return float(ahead + np.floor(left / self.evaluations + 1e-9))
+            if left >= before * self.rows_a_step:
+                left, ahead = left - before * self.rows_a_step, float(before)
+                rounds = left // (n + period * self.rows_a_step)
+                left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
+                left -= n if left >= n + self.rows_a_step else 0
+        return float(ahead + np.floor(left / self.rows_a_step + 1e-9))
 
     def _planned_costs(self, steps: int) -> np.ndarray:
         """Gradient evaluations that each of the next steps will be charged, with the whole passes before it."""
@@ -180,24 +198,23 @@ class Engine:
         """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
         if not self.abilities.takes_snapshots:
             return np.inf
-        first = self.steps + (2 if self.certifies else 1)
+        first = self.steps + (2 if self.certificate() is not None else 1)
         return float(self.parts[0].next_snapshot(first) - self.steps - 1)
 
-    @property
-    def certifies(self) -> bool:
-        """Whether the exact gap at the iterate is known: that of a snapshot."""
-        return self._exact is not None and self._exact[0] == self.steps
+    def certificate(self) -> Evaluation | None:
+        """Return the exact evaluation of a snapshot, if one was taken at the iterate."""
+        return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
 
     def _take_snapshot(self) -> None:
         """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
-        if self.steps_to_certificate() != 0 or self.evaluated + self._planned_costs(1)[0] > self.budget:
+        if self.steps_to_certificate() != 0 or self.rows_read + self._planned_costs(1)[0] > self._budget:
             return
         self._pass_cost += self.problem.n
-        found = self.problem.evaluate(self.w())
+        found = self.problem.evaluate(self.point())
         self._exact = self.steps, found
         if self.problem.intercept:
             rows, shift = self.problem.samples.rows, self.problem.samples.loss.shift
-            shift[:] = found.intercept + mean_prediction(rows, self.w())
+            shift[:] = found.intercept + mean_prediction(rows, self.point())
         self._renew(found.alpha, found.gradient)
         if not np.isfinite(self.gradient.r).all():
             self.gradient.meter[0] = np.nan  # the loop stops on it
@@ -212,66 +229,87 @@ class Engine:
     @property
     def _intercept_period(self) -> int:
         """Steps from one optimisation of the intercept to the next: those of a pass."""
-        return max(1, -(-self.problem.n // self.evaluations))
-
-    def evaluate(self) -> Evaluation:
-        """Exact objective, gradient and gap at the iterate: a pass over the data, unless a snapshot was just taken."""
-        if self._exact is not None and self.certifies:
-            return self._exact[1]
-        return self.problem.evaluate(self.w())
+        return max(1, -(-self.problem.n // self.rows_a_step))
 
     def _optimise_intercept(self) -> None:
         """Make the intercept the best one for the iterate, and what is remembered of it exact, if a pass is left.
 
         This happens at fixed steps, whoever looks on. At zero it costs nothing: all predictions are known.
         """
-        samples, w = self.problem.samples, self.w()
+        samples, w = self.problem.samples, self.point()
         cost = self.problem.n if w.any() else 0
         self._next_intercept += self._intercept_period
-        if self.certifies:
+        if self.certificate() is not None:
             return  # a snapshot has just done both
-        if self.evaluated + cost + self.evaluations > self.budget:
+        if self.rows_read + cost + self.rows_a_step > self._budget:
             return
         self._pass_cost += cost
         objective = self.problem.objective
         z = objective.predict(w) if cost else samples.table()
-        at = self._intercept_at = objective.point(z, self._intercept_at or self.problem.guess)
+        at = objective.point(z, self._guess or self.problem.guess)
+        assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
+        self._guess = Guess(at.shift, at.mean, at.curve)
         samples.loss.shift[:] = at.shift
         if self.abilities.exact_table and cost:
             alpha = at.alpha.reshape(samples.shape)
             self._renew(alpha, objective.gradient(alpha))
 
-    def proven(self, found: Evaluation) -> Evaluation:
-        """Return what was found: no other bound than its gap is kept."""
-        return found
-
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        return self.problem.gap_for(self.gradient.dense(), self.w())
+        return self.problem.gap_for(self.gradient.dense(), self.point())
 
-    def meter(self) -> tuple[int, float] | None:
-        """Return steps and sum of table changes so far, for an estimate whose changes sample the table's error."""
-        if not self.abilities.samples_error:
-            return None
-        return self.steps, float(self.gradient.meter[0])
+    def table_change(self) -> float | None:
+        """Return the sum of all changes of the table so far, if they sample its error; else None."""
+        return float(self.gradient.meter[0]) if self.abilities.samples_error else None
 
-    def table_error(self, since: tuple[int, float]) -> float:
-        """Estimate ``H = ||alpha - grad f||_1`` from the changes made since a reading of the meter, at no cost.
+    # --- what a later run can go on from ------------------------------------------------------------------------
 
-        A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, the
-        part ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        numbers = {
+            "steps": self.steps,
+            "rows": self.problem.n,
+            "first_step": self._first_step,
+            "next_intercept": self._next_intercept,
+            "rows_read_in_steps": int(self.clock[1]),
+            "rows_read_in_passes": self._pass_cost,
+        }
+        found = {**numbers, "gradient": self.gradient.dense(), **self.sampler.state(), **self._arrays()}
+        return found | flat("intercept", self._guess) | flat("snapshot", self.certificate())
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays that steps change, by name."""
+        found = arrays("iterate", self.iterate) | arrays("r", self.gradient)
+        for name, part in zip(PARTS, self.parts, strict=True):
+            found |= arrays(name, part)
+        return found
+
+    @classmethod
+    def from_state(
+        cls,
+        problem: Problem,
+        state: Mapping[str, Any],
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+    ) -> Self:
+        """Return an engine that goes on where the one with this state was.
+
+        Batches come from the generator that is given. The state of the other one is in ``state["sampler.generator"]``.
         """
-        steps = self.steps - since[0]
-        if steps == 0:
-            return float("inf")
-        return (float(self.gradient.meter[0]) - since[1]) / steps * self.problem.n / self.batch_size
-
-    def memory(self) -> Memory:
-        """Return what a later run can continue from."""
-        return Memory(self.steps, self.problem.n, self.parts[0], self.gradient.dense())
-
-    def first_bad_row(self) -> int | None:
-        """Row whose remembered derivative is not finite, if there is one."""
-        if not self.abilities.has_table or np.isfinite(self.parts[0].alpha).all():
-            return None
-        return int(np.argwhere(~np.isfinite(self.parts[0].alpha))[0, 0])
+        upcoming = generator.bit_generator.state  # parts may toss coins as they are made
+        start = {"steps": state["first_step"], "rows": 0}  # the rest is taken over below
+        engine = cls(problem, method, batch_size, generator, problem.default_start(), start)
+        generator.bit_generator.state = upcoming
+        engine.clock[:] = state["steps"], state["rows_read_in_steps"]
+        engine._next_intercept, engine._pass_cost = state["next_intercept"], state["rows_read_in_passes"]
+        if "snapshot.value" in state:
+            engine._exact = state["steps"], built(Evaluation, "snapshot", state)
+        engine.sampler.restore(state)
+        engine.iterate = with_arrays("iterate", engine.iterate, state)
+        engine.gradient = with_arrays("r", engine.gradient, state)
+        engine.parts = tuple(with_arrays(name, part, state) for name, part in zip(PARTS, engine.parts, strict=True))
+        if "intercept.shift" in state:
+            engine._guess = built(Guess, "intercept", state)
+            problem.samples.loss.shift[:] = engine._guess.shift
+        return engine

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.stepwise import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
@@ -57,15 +57,16 @@ def measure(problem: Problem, batch_size: int, steps: Sequence[int], seeds: int)
     bounds = RateBounds(problem, batch_size, optimum=reference.value - reference.gap)
     found = np.empty((4, seeds, len(steps)))
     for seed in range(seeds):
-        engine = Engine(problem, as_method("sfw"), batch_size, np.random.default_rng(seed), problem.default_start())
+        generator = np.random.default_rng(seed)
+        engine = StepwiseEngine(problem, as_method("sfw"), batch_size, generator, problem.default_start())
         for k, t in enumerate(steps):
             engine.advance(t - 1 - engine.steps)
-            before = engine.w()
+            before = engine.point()
             engine.advance(1)
             exact, r = problem.evaluate(before), engine.gradient.dense()
             table_error = np.abs(engine.parts[0].alpha - exact.alpha).sum()
             gap_error = abs(exact.gap - (r @ before + problem.constraint.support(-r)))
-            suboptimality = problem.value(engine.w()) - reference.value
+            suboptimality = problem.value(engine.point()) - reference.value
             slack = bounds.diameters.inf * table_error - gap_error
             found[:, seed, k] = table_error, gap_error, suboptimality, slack
     return Measured(np.asarray(steps), found[0], found[1], found[2], found[3], bounds)

@@ -4,6 +4,7 @@ Where the set's vertices are single coordinates an atom is a column of the data,
 it is a vertex that the oracle named.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.models import Hessian
 from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.coordinate_hull import Hull
@@ -85,6 +87,9 @@ class Coordinates(Shifted):
     """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
 
     indirect = False  # predictions are sums over the columns, as they are at the point itself
+
+    REMEMBERED = ("active", "u", "taken", "growth", "spare", "settled", "covered")
+    """Attributes that are part of a state."""
 
     def __init__(self, problem: Problem, hull: Hull, w: np.ndarray, most: Most, shift: np.ndarray | None = None):
         super().__init__(problem.objective, shift)
@@ -184,6 +189,20 @@ class Coordinates(Shifted):
         self.hessian = Hessian(self.matrix)
         return True
 
+    def state(self) -> dict[str, Any]:
+        """Return the weights, how atoms joined, and the Hessian. The columns are in the data."""
+        found = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
+        return found if self.matrix is None else found | self.hessian.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        for name in self.REMEMBERED:
+            setattr(self, name, copied(state[f"atoms.{name}"]))
+        if "hessian.H" in state:
+            self.matrix = active_matrix(self.objective, self.active)
+            self.hessian = Hessian(self.matrix)
+            self.hessian.restore(state)
+
 
 class Vertices(Shifted):
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
@@ -198,6 +217,7 @@ class Vertices(Shifted):
         point = w.copy() if shift is None else w - shift
         self.points, self.u = point[None, :], np.ones(1)
         self.matrix = DenseColumns(self._images(point))
+        self.hessian: Hessian | None = None
         self.tracker = problem.constraint.tracker(problem.size)
 
     def w(self) -> np.ndarray:
@@ -235,6 +255,19 @@ class Vertices(Shifted):
         self.hessian = Hessian(self.matrix)
         self.u = np.append(self.u[kept], 0.0)
         return True
+
+    def state(self) -> dict[str, Any]:
+        """Return the atoms, their predictions and weights, and the Hessian, which is made with the first round."""
+        found = {"atoms.u": self.u, "atoms.points": self.points, "atoms.images": self.matrix.values}
+        return found if self.hessian is None else found | self.hessian.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        self.u, self.points, images = (copied(state[f"atoms.{name}"]) for name in ("u", "points", "images"))
+        self.matrix = DenseColumns(images)
+        if "hessian.H" in state:
+            self.hessian = Hessian(self.matrix)
+            self.hessian.restore(state)
 
 
 def atoms_of(problem: Problem, w: np.ndarray, most: Most) -> Coordinates | Vertices:

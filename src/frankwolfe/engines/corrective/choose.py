@@ -1,13 +1,14 @@
 """Which engine runs the corrective method on a problem."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.engines.protocol import Engine
 from frankwolfe.linalg.matrix_norms import column_norms
 from frankwolfe.problem import Problem
 
@@ -19,8 +20,8 @@ UNEVEN = 30.0
 uneven: active atoms that join one at a time, and low-rank steps, then take many rounds."""
 
 
-def engine_for(problem: Problem) -> Any:
-    """Return what makes an engine: from a problem, a start and a memory.
+def engine_for(problem: Problem) -> Callable[..., Engine]:
+    """Return what makes an engine: from a problem, a start and what an earlier run hands over.
 
     Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
     weights, so beyond what its barrier says other engines are given the problems that are easy for them.

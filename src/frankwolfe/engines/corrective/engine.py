@@ -5,6 +5,7 @@ all combinations of the active ones by Newton steps: a quadratic model with the 
 (`frankwolfe.engines.corrective.models`), solved as exactly as the gap is worth, and a line search on the objective.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from frankwolfe.engines.corrective.models import ColumnModel, GramModel, minimis
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import NOISE, RoundEngine
 from frankwolfe.engines.dual_bound import dual_gap
-from frankwolfe.engines.stepwise import Memory
 from frankwolfe.problem import Evaluation, Problem
 
 NEWTON_STEPS = 20
@@ -70,23 +70,35 @@ class CorrectiveEngine(RoundEngine):
         What to minimise.
     w : array of shape (d,)
         Feasible start.
-    memory : Memory, optional
-        Of the run that is continued.
+    earlier : mapping, optional
+        What the result of another run hands over: here only the number of its steps is used.
     most : Most
         Up to how many atoms a Hessian is formed.
     """
+
+    remembered = (
+        *RoundEngine.remembered,
+        "left",
+        "caution",
+        "lowest_gap",
+        "lowest_value",
+        "vain",
+        "promised",
+        "unseen",
+    )
 
     def __init__(
         self,
         problem: Problem,
         w: np.ndarray,
-        memory: Memory | None = None,
+        earlier: Mapping[str, Any] | None = None,
         most: Most = MOST,
     ):
-        super().__init__(problem, memory)
+        super().__init__(problem, earlier)
         self.atoms: Any = atoms_of(problem, w, most)
         self.left = 0.0  # of the gap, by the last Newton step
-        self.caution, self.lowest, self.vain = 1.0, (np.inf, np.inf), 0
+        self.lowest_gap = self.lowest_value = np.inf
+        self.caution, self.vain = 1.0, 0
         self.promised = np.inf  # fall of the objective, by the last step that was made in full
         self.unseen = 0  # steps since the gap was lowest that the objective could not judge
 
@@ -109,14 +121,15 @@ class CorrectiveEngine(RoundEngine):
         if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
             return False
         found, before = self._exact(), self.atoms.u
-        self.problem, self.evaluated, self.stuck = problem, 0, False
+        self.problem, self.rows_read, self.stuck = problem, 0, False
         self._forget_bounds()
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
-        self.caution, self.lowest, self.vain, self.left = 1.0, (np.inf, np.inf), 0, 0.0
+        self.lowest_gap = self.lowest_value = np.inf
+        self.caution, self.vain, self.left = 1.0, 0, 0.0
         self.unseen, self.promised = 0, np.inf
         if np.array_equal(self.atoms.u, before):
-            gap = problem.gap_for(found.gradient, self.w())
+            gap = problem.gap_for(found.gradient, self.point())
             self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
@@ -126,19 +139,28 @@ class CorrectiveEngine(RoundEngine):
     @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass, beside the one that may end a round."""
-        return self.evaluated + (1 + self.atoms.indirect) * self.problem.n > self.budget
+        return self.rows_read + (1 + self.atoms.indirect) * self.problem.n > self.budget
 
-    def w(self) -> np.ndarray:
+    def point(self) -> np.ndarray:
         """Return the iterate as a new array."""
         return self.atoms.w()
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        w, samples = self.w(), self.problem.samples
+        w, samples = self.point(), self.problem.samples
         if self.at is None or self.atoms.indirect:
             self.at = self._judge(self.problem.objective.predict(w) if w.any() else samples.table())
         gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        return super().state() | self.atoms.state()
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        super()._restore(state)
+        self.atoms.restore(state)
 
     # --- a round ----------------------------------------------------------------------------------------------
 
@@ -173,10 +195,10 @@ class CorrectiveEngine(RoundEngine):
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
-        gap, value = self.lowest
+        gap, value = self.lowest_gap, self.lowest_value
         self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
         self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
-        self.lowest = min(gap, found.gap), min(value, found.value)
+        self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
         self.stuck = self.stuck or self.vain >= PATIENCE
         if self.stuck or self.vain % SEARCH == SEARCH - 1:
             self._bound_on_face(found)
@@ -186,10 +208,10 @@ class CorrectiveEngine(RoundEngine):
         hull = self.problem.constraint.structure().hull
         if hull is None or self.target <= 0.0 or self.spent:
             return
-        w, shift = self.w(), self.atoms.shift
+        w, shift = self.point(), self.atoms.shift
         alpha = slopes_on_face(self.problem, self.at, hull, w if shift is None else w - shift, found.gradient)
         if alpha is not None:
-            self.evaluated += self.problem.n
+            self.rows_read += self.problem.n
             self._raise_bound(self.at, dual_gap(self.problem, self.at, w, alpha), alpha)
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:

@@ -6,6 +6,7 @@ exactly as the gap is worth; and goes there as far as the objective falls. What 
 columns of the data are scaled, nor on how many vertices the answer is made of.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from frankwolfe.engines.corrective.common_shift import kept_small
 from frankwolfe.engines.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.dual_bound import can_bound, dual_gap, slopes_after
-from frankwolfe.engines.stepwise import Memory
+from frankwolfe.engines.state import copied
 from frankwolfe.linalg.threads import one_thread
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
@@ -52,42 +53,66 @@ first, points may be refused that lead on, and by the first two, rounds may go i
 class InteriorEngine(RoundEngine):
     """One run of the corrective method on a set with a barrier."""
 
+    remembered = (
+        *RoundEngine.remembered,
+        *("w", "share", "aim", "care", "rule", "mattered", "vain", "lowest_gap", "lowest_value", "lowest_above"),
+    )
+
     def __init__(
         self,
         problem: Problem,
         w: np.ndarray,
-        memory: Memory | None = None,
+        earlier: Mapping[str, Any] | None = None,
         barrier: Barrier | None = None,
     ):
-        super().__init__(problem, memory)
+        super().__init__(problem, earlier)
         self.barrier: Any = problem.barrier() if barrier is None else barrier
-        self.point = w.copy()
+        self.w = w.copy()
         self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
         self.share, self.aim, self.care = FIRST_SHARE, OF_TARGET, 1.0
-        self.lowest, self.vain = (np.inf, np.inf, np.inf), 0  # gap, objective, and how far that is above its bound
+        self.lowest_gap = self.lowest_value = np.inf
+        self.lowest_above, self.vain = np.inf, 0  # how far the objective was above its bound
         self.rule, self.mattered = ABOUT_AS_LOW, False  # by which a smaller gap counts, and whether that changed a step
         self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by a round on the first few rows."""
         head = self.problem.head(8)
-        InteriorEngine(head, self.point, barrier=self.barrier).advance(1)
+        InteriorEngine(head, self.w, barrier=self.barrier).advance(1)
 
     @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass, beside the one that may end a round."""
-        return self.evaluated + 2 * self.problem.n > self.budget
+        return self.rows_read + 2 * self.problem.n > self.budget
 
-    def w(self) -> np.ndarray:
+    def point(self) -> np.ndarray:
         """Return the iterate as a new array."""
-        return self.point.copy()
+        return self.w.copy()
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        state = super().state()
+        if self.judged is not None:
+            state |= {"judged.gradient": self.judged[0], "judged.gap": self.judged[1]}
+        for name, values in zip(PathPoint._fields, zip(*self.path, strict=True), strict=False):
+            state[f"path.{name}"] = np.array(values)
+        return state
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        super()._restore(state)
+        self.judged = None
+        if "judged.gap" in state:
+            self.judged = state["judged.gradient"].copy(), state["judged.gap"]
+        columns = [copied(state[f"path.{name}"]) for name in PathPoint._fields if f"path.{name}" in state]
+        self.path = [PathPoint(float(mu), *rest) for mu, *rest in zip(*columns, strict=True)]
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         if self.at is None:
-            self.at, self.judged = self._judge(self._predictions(self.point)), None
-        return self._gradient_and_gap(self.at, self.point) if self.judged is None else self.judged
+            self.at, self.judged = self._judge(self._predictions(self.w)), None
+        return self._gradient_and_gap(self.at, self.w) if self.judged is None else self.judged
 
     def _predictions(self, w: np.ndarray) -> np.ndarray:
         return self.problem.objective.predict(w)
@@ -115,12 +140,12 @@ class InteriorEngine(RoundEngine):
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
         goal = max(self.aim * self.target, min(self.share * found.gap, OF_START * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
-        model = QuadraticModel(self.point, found.gradient, curvature)
+        model = QuadraticModel(self.w, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
         first = self._first(model, max(scale, goal) / self.barrier.nu)
         with one_thread():
             self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
-        at, w = self.at, self.point
+        at, w = self.at, self.w
         moved = self._go(self.path[-1].w, found)
         if goal <= OF_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
             self._bound(at, w, slopes_after(self.problem, at, curvatures, self.path[-1].d))
@@ -137,18 +162,18 @@ class InteriorEngine(RoundEngine):
         y = self.barrier.start()
         self.path = [PathPoint(np.inf, y, self.barrier.weights(y), np.zeros(self.problem.size))]
         centre = self.path[0].w
-        if np.array_equal(centre, self.point) or self.spent:
+        if np.array_equal(centre, self.w) or self.spent:
             return found
         at = self._judge(self._predictions(centre))
         if not at.value < found.value:
             return found
-        self.point, self.at, self.judged, self._found = centre, at, None, None
+        self.w, self.at, self.judged, self._found = centre, at, None, None
         return self._exact()
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
         """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
         if can_bound(self.problem) and not self.spent:
-            self.evaluated += self.problem.n
+            self.rows_read += self.problem.n
             self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 
     def _go_unseen(self) -> bool:
@@ -161,7 +186,7 @@ class InteriorEngine(RoundEngine):
         there, at, judged = self.tried
         if not (at.stationary and self._rise(at) <= self._noise()):
             return False
-        self.point, self.at, self.judged = there, at, judged
+        self.w, self.at, self.judged = there, at, judged
         return True
 
     def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
@@ -179,7 +204,7 @@ class InteriorEngine(RoundEngine):
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long, and try the next rule if the last one mattered."""
-        gap, value, above = self.lowest
+        gap, value, above = self.lowest_gap, self.lowest_value, self.lowest_above
         bounded = found.value - self.lower_bound
         if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
             self.vain = 0
@@ -187,10 +212,11 @@ class InteriorEngine(RoundEngine):
             self.vain += 1
         if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
             self.share = max(LEAST_SHARE, self.share**2)
-        self.lowest = min(gap, found.gap), min(value, found.value), min(above, bounded)
+        self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
+        self.lowest_above = min(above, bounded)
         if self.vain >= PATIENCE // 2 and self.mattered and self.rule < A_RECORD:
             self.rule, self.mattered, self.vain = self.rule + 1, False, 0
-            self.lowest = self.lowest[0], found.value, np.inf
+            self.lowest_value, self.lowest_above = found.value, np.inf
         self.stuck = self.stuck or self.vain >= PATIENCE
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
@@ -202,14 +228,14 @@ class InteriorEngine(RoundEngine):
         self.tried = None
         if not self.problem.constraint.contains(there):
             return False  # rounding has led the path out of the set
-        at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.point))
+        at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.w))
         judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
         self.tried = there, at, judged
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
         self._raise_bound(at, at.proven(judged[1]))
         if good or (convex and (judged[1] <= self.target or self._much_closer(at, judged[1], found))):
-            self.point, self.at, self.judged = there, at, judged
+            self.w, self.at, self.judged = there, at, judged
             self._adapt(1.0)
             return True
         best = None if unseen else self._search_toward(at.z, fall, at)
@@ -217,9 +243,9 @@ class InteriorEngine(RoundEngine):
             return False
         gamma = best[0]
         if gamma == 1.0:
-            self.point, self.at, self.judged = there, at, judged
+            self.w, self.at, self.judged = there, at, judged
         else:  # predictions on the way were not taken at a point
-            self.point, self.at, self.judged = (1.0 - gamma) * self.point + gamma * there, None, None
+            self.w, self.at, self.judged = (1.0 - gamma) * self.w + gamma * there, None, None
         self._adapt(gamma)
         return True
 
@@ -231,18 +257,18 @@ class InteriorEngine(RoundEngine):
             return True
         self.mattered = True
         low = self.rule == ABOUT_AS_LOW and at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
-        return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest[0]
+        return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest_gap
 
     def _drop_tiny(self) -> None:
         """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
         for part in TINY:
-            there = self.barrier.without_tiny(self.point, part * np.abs(self.point).max(initial=0.0))
-            if self.spent or np.array_equal(there, self.point) or not self.problem.constraint.contains(there, INSIDE):
+            there = self.barrier.without_tiny(self.w, part * np.abs(self.w).max(initial=0.0))
+            if self.spent or np.array_equal(there, self.w) or not self.problem.constraint.contains(there, INSIDE):
                 continue
             at = self._judge(self._predictions(there))
             judged = self._gradient_and_gap(at, there)
             if judged[1] <= self.target:
-                self.point, self.at, self.judged = there, at, judged
+                self.w, self.at, self.judged = there, at, judged
                 return
 
     def _adapt(self, gamma: float) -> None:

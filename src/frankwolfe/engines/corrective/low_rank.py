@@ -12,7 +12,7 @@ quadratic model is minimised within the ball, and a line search follows on the t
 the large space. A decomposition of ``S`` drops the directions without weight.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import hessian_product, value
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
-from frankwolfe.engines.stepwise import Memory
+from frankwolfe.engines.state import built, flat
 from frankwolfe.linalg.schur import EliminatedIntercept
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.objective.point import Point
@@ -77,15 +77,17 @@ def hessian_products(targets, weights, loss, z, change, bent):
 class LowRankEngine(RoundEngine):
     """One run of the corrective method on a trace-norm ball."""
 
-    def __init__(self, problem: Problem, w: Any, memory: Memory | None = None):
-        super().__init__(problem, memory)
+    remembered = (*RoundEngine.remembered, "left", "sizes", "right", "bound", "last_left", "last_right", "last_gap")
+
+    def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
+        super().__init__(problem, earlier)
         structure = problem.constraint.structure()
         self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows
         self.radius = self.norm.radius
         self.left, self.sizes, self.right = problem.factors(w if self.shift is None else w - self.shift)
         self.bound = 0.0
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
-        self.last = self.left[:, :0], self.right[:, :0]
+        self.last_left, self.last_right = self.left[:, :0], self.right[:, :0]
         self.last_gap = np.inf
 
     def warm_up(self) -> None:
@@ -99,8 +101,8 @@ class LowRankEngine(RoundEngine):
         view = self.rows.block(slice(0, 1)).sandwich(self.left, self.right)
         view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
-    def w(self) -> Any:
-        """Return the iterate, as the problem keeps its weights."""
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
         w = self.problem.assemble(self.left * self.sizes, self.right)
         return w if self.shift is None else w + self.shift
 
@@ -109,7 +111,7 @@ class LowRankEngine(RoundEngine):
         if self.shift is None:
             z = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))
         else:  # what is added may all but cancel: only the sum itself says what its rounding does
-            w = self.w()
+            w = self.point()
             z = self.problem.objective.predict(w)
         self.at = self._judge(z)
         gradient = self.problem.objective.gradient(self.at.alpha)
@@ -126,12 +128,21 @@ class LowRankEngine(RoundEngine):
         start = self.right if len(self.left) >= len(self.right) else self.left
         return self.norm.triplets(r, max(NEW, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        return super().state() | flat("triplets", self.found)
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        super()._restore(state)
+        self.found = built(Triplets, "triplets", state)
+
     # --- a round ----------------------------------------------------------------------------------------------
 
     @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass, beside the one that ends a round."""
-        return self.evaluated + 2 * self.problem.n > self.budget
+        return self.rows_read + 2 * self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
         """Widen the subspaces, minimise within them, drop what has no weight."""
@@ -140,9 +151,9 @@ class LowRankEngine(RoundEngine):
         slope = self.norm.matrix(found.gradient)
         rank, before = len(self.sizes), self.at.value
         sure = self.found.values > ROUNDING * self.found.bound
-        right = widened(self.right, self.found.right[:, sure], slope.T @ self.left, self.last[1])
-        left = widened(self.left, self.found.left[:, sure], slope @ self.right, self.last[0])
-        self.last = self.left, self.right
+        right = widened(self.right, self.found.right[:, sure], slope.T @ self.left, self.last_right)
+        left = widened(self.left, self.found.left[:, sure], slope @ self.right, self.last_left)
+        self.last_left, self.last_right = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
         S = self._minimise(self.rows.sandwich(left, right), S, SHARE * found.gap)

@@ -1,7 +1,7 @@
 """Quadratic models of the objective over the combinations of active atoms, and how they are minimised."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,16 @@ class Hessian:
             self.H += self.matrix.gram(np.where(stale, curvatures - self.curvatures, 0.0), chosen)
             self.curvatures = np.where(stale, curvatures, self.curvatures)
         return self.H
+
+    def state(self) -> dict[str, Any]:
+        """Return the Hessian, and of which atoms and curvatures it is."""
+        return {"hessian.chosen": self.chosen, "hessian.H": self.H, "hessian.curvatures": self.curvatures}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the Hessian of a state."""
+        self.chosen, self.H, self.curvatures = (
+            state[f"hessian.{name}"].copy(order="K") for name in ("chosen", "H", "curvatures")
+        )
 
 
 def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarray:

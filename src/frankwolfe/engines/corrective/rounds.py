@@ -1,17 +1,17 @@
 """What engines that go in rounds share: an exact gradient, which certifies, then as much correction as it is worth."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.engines.dual_bound import can_bound, dual_gap
-from frankwolfe.engines.stepwise import Memory
-from frankwolfe.methods.estimates import FullGradientState
+from frankwolfe.engines.dual_bound import can_bound, dual_gap, sum_rounding, with_bound
+from frankwolfe.engines.state import ESTIMATE, built, copied, flat
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.result import Status
 
 NOISE = 1e-14
 """Part of the objective, and of what predictions contribute to it, below which differences are rounding."""
@@ -24,15 +24,26 @@ SLOW = 0.2
 
 
 class RoundEngine(ABC):
-    """An engine with the interface of `frankwolfe.engines.stepwise.Engine` whose steps are rounds."""
+    """An engine (`frankwolfe.engines.protocol`) whose steps are rounds.
 
-    steady = False  # a round makes as many inner passes as it needs
-    certifies = True  # the exact gradient that ends a round also begins the next
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    earlier : mapping, optional
+        What the result of another run hands over: here only the number of its steps is used.
+    """
 
-    def __init__(self, problem: Problem, memory: Memory | None):
+    batch_size = 0  # every round reads all rows
+    rows_a_step = None  # a round makes as many inner passes as it needs
+
+    remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "gap", "slow", "lower_bound", "slopes")
+    """Attributes that are numbers or arrays, and part of the state."""
+
+    def __init__(self, problem: Problem, earlier: Mapping[str, Any] | None):
         self.problem = problem
-        self.clock = np.array([0 if memory is None else memory.steps])
-        self.batch_size, self.evaluations, self.evaluated = 0, problem.n, 0
+        self.steps = 0 if earlier is None else int(earlier["steps"])  # rounds, those of the earlier run included
+        self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.at: Any = None
         self._forget_bounds()
@@ -49,8 +60,8 @@ class RoundEngine(ABC):
         """Compile, or load from the cache, without a round."""
 
     @abstractmethod
-    def w(self) -> Any:
-        """Return the iterate, as the problem keeps its weights."""
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
 
     @abstractmethod
     def _evaluate(self) -> tuple[np.ndarray, float]:
@@ -61,42 +72,60 @@ class RoundEngine(ABC):
         """Make a round; ``_found`` is what is known of the iterate afterwards, if anything."""
 
     @property
-    def steps(self) -> int:
-        """Rounds made, those of the run that is continued included."""
-        return int(self.clock[0])
-
-    @property
     def spent(self) -> bool:
         """Whether the budget allows no further pass."""
-        return self.evaluated + self.problem.n > self.budget
+        return self.rows_read + self.problem.n > self.budget
+
+    def begin(self, budget: float, target: float) -> None:
+        """Go on within a budget of rows, toward a gap. The exact gradient that begins a round is taken now."""
+        self.budget, self.target = budget, target
+        self._exact()
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` rounds; return how many were made (fewer only if something was not finite)."""
+        """Make up to ``steps`` rounds; return how many were made. If fewer, `finished` says why.
+
+        The exact gradient that ends a round also begins the next, so whoever asks for the gap in between pays nothing.
+        """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
             for made in range(steps):
                 found = self._exact()
-                if not np.isfinite(found.value) or np.isnan(found.gap) or (np.isinf(found.gap) and self.at.stationary):
+                if not self._is_finite(found):
                     return made
                 if self.at.stationary:
                     self._round(found)
                     self.slow = self.slow or self._found is found
                 else:
                     self.stuck = True  # no best intercept was found: its slope jumps, and no step would mend that
-                self.clock[0] += 1
+                self.steps += 1
+                self._exact()
         return steps
 
     def steps_to_certificate(self) -> float:
         """Return 1: every round ends with the exact gap."""
         return 1.0
 
-    def evaluate(self) -> Evaluation:
+    def _is_finite(self, found: Evaluation) -> bool:
+        """Whether a round can begin with what was found. A gap without a best intercept is infinite, and no error."""
+        if np.isinf(found.gap):
+            return bool(np.isfinite(found.value)) and not self.at.stationary
+        return bool(np.isfinite(found.value) and np.isfinite(found.gap))
+
+    def finished(self) -> Status | None:
+        """Why no further round can be made, or None."""
+        if self.stuck:
+            return Status.STALLED
+        if self.spent:
+            return Status.MAX_PASSES
+        return None if self._is_finite(self._exact()) else Status.NON_FINITE
+
+    def certificate(self) -> Evaluation:
         """Return the exact evaluation at the iterate.
 
         Where rounds hardly lower the gap any more, and the best lower bound proves enough, the gap is the distance to
         that. As long as rounds do, a better point is a round away.
         """
         found = self._exact()
-        return self.proven(found) if self.slow else found
+        return with_bound(self.problem, found, self.lower_bound, self.target) if self.slow else found
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
@@ -109,39 +138,25 @@ class RoundEngine(ABC):
             if self.at.value <= 2.0 * self.target < gap and can_bound(self.problem):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
                 nothing = np.zeros(self.problem.samples.shape)
-                self._raise_bound(self.at, dual_gap(self.problem, self.at, self.w(), nothing), nothing)
-            self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.w()))
+                self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
+            self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.point()))
         return self._found
-
-    def proven(self, found: Evaluation) -> Evaluation:
-        """Return what was found; with the distance to the best lower bound, where only that meets the target.
-
-        It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target,
-        and changes the objective by far less.
-        """
-        above = max(0.0, found.value - self.lower_bound + self._sum_rounding(found.value))
-        enough = self.target > 0.0 and above <= self.target < found.gap
-        return found._replace(gap=above, by_bound=True) if enough else found
 
     def _raise_bound(self, at: Point, gap: float, slopes: np.ndarray | None = None) -> None:
         """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes.
 
         The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
         """
-        bound = at.value - gap - self._sum_rounding(at.value)
+        bound = at.value - gap - sum_rounding(self.problem, at.value)
         if not getattr(self.problem.loss, "convex", False) or not bound > self.lower_bound:
             return
         bound -= 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
-    def _sum_rounding(self, value: float) -> float:
-        """Return what rounding may do to a value of the objective, a sum over all rows."""
-        return 4.0 * EPSILON * self.problem.n**0.5 * abs(value)
-
     def _judge(self, z: np.ndarray) -> Point:
         """Evaluate the objective where the predictions are ``z``; charged as a pass."""
-        self.evaluated += self.problem.n
+        self.rows_read += self.problem.n
         at = self.problem.objective.point(z, self.at or self.problem.guess)
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
@@ -198,25 +213,38 @@ class RoundEngine(ABC):
 
     def gap_estimate(self) -> float:
         """Return the exact gap, which the next round needs anyway."""
-        return self.evaluate().gap
+        return self.certificate().gap
 
-    def meter(self) -> tuple[int, float] | None:
-        """Return None: there is no table whose error could be metered."""
+    def table_change(self) -> float | None:
+        """Return None: there is no table."""
         return None
 
-    def table_error(self, since: Any) -> float:
-        """Return NaN: there is no table."""
-        return float("nan")
+    # --- what a later run can go on from ------------------------------------------------------------------------
 
-    def memory(self) -> Memory:
-        """Return what a later run can continue from."""
-        found = self.evaluate()
-        return Memory(self.steps, self.problem.n, FullGradientState(found.alpha), found.gradient, self.slopes)
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        found = self._exact()
+        state = {"steps": self.steps, "rows": self.problem.n, "gradient": found.gradient}
+        state |= {f"{ESTIMATE}.alpha": found.alpha, "found.gap": found.gap, "found.intercept": found.intercept}
+        for name in self.remembered:
+            state |= flat(name, getattr(self, name))
+        return state | flat("at", self.at._replace(alpha=None))
 
-    def first_bad_row(self) -> int | None:
-        """Row whose derivative is not finite, if there is one."""
-        bad = np.argwhere(~np.isfinite(self.evaluate().alpha))
-        return int(bad[0, 0]) if bad.size else None
+    @classmethod
+    def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
+        """Return an engine that goes on where the one with this state was."""
+        engine = cls(problem, problem.default_start(), state, **how)  # type: ignore[call-arg]
+        engine._restore(state)
+        return engine
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds."""
+        for name in self.remembered:
+            setattr(self, name, copied(state.get(name)))
+        alpha = state[f"{ESTIMATE}.alpha"].copy()
+        self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
+        gradient, gap, intercept = (copied(state[name]) for name in ("gradient", "found.gap", "found.intercept"))
+        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept)
 
 
 def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:

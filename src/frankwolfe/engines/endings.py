@@ -1,0 +1,59 @@
+"""How a run ended, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.engines.limits import Limits
+from frankwolfe.engines.state import ESTIMATE
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.result import Status
+
+
+def message(status: Status, found: Evaluation, tolerance: float, limits: Limits, intercept: bool) -> str:
+    """Say in a sentence how a run ended; for one that met what is not finite, see `what_was_not_finite`.
+
+    Parameters
+    ----------
+    status : Status
+        How it ended.
+    found : Evaluation
+        At the point that is returned.
+    tolerance : float
+        The gap that would have ended it.
+    limits : Limits
+        Of the run.
+    intercept : bool
+        Whether the problem has one.
+    """
+    proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
+    so_far = f"the exact gap is {found.gap:.3g}, the tolerance {tolerance:.3g}"
+    stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
+    if intercept and np.isinf(found.gap):
+        stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
+    reasons = {
+        Status.CONVERGED: f"The {proof} {found.gap:.3g} is within the tolerance {tolerance:.3g}.",
+        Status.MAX_PASSES: f"The budget of {limits.passes:g} passes ended; {so_far}.",
+        Status.MAX_SECONDS: f"The budget of {limits.seconds:g} seconds ended; {so_far}.",
+        Status.CALLBACK: f"The callback asked to stop; {so_far}.",
+        Status.STALLED: stalled,
+        Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
+    }
+    return reasons[status]
+
+
+def what_was_not_finite(problem: Problem, state: Mapping[str, Any], step: int) -> str:
+    """Say which step was not made, and at which row the derivative is not finite, if there is one."""
+    where, row = f"Step {step} was not made", first_bad_row(state.get(f"{ESTIMATE}.alpha"))
+    if row is not None:
+        loss = type(problem.loss).__name__
+        return f"{where}: the derivative of {loss} at row {row} is not finite. Rescale X or y."
+    return f"{where}: the objective, the gradient estimate or the step size is not finite. Rescale X or y."
+
+
+def first_bad_row(alpha: np.ndarray | None) -> int | None:
+    """Return the row whose remembered derivative is not finite, if there is one."""
+    if alpha is None or np.isfinite(alpha).all():
+        return None
+    return int(np.argwhere(~np.isfinite(alpha))[0, 0])

@@ -1,0 +1,183 @@
+"""What is seen of a run while it goes on: the estimated gap, the trace, the callback, the progress bar."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from frankwolfe.engines.limits import Stopwatch
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.progress import Progress
+from frankwolfe.result import Trace
+
+
+@dataclass(frozen=True)
+class State:
+    """What a callback is given.
+
+    Attributes
+    ----------
+    nit : int
+        Steps made so far.
+    passes : float
+        Gradient evaluations so far, divided by n.
+    seconds : float
+        Time of the method so far.
+    gap_estimate : float
+        The estimated gap.
+    table_error : float
+        Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
+        it is an error bar for the estimated gap.
+    x : array of shape (d,), or (d, outputs)
+        A copy of the iterate.
+    problem : Problem
+        What is being minimised.
+    """
+
+    nit: int
+    passes: float
+    seconds: float
+    gap_estimate: float
+    table_error: float
+    x: np.ndarray
+    problem: Problem
+
+    def evaluate(self) -> Evaluation:
+        """Exact objective, gradient and gap at the iterate: a pass over the data."""
+        return self.problem.evaluate(self.x)
+
+
+Callback = Callable[[State], bool | None]
+
+
+class TableError:
+    """Online estimate of ``H = ||alpha - grad f||_1``, from the changes of the table since a mark, at no cost.
+
+    A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, the part
+    ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
+    """
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self.mark()
+
+    def mark(self) -> None:
+        """Begin anew."""
+        self._since, self._change = self.engine.steps, self.engine.table_change()
+
+    @property
+    def steps(self) -> int:
+        """Steps made since the mark."""
+        return self.engine.steps - self._since
+
+    def estimate(self) -> float:
+        """Return the estimate; infinite before a step is made, NaN where there is no such table."""
+        change, engine = self.engine.table_change(), self.engine
+        if change is None or self._change is None:
+            return float("nan")
+        if self.steps == 0:
+            return float("inf")
+        return (change - self._change) / self.steps * engine.problem.n / engine.batch_size
+
+
+def next_on_grid(step: int, points_a_decade: int) -> int:
+    """Return the next step of a grid that has so many points for each factor of ten."""
+    return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
+
+
+class Observer:
+    """Looks at an engine, and shows what it sees: in a trace, to a callback, on a progress bar.
+
+    Parameters
+    ----------
+    engine : Engine
+        What is looked at.
+    watch : Stopwatch
+        Charged for estimated gaps; tracing and callbacks are not the method's.
+    callback : callable, optional
+        Called with a `State`; True asks to stop.
+    bar : Progress
+        The progress bar.
+    points_a_decade : int
+        Traced points for each factor of ten in the number of steps; 0 for none.
+    """
+
+    def __init__(
+        self, engine: Engine, watch: Stopwatch, callback: Callback | None, bar: Progress, points_a_decade: int
+    ):
+        self.engine, self.watch, self.callback, self.bar = engine, watch, callback, bar
+        self.first_step = engine.steps
+        self.points_a_decade = points_a_decade
+        self.trace = Trace(engine.problem)
+        self.next_trace = 0 if points_a_decade else np.inf
+        self.gap_estimate, self.table_error = np.inf, np.nan
+        self._table = TableError(engine)
+
+    @property
+    def nit(self) -> int:
+        """Steps made so far."""
+        return self.engine.steps - self.first_step
+
+    @property
+    def passes(self) -> float:
+        """Gradient evaluations so far, divided by n."""
+        return self.engine.rows_read / self.engine.problem.n
+
+    def look(self, renew_after: float = np.inf) -> None:
+        """Bring the estimated gap and the table's error up to date.
+
+        If the last mark of the table's error is at least ``renew_after`` steps ago, another one is set.
+        """
+        with self.watch.charged():
+            self.gap_estimate = self.engine.gap_estimate()
+        self.table_error = self._table.estimate()
+        if self._table.steps >= renew_after:
+            self._table.mark()
+
+    def show(self, gap: bool = True) -> None:
+        """Bring the progress bar up to date, with the estimated gap or without."""
+        if gap:
+            self.bar.update(self.passes, self.gap_estimate)
+        else:
+            self.bar.update(self.passes)
+
+    def trace_if_due(self) -> None:
+        """Trace the iterate if its step is on the grid."""
+        if self.nit >= self.next_trace:
+            self._record()
+            self.next_trace = next_on_grid(self.nit, self.points_a_decade)
+
+    def trace_last(self, last: Evaluation) -> None:
+        """Trace the last iterate, which is certified, unless it has been."""
+        if self.trace.last_nit() != self.nit:
+            self._record(fun=last.value, gap=last.gap)
+
+    def _record(self, **known: float) -> None:
+        numbers = {
+            "nit": self.nit,
+            "passes": self.passes,
+            "seconds": self.watch.seconds,
+            "gap_estimate": self.gap_estimate,
+            "table_error": self.table_error,
+        }
+        self.trace.record(self.engine.point(), **numbers, **known)
+
+    def asked_to_stop(self) -> bool:
+        """Call back, if there is a callback; say whether it asks to stop."""
+        if self.callback is None:
+            return False
+        problem = self.engine.problem
+        state = State(
+            self.nit,
+            self.passes,
+            self.watch.seconds,
+            self.gap_estimate,
+            self.table_error,
+            problem.shaped(self.engine.point()),
+            problem,
+        )
+        outcome = self.callback(state)
+        if outcome is None or isinstance(outcome, bool | np.bool_):
+            return bool(outcome)
+        raise TypeError(f"callback must return True (stop), False or None, got {outcome!r}")

@@ -1,0 +1,80 @@
+"""What the driver asks of an engine: the one face of everything that makes steps."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, runtime_checkable
+
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.result import Status
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """One run of a method, advanced in place.
+
+    `begin` and `advance` change an engine. Everything else is a question: it may be asked at any time, or not at all,
+    and the rest of the run stays the same, bit for bit.
+    """
+
+    @property
+    def problem(self) -> Problem:
+        """What is minimised."""
+
+    @property
+    def batch_size(self) -> int:
+        """Rows that a step draws; zero if it reads all of them."""
+
+    @property
+    def rows_a_step(self) -> int | None:
+        """Rows that a step is charged for; None where that is known only after the step."""
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+
+    @property
+    def rows_read(self) -> int:
+        """Cost so far: gradient evaluations of single rows."""
+
+    @property
+    def lower_bound(self) -> float:
+        """Best proven lower bound on the optimum that no certificate shows; minus infinity if there is none."""
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, without a step."""
+
+    def begin(self, budget: float, target: float) -> None:
+        """Start, or go on, within a budget of rows; ``target`` is the gap that will end the run, zero if none will."""
+
+    def advance(self, steps: int) -> int:
+        """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
+
+    def finished(self) -> Status | None:
+        """Why no further step can be made, or None."""
+
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
+
+    def gap_estimate(self) -> float:
+        """Return the estimated gap at the iterate."""
+
+    def certificate(self) -> Evaluation | None:
+        """Return the exact evaluation at the iterate if it costs nothing, else None."""
+
+    def steps_to_certificate(self) -> float:
+        """Return the number of steps until an exact evaluation will cost nothing; infinity if none is planned."""
+
+    def table_change(self) -> float | None:
+        """Return the sum of all changes of the table so far, if they sample its error; else None."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on: arrays, numbers and strings by name.
+
+        The arrays are the engine's own: write or copy them before the next step.
+        """
+
+    @classmethod
+    def from_state(cls, problem: Problem, state: Mapping[str, Any], *args: Any, **how: Any) -> Self:
+        """Return an engine that goes on, to the same bits, where the one with this state was.
+
+        The other arguments are those of the class that no state holds: a method, for instance.
+        """

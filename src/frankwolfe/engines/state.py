@@ -1,0 +1,99 @@
+"""States of engines as flat mappings: arrays, numbers and strings by name, and nothing else.
+
+A named tuple is written field by field, under names with dots: ``at.z`` is field ``z`` of what is called ``at``. What
+is None is left out.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from frankwolfe.compile.opaque import Opaque
+from frankwolfe.data.observed_entries import ObservedEntries
+
+Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
+
+ESTIMATE = "estimate"
+"""What the names of a gradient estimate's arrays begin with."""
+
+HANDED_OVER = ("steps", "rows", "gradient", "slopes")
+"""What a run of another method, or on other data, can use of a state, beside what a gradient estimate remembers.
+
+``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data, and the
+rest is of use for as many rows only; ``gradient`` is the last gradient estimate; ``slopes`` are those whose bound
+proves more than the gradient does (`frankwolfe.engines.dual_bound`).
+"""
+
+
+def handed_over(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a state that a warm start uses: what a result keeps."""
+    return {name: value for name, value in state.items() if name in HANDED_OVER or name.startswith(f"{ESTIMATE}.")}
+
+
+def remembered(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arrays of a gradient estimate, by the names that they have there."""
+    start = len(ESTIMATE) + 1
+    return {name[start:]: state[name] for name in state if name.startswith(f"{ESTIMATE}.")}
+
+
+def flat(name: str, value: Any) -> dict[str, Any]:
+    """Return a value as a flat mapping: itself, or the fields of a named tuple.
+
+    Examples
+    --------
+    >>> from frankwolfe.objective.point import Guess
+    >>> sorted(flat("guess", Guess(np.zeros(1), np.ones(1))))
+    ['guess.mean', 'guess.shift']
+    """
+    if value is None:
+        return {}
+    if not hasattr(value, "_fields"):
+        return {name: value}
+    found: dict[str, Any] = {}
+    for field in value._fields:
+        found |= flat(f"{name}.{field}", getattr(value, field))
+    return found
+
+
+def built(kind: type[Tuple], name: str, state: Mapping[str, Any]) -> Tuple:
+    """Return the named tuple that `flat` wrote under a name; its arrays are copies."""
+    fields = (state.get(f"{name}.{field}") for field in kind._fields)  # type: ignore[attr-defined]
+    return kind._make(map(copied, fields))  # type: ignore[attr-defined]
+
+
+def copied(value: Any) -> Any:
+    """Return a number as it is, an array as a copy with the same layout."""
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of a part and of the parts in it: all that can change while it is in use.
+
+    Python objects and the places of observed entries do not.
+    """
+    if isinstance(part, np.ndarray) and not isinstance(part, Opaque):
+        return {name: part}
+    if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
+        return {}
+    found: dict[str, np.ndarray] = {}
+    for field, value in zip(getattr(part, "_fields", range(len(part))), part, strict=True):
+        found |= arrays(f"{name}.{field}", value)
+    return found
+
+
+def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
+    """Return a part with the arrays that `arrays` found, written into its own where they have that shape.
+
+    Parts share arrays with each other, and so they still do afterwards.
+    """
+    if isinstance(part, np.ndarray) and name in state:
+        if part.shape != state[name].shape:
+            return state[name].copy()
+        part[...] = state[name]
+        return part
+    if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
+        return part
+    names = getattr(part, "_fields", range(len(part)))
+    values = [with_arrays(f"{name}.{field}", value, state) for field, value in zip(names, part, strict=True)]
+    return part._make(values) if hasattr(part, "_make") else tuple(values)

@@ -1,0 +1,311 @@
+"""Engines have one face: the same questions, which change nothing, and states from which a run goes on."""
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.engines.batches import generator_state
+from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.state import handed_over
+from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.methods.steps import as_step
+from frankwolfe.problem import Evaluation
+from tests import cases
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+TARGET = 1e-9
+
+
+def completion():
+    """A completion problem whose oracle is a Krylov method."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20))
+    rows, columns = np.nonzero(rng.random(matrix.shape) < 0.4)
+    return fw.completion_problem(rows, columns, matrix[rows, columns], matrix.shape, constraint=fw.TraceBall(40.0))
+
+
+def with_intercept(loss, constraint, **shape):
+    X, y = cases.table(loss, **shape)
+    return fw.Problem(X, y, loss, constraint, intercept=True)
+
+
+def wide_trace_ball():
+    """A trace-norm ball of matrices that are too large for a Gram matrix."""
+    X, y = cases.table(fw.Squared(), n=12, d=140 * 130)
+    return fw.Problem(X, y, "squared", fw.TraceBall(2.0, (140, 130)))
+
+
+def multinomial(constraint):
+    X, y = cases.vector_table(fw.Multinomial(), n=40, d=6)
+    return fw.Problem(X, y, "multinomial", constraint, intercept=True)
+
+
+PROBLEMS = {
+    "l1": lambda: cases.problem(fw.Logistic(), fw.L1Ball(3.0)),
+    "l1-csr": lambda: cases.problem(fw.Logistic(), fw.L1Ball(8.0), "csr32", n=60, d=80),
+    "l1-intercept": lambda: with_intercept(fw.Logistic(), fw.L1Ball(3.0)),
+    "simplex": lambda: cases.problem(fw.Squared(), fw.Simplex(2.0)),
+    "l2": lambda: cases.problem(fw.Logistic(), fw.L2Ball(1.2)),
+    "l2-intercept": lambda: with_intercept(fw.Huber(0.7), fw.L2Ball(1.2)),
+    "box": lambda: cases.problem(fw.Squared(), fw.Box(-0.5, 1.0)),
+    "groups": lambda: cases.problem(fw.Logistic(), cases.SIZED_SETS["GroupBall"](12)),
+    "shifted": lambda: cases.problem(fw.Squared(), cases.SIZED_SETS["Translated"](12)),
+    "birkhoff": lambda: cases.problem(fw.Squared(), fw.Birkhoff(3), d=9),
+    "trace": lambda: cases.problem(fw.Squared(), fw.TraceBall(1.5, (3, 4))),
+    "trace-large": wide_trace_ball,
+    "multinomial": lambda: multinomial(fw.L1Ball(4.0)),
+    "multinomial-trace": lambda: multinomial(fw.TraceBall(3.0)),
+    "completion": completion,
+}
+
+STEPWISE = [
+    ("sfw", "l1"),
+    ("sfw", "l1-csr"),
+    ("sfw", "l1-intercept"),
+    ("sfw", "l2"),
+    ("sfw", "groups"),
+    ("sfw", "birkhoff"),
+    ("sfw", "trace"),
+    ("sfw", "trace-large"),
+    ("sfw", "multinomial"),
+    ("sfw", "completion"),
+    ("fw", "l2-intercept"),
+    ("fw", "completion"),
+    ("momentum", "l1"),
+    ("mokhtari", "simplex"),
+    ("lu-freund", "l1"),
+    ("lu-freund", "l1-intercept"),
+    ("away", "groups"),
+    ("pairwise", "l1-csr"),
+    ("blended-pairwise", "l2"),
+    ("pairwise", "box"),
+    ("stochastic-pairwise", "l1"),
+    ("stochastic-pairwise", "multinomial"),
+    ("stochastic-away", "shifted"),
+    *((f"fw, {step}", "l1") for step in ("backtracking", "monotone", "secant")),
+]
+
+ROUNDS = [
+    (CorrectiveEngine, "l1"),
+    (CorrectiveEngine, "l1-csr"),
+    (CorrectiveEngine, "l1-intercept"),
+    (CorrectiveEngine, "simplex"),
+    (CorrectiveEngine, "groups"),
+    (CorrectiveEngine, "shifted"),
+    (CorrectiveEngine, "multinomial"),
+    (InteriorEngine, "l2"),
+    (InteriorEngine, "l2-intercept"),
+    (InteriorEngine, "box"),
+    (InteriorEngine, "groups"),
+    (LowRankEngine, "trace"),
+    (LowRankEngine, "trace-large"),
+    (LowRankEngine, "multinomial-trace"),
+    (LowRankEngine, "completion"),
+]
+
+CASES = [*STEPWISE, *ROUNDS]
+
+every_case = pytest.mark.parametrize(
+    ("kind", "name"), CASES, ids=[f"{getattr(kind, '__name__', kind)}-{name}" for kind, name in CASES]
+)
+
+
+def method_of(kind):
+    """Return a method by its name, or with another step rule after a comma."""
+    name, _, step = kind.partition(", ")
+    method = fw.METHODS[name]
+    return method._replace(step=as_step(step)) if step else method
+
+
+class Run:
+    """How an engine of one kind is made, anew or from a state."""
+
+    def __init__(self, kind, name):
+        self.kind, self.problem = kind, PROBLEMS[name]().own()
+        self.stepwise = isinstance(kind, str)
+        self.pieces = (7, 30, 4) if self.stepwise else (1, 2, 3)
+
+    def engine(self):
+        start = self.problem.default_start()
+        if not self.stepwise:
+            return self.begun(self.kind(self.problem, start))
+        return self.begun(StepwiseEngine(self.problem, method_of(self.kind), 3, np.random.default_rng(0), start))
+
+    def resumed(self, state):
+        problem = self.problem.own()
+        if not self.stepwise:
+            return self.begun(self.kind.from_state(problem, state))
+        generator = np.random.default_rng(0)
+        generator.bit_generator.state = generator_state(state)
+        return self.begun(StepwiseEngine.from_state(problem, state, method_of(self.kind), 3, generator))
+
+    @staticmethod
+    def begun(engine):
+        engine.begin(np.inf, TARGET)
+        return engine
+
+
+def copied(state):
+    """A state as it is now."""
+    return {
+        name: np.copy(value, order="K") if isinstance(value, np.ndarray) else value for name, value in state.items()
+    }
+
+
+def assert_same(one, other):
+    """Two states are equal, bit for bit."""
+    assert sorted(one) == sorted(other)
+    for name, value in one.items():
+        assert type(value) is type(other[name]), name
+        if isinstance(value, np.ndarray):
+            assert (value.dtype, value.shape) == (other[name].dtype, other[name].shape), name
+        assert np.asarray(value).tobytes() == np.asarray(other[name]).tobytes(), name
+
+
+def plain_attributes(engine):
+    """Numbers and arrays that an engine has beside its parts."""
+    kinds = np.ndarray | bool | int | float | np.number
+    return {name: value for name, value in vars(engine).items() if isinstance(value, kinds)}
+
+
+def ask_everything(engine):
+    """Ask all questions, twice."""
+    for _ in range(2):
+        engine.gap_estimate()
+        engine.certificate()
+        engine.finished()
+        engine.table_change()
+        engine.steps_to_certificate()
+        engine.point()
+        engine.state()
+        engine.problem.evaluate(engine.point())
+
+
+@every_case
+def test_every_engine_has_the_one_face(kind, name):
+    run = Run(kind, name)
+    engine = run.engine()
+    assert isinstance(engine, Engine)
+    found = engine.certificate()
+    assert found is None if run.stepwise else isinstance(found, Evaluation)
+    steps, cost = engine.steps, engine.rows_read
+    made = engine.advance(2)
+    assert (made, engine.steps) == (2, steps + 2)
+    assert engine.rows_read > cost
+    assert engine.problem.constraint.contains(engine.point())
+    assert engine.lower_bound <= engine.problem.value(engine.point())
+
+
+@every_case
+def test_a_state_is_flat(kind, name):
+    engine = Run(kind, name).engine()
+    engine.advance(3)
+    for value in engine.state().values():
+        assert isinstance(value, np.ndarray | bool | int | float | str | np.number | np.bool_)
+        assert not isinstance(value, np.ndarray) or (type(value) is np.ndarray and value.dtype.kind in "bif")
+
+
+@every_case
+def test_from_its_state_a_run_goes_on_to_the_same_bits(kind, name):
+    run = Run(kind, name)
+    engine = run.engine()
+    for steps in run.pieces:
+        state = copied(engine.state())
+        again = run.resumed(state)
+        assert_same(again.state(), state)
+        assert_same(plain_attributes(again), plain_attributes(engine))
+        engine.advance(steps)
+        assert again.advance(steps) == steps or again.finished() is not None
+        assert_same(again.state(), engine.state())
+        assert_same(plain_attributes(again), plain_attributes(engine))
+        assert again.gap_estimate() == engine.gap_estimate()
+
+
+@every_case
+def test_questions_change_nothing(kind, name):
+    run = Run(kind, name)
+    silent = run.engine()
+    ends = []
+    for steps in run.pieces:
+        silent.advance(steps)
+        ends.append(copied(silent.state()))
+    run.problem = run.problem.own()
+    asked = run.engine()
+    for steps, end in zip(run.pieces, ends, strict=True):
+        before = copied(asked.state())
+        ask_everything(asked)
+        assert_same(asked.state(), before)
+        asked.advance(steps)
+        assert_same(asked.state(), end)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_engine_that_is_chosen_is_one_of_these(name):
+    problem = PROBLEMS[name]()
+    engine = engine_for(problem)(problem, problem.default_start())
+    assert isinstance(engine, CorrectiveEngine | InteriorEngine | LowRankEngine)
+    assert isinstance(engine, Engine)
+
+
+# --- why no further step can be made ----------------------------------------------------------------------------
+
+
+@every_case
+def test_a_budget_is_kept_and_its_end_is_said(kind, name):
+    run = Run(kind, name)
+    engine, n = run.engine(), run.problem.n
+    engine.begin(3.0 * n + 1e-9, 0.0)
+    for _ in range(1000):
+        if engine.finished() is not None:
+            break
+        engine.advance(1)
+    assert engine.finished() in (fw.Status.MAX_PASSES, fw.Status.STALLED)
+    assert engine.rows_read <= 3.0 * n or not run.stepwise
+    if run.stepwise:
+        assert engine.advance(5) == 0
+        engine.begin(4.0 * n + 1e-9, 0.0)
+        assert engine.finished() is None
+
+
+@pytest.mark.parametrize("kind", ["fw", CorrectiveEngine, InteriorEngine])
+def test_what_is_not_finite_finishes_an_engine(kind):
+    constraint = fw.L2Ball(1.0) if kind is InteriorEngine else fw.L1Ball(1.0)
+    problem = fw.Problem([[1e200, 1.0], [1.0, 2.0]], [1e200, 0.0], "squared", constraint)
+    start = problem.default_start()
+    with np.errstate(all="ignore"):
+        engine = (
+            StepwiseEngine(problem, fw.METHODS[kind], 2, np.random.default_rng(0), start)
+            if isinstance(kind, str)
+            else kind(problem, start)
+        )
+        assert engine.advance(3) == 0
+        assert engine.finished() is fw.Status.NON_FINITE
+
+
+# --- what a result keeps ----------------------------------------------------------------------------------------
+
+
+@every_case
+def test_what_is_handed_over_is_little_and_has_one_form(kind, name):
+    engine = Run(kind, name).engine()
+    engine.advance(2)
+    kept = handed_over(engine.state())
+    assert {"steps", "rows", "gradient"} <= set(kept)
+    others = {name.partition(".")[0] for name in set(kept) - {"steps", "rows", "gradient", "slopes"}}
+    assert others <= {"estimate"}
+    assert kept["gradient"].shape == (engine.problem.size,)
+
+
+def test_a_pickled_result_starts_a_run_as_the_result_does():
+    import pickle
+
+    problem = cases.problem()
+    first = fw.minimize(problem, "sfw", tol=0, max_passes=5, random_state=0)
+    copy = pickle.loads(pickle.dumps(first))
+    one, other = (fw.minimize(problem, "sfw", tol=0, max_passes=5, random_state=1, x0=x0) for x0 in (first, copy))
+    np.testing.assert_array_equal(one.x, other.x)
