@@ -72,7 +72,7 @@ class Trace(Mapping[str, np.ndarray]):
         self._pending.append((numbers, packed))
         self._pending_bytes += packed[1].nbytes + (0 if packed[0] is None else packed[0].nbytes)
         if self._pending_bytes > PENDING_BYTES:
-            self._settle()
+            self._evaluate_pending()
 
     @property
     def problem(self) -> "Problem | None":
@@ -83,8 +83,8 @@ class Trace(Mapping[str, np.ndarray]):
         """Step number of the latest point, -1 if there is none."""
         return int(self._rows[-1]["nit"]) if self._rows else -1
 
-    def _settle(self) -> None:
-        """Judge the iterates that wait."""
+    def _evaluate_pending(self) -> None:
+        """Evaluate the iterates that wait."""
         for numbers, (nonzero, values) in self._pending:
             assert self._problem is not None
             w = values
@@ -92,14 +92,15 @@ class Trace(Mapping[str, np.ndarray]):
                 w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
-            numbers.update(fun=found.value, gap=found.gap, complexity=self._problem.complexity(w))
+            gap = max(found.gap, 0.0)  # iterates are in the set, but for rounding
+            numbers.update(fun=found.value, gap=gap, complexity=self._problem.complexity(w))
         self._pending, self._pending_bytes = [], 0
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in COLUMNS:
             raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
         if column in LAZY:
-            self._settle()
+            self._evaluate_pending()
         return np.array([row[column] for row in self._rows])
 
     def __getattr__(self, column: str) -> np.ndarray:
@@ -117,7 +118,7 @@ class Trace(Mapping[str, np.ndarray]):
         return f"<Trace: {len(self._rows)} points of {', '.join(COLUMNS)}>"
 
     def __getstate__(self) -> dict:
-        self._settle()  # so that a pickled trace need not carry the data
+        self._evaluate_pending()  # so that a pickled trace need not carry the data
         return {**self.__dict__, "_problem": None}
 
     def __setstate__(self, state: dict) -> None:

@@ -275,6 +275,8 @@ class StepwiseEngine:
             "rows_read_in_passes": self._pass_cost,
         }
         found = {**numbers, "gradient": self.gradient.dense(), **self.sampler.state(), **self._arrays()}
+        if self.problem.intercept:
+            found["shift"] = self.problem.samples.loss.shift
         return found | flat("intercept", self._guess) | flat("snapshot", self.certificate())
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -311,5 +313,6 @@ class StepwiseEngine:
         engine.parts = tuple(with_arrays(name, part, state) for name, part in zip(PARTS, engine.parts, strict=True))
         if "intercept.shift" in state:
             engine._guess = built(Guess, "intercept", state)
-            problem.samples.loss.shift[:] = engine._guess.shift
+        if problem.intercept:
+            problem.samples.loss.shift[:] = state["shift"]
         return engine

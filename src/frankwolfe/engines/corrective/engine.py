@@ -237,7 +237,7 @@ class CorrectiveEngine(RoundEngine):
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
         if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
-            return self._settle(u, slope, gap)
+            return self._step_by_gap(u, slope, gap)
         return self._search(u, fall, few)
 
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
@@ -251,7 +251,7 @@ class CorrectiveEngine(RoundEngine):
             return coupled_curvatures(self.problem, self.at, care, floor)
         return self.problem.objective.curvatures(self.at, care, floor)
 
-    def _settle(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
+    def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.
 
         A smaller gap is all that is wanted. But gaps go up and down on the way to the optimum, so a step is also good
