@@ -15,6 +15,7 @@ from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.linalg.threads import one_thread
 from frankwolfe.methods.directions import Toward
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
@@ -136,9 +137,10 @@ def drive(
     """
     bar = Progress(progress, name, limits.passes)
     try:
-        run = Driver(engine, limits, callback, bar, trace, start)
-        status = run.drive()
-        return run.result(status, name)
+        with one_thread():  # threads of linear algebra would stand in the way of those that work on blocks
+            run = Driver(engine, limits, callback, bar, trace, start)
+            status = run.drive()
+            return run.result(status, name)
     finally:
         bar.close()
 

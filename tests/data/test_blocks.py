@@ -139,8 +139,7 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
-@pytest.mark.parametrize("make", [dense_problem, sparse_problem])
+@pytest.mark.parametrize(("make", "intercept"), [(dense_problem, True), (sparse_problem, False)])
 @pytest.mark.parametrize("name", RUNS)
 def test_any_number_of_threads_gives_the_same_bits(name, make, intercept, many_blocks):
     loss, constraint, method = RUNS[name]

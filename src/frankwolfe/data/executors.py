@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Any
 
 from frankwolfe.compile.kernels import compiling
-from frankwolfe.linalg.threads import one_thread
 
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that limit how many threads a process should use; the least of them counts."""
@@ -66,13 +65,12 @@ class Threads:
                 with lock:
                     total.take(number, found)
 
-        with one_thread():  # inside linear algebra: its own threads would stand in the way of these
-            others = [_pool(workers - 1).submit(copy_context().run, work) for _ in range(workers - 1)]
-            try:
-                work()
-            finally:  # also after Ctrl-C: nobody may still write into the arrays
-                stopped.append(True)
-                wait(others)
+        others = [_pool(workers - 1).submit(copy_context().run, work) for _ in range(workers - 1)]
+        try:
+            work()
+        finally:  # also after Ctrl-C: nobody may still write into the arrays
+            stopped.append(True)
+            wait(others)
         for other in others:
             other.result()  # raises what went wrong there
         return total.sums

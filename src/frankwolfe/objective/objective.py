@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.data.blocks import block_entries
+from frankwolfe.data import blocks
+from frankwolfe.data.blocks import block_entries, even_parts
 from frankwolfe.data.executors import Serial, Threads, executor_for
 from frankwolfe.data.rows import Samples
 from frankwolfe.objective.intercept import is_shifted
@@ -50,9 +51,14 @@ class Objective:
         parts = rows.cut(block_entries(rows.stored(), self.size))
         return [Block(part, self.samples.block(part)) for part in parts]
 
+    @cached_property
+    def parts(self) -> list[slice]:
+        """The samples, cut by their number: for work that reads predictions and no rows."""
+        return even_parts(len(self.samples.weights), max((1, *self.samples.shape[1:])), blocks.LEAST)
+
     def over(self, task: Callable[[slice], tuple]) -> tuple:
-        """Run a task for the part of each block; return the sums of what it returns."""
-        return self.executor.run(lambda block: task(block.part), self.blocks)
+        """Run a task for each part of the samples; return the sums of what it returns."""
+        return self.executor.run(task, self.parts)
 
     def predict(self, w: Any) -> np.ndarray:
         """Return all predictions without an intercept, in the shape of the targets: half a pass."""

@@ -11,6 +11,7 @@ from scipy.linalg import qr
 
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
+from frankwolfe.objective.objective import Block
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
@@ -162,11 +163,11 @@ def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Fo
     if problem.n < problem.d:
         return Rooted(np.sqrt(curvatures)[:, None] * _dense(problem.X, means))
 
-    def task(part: slice) -> tuple:
-        rows = _dense(problem.X[part], means)
-        return ((rows.T * curvatures[part]) @ rows,)
+    def task(block: Block) -> tuple:
+        rows = _dense(problem.X[block.part], means)
+        return ((rows.T * curvatures[block.part]) @ rows,)
 
-    (H,) = problem.objective.over(task)
+    (H,) = problem.objective.executor.run(task, problem.objective.blocks)
     return Formed(
         H, lambda: (np.sqrt(curvatures[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
     )
