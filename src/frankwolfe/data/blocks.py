@@ -26,6 +26,8 @@ def block_entries(stored: int, size: int) -> int:
 def even_parts(n: int, width: int, entries: int) -> list[slice]:
     """Cut ``n`` rows of ``width`` entries each into parts of at most about so many entries, as even as can be."""
     count = max(1, -(-n * width // max(entries, 1)))
+    if count == 1:
+        return [slice(0, n)]
     ends = np.linspace(0, n, min(count, max(n, 1)) + 1).round().astype(int).tolist()
     return [slice(first, last) for first, last in pairwise(ends)]
 
@@ -34,6 +36,8 @@ def parts_by_size(starts: np.ndarray, entries: int) -> list[slice]:
     """Cut rows that begin at ``starts`` into parts of about so many entries, as even as can be, at least a row each."""
     n, stored = len(starts) - 1, int(starts[-1] - starts[0])
     count = max(1, -(-stored // max(entries, 1)))
+    if count == 1:
+        return [slice(0, n)]
     goals = starts[0] + np.linspace(0, stored, count + 1)[1:-1]
     ends = np.unique(np.concatenate([[0], np.searchsorted(starts, goals), [n]])).astype(int).tolist()
     return [slice(first, last) for first, last in pairwise(ends)] or [slice(0, n)]

@@ -142,6 +142,10 @@ class CSR(NamedTuple):
             combine_matrix(*unsigned(self), alpha, r)
         return r
 
+    def count_placed(self, place: np.ndarray) -> int:
+        """Return the number of stored entries whose columns have a place (not -1)."""
+        return int(np.count_nonzero(place[self.indices[self.indptr[0] : self.indptr[-1]]] >= 0))
+
     def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
         most = self.stored()  # room for all entries: what is not written to is not memory yet

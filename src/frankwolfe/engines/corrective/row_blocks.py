@@ -188,6 +188,8 @@ class RowBlocks:
 
     def _groups(self, work: float) -> list[list[Any]]:
         """Return the blocks in groups that multiply so many pairs of entries, or more, on average."""
+        if len(self.blocks) == 1:
+            return [self.blocks]
         rows = self.blocks[-1].part.stop
         pairs = self.stored * (self.stored / max(rows, 1))
         count = int(min(len(self.blocks), max(1.0, pairs / max(work, 1.0))))
@@ -200,35 +202,35 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
     rows, executor = objective.samples.rows, objective.executor
     if isinstance(rows, MultiOutput):
         return RowBlocks([_active_outputs(rows, active)], executor)
-    blocks: list[Any] = [None] * len(objective.blocks)
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
+    parts = _joined_parts(objective.blocks, place)
+    blocks: list[Any] = [None] * len(parts)
 
-    def task(numbered: tuple[int, Block]) -> tuple:
-        number, (part, samples) = numbered
-        if samples.rows.is_sparse:
-            data, columns, starts = samples.rows.pressed(place)
-            blocks[number] = SparseBlock(part, data, columns, starts, len(active))
+    def task(number: int) -> tuple:
+        some = rows.block(parts[number])
+        if rows.is_sparse:
+            data, columns, starts = some.pressed(place)
+            blocks[number] = SparseBlock(parts[number], data, columns, starts, len(active))
         else:
-            blocks[number] = DenseBlock(part, samples.rows.some_columns(active))
+            blocks[number] = DenseBlock(parts[number], some.some_columns(active))
         return ()
 
-    executor.run(task, list(enumerate(objective.blocks)))
-    return RowBlocks(_merged(blocks), executor)
+    executor.run(task, range(len(parts)))
+    return RowBlocks(blocks, executor)
 
 
-def _merged(blocks: list[Any]) -> list[Any]:
-    """Join blocks that have become small, now that most columns are gone, by their size alone."""
-    merged, waiting, stored = [], [], 0
-    for block in blocks:
-        waiting.append(block)
-        stored += block.stored
-        if stored >= ENOUGH:
-            merged.append(type(block).joined(waiting))
-            waiting, stored = [], 0
-    if waiting:
-        merged.append(type(waiting[0]).joined(waiting))
-    return merged
+def _joined_parts(blocks: list[Block], place: np.ndarray) -> list[slice]:
+    """Join the parts of blocks that will be small once most columns are gone.
+
+    How many entries are kept is estimated by the first block: from the data alone, so that threads change nothing.
+    """
+    kept = max(blocks[0].samples.rows.count_placed(place), 1)
+    many = -(-ENOUGH // kept)
+    return [
+        slice(blocks[k].part.start, blocks[min(k + many, len(blocks)) - 1].part.stop)
+        for k in range(0, len(blocks), many)
+    ]
 
 
 def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
