@@ -175,6 +175,25 @@ print(json.dumps([result.success, loop.advance.cached is loop.advance.uncached])
     assert python(program) == [True, True]
 
 
+def test_kernels_may_be_met_for_the_first_time_in_threads(tmp_path):
+    program = """
+import json
+import numpy as np
+import frankwolfe as fw
+from frankwolfe.data import blocks
+from frankwolfe.data.executors import Threads
+blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN = 0, 20, 0
+X = np.random.default_rng(0).normal(size=(80, 5))
+problem = fw.Problem(X, np.sign(X[:, 0]), loss="logistic", constraint=fw.L1Ball(1.0)).own(Threads(4))
+with fw.python_mode():
+    expected = problem.evaluate(np.full(5, 0.1)).value
+print(json.dumps([len(problem.objective.blocks), problem.evaluate(np.full(5, 0.1)).value, expected]))
+"""
+    count, found, expected = python(program, NUMBA_CACHE_DIR=str(tmp_path))
+    assert count > 4
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 # --- what is imported when --------------------------------------------------------------------------------------
 
 IMPORTED = "print(json.dumps([name for name in ('numba', 'numpy', 'scipy') if name in sys.modules]))"

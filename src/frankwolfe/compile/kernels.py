@@ -1,4 +1,4 @@
-"""Compiled code in one pattern: plain NamedTuple parts, verbs resolved at compile time, three cached kernels.
+"""Compiled code in one pattern: plain NamedTuple parts, verbs resolved at compile time, cached kernels.
 
 numba is imported with the first kernel call, so that ``import frankwolfe`` and pure predictions stay fast.
 
@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from types import FunctionType
 from typing import Any
 
@@ -95,7 +96,8 @@ class Kernel:
 
     def _run_compiled(self, *args: Any) -> Any:
         if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
-            _teach_numba()
+            with _teaching:  # blocks of rows may meet a kernel for the first time in several threads
+                _teach_numba()
         try:
             if not all(_from_package(value) for value in args if isinstance(value, tuple)):
                 return self.uncached(*args)
@@ -139,6 +141,7 @@ def _jit(function: Callable, fast_math: Any, cache: bool) -> Any:
 
 
 _taught: set[Callable] = set()
+_teaching = Lock()
 
 
 def _teach_numba() -> None:
