@@ -376,3 +376,15 @@ def test_a_run_starts_at_zero_where_zero_is_feasible(constraint):
     start = problem.default_start()
     assert problem.constraint.contains(start)
     assert np.any(start != 0.0) == isinstance(constraint, fw.Simplex)
+
+
+@pytest.mark.parametrize("units", [20, 100, 300])
+def test_a_gap_that_the_last_digits_of_a_point_make_negative_is_zero(units):
+    # a set of one point: iterates are beside it by the rounding of all steps, on either side
+    point = np.array([[56721.1]])
+    problem = fw.Problem([[1.0], [-0.5]], [-1.0, 1.0], "logistic", fw.ConvexHull(point))
+    slope = problem.gradient(point[0])
+    beside = point[0] - units * np.sign(slope) * np.spacing(point[0])
+    assert problem.gap_for(problem.gradient(beside), beside) < 0.0
+    assert problem.gap(beside) == 0.0
+    assert problem.gap(0.9 * point[0]) < 0.0  # no rounding: the point is outside

@@ -22,6 +22,9 @@ from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
 
+ROUNDING = 1e-13
+"""Part of ``<gradient, w>`` by which a gap may be negative and still count as zero."""
+
 
 class Evaluation(NamedTuple):
     """Exact facts about a point.
@@ -253,8 +256,8 @@ class Problem:
         flat = self.flat("w", w)
         at, gradient = self.objective.at(flat, self.guess if self.intercept else None)
         gap = self.gap_for(gradient, flat, proof=True)
-        # it cannot be negative at a feasible point, but for rounding
-        gap = max(gap, 0.0) if self._constraint.contains(flat) else gap
+        if gap < 0.0 and (-gap <= ROUNDING * abs(self.inner(gradient, flat)) or self._constraint.contains(flat)):
+            gap = 0.0  # it cannot be negative at a feasible point, but for rounding, which steps add up
         return Evaluation(
             at.value,
             gradient.reshape(np.shape(w)) if self.outputs else gradient,

@@ -92,8 +92,7 @@ class Trace(Mapping[str, np.ndarray]):
                 w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
-            gap = max(found.gap, 0.0)  # iterates are in the set, but for rounding
-            numbers.update(fun=found.value, gap=gap, complexity=self._problem.complexity(w))
+            numbers.update(fun=found.value, gap=found.gap, complexity=self._problem.complexity(w))
         self._pending, self._pending_bytes = [], 0
 
     def __getitem__(self, column: str) -> np.ndarray:

@@ -799,14 +799,3 @@ def test_a_line_search_from_where_a_loss_has_no_curvature_left():
     result = fw.minimize(problem, "fw", step="line-search", x0=[-740.0], tol=1e-6, max_passes=50)
     assert result.success
     assert result.x[0] == pytest.approx(np.log(1e3), rel=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_gaps_over_a_set_of_one_point_are_not_negative(seed):
-    rng = np.random.default_rng(seed)
-    X, point = rng.normal(size=(30, 1)), 1e5 * rng.random((1, 1))
-    with fw.python_mode():
-        problem = fw.Problem(X, np.sign(rng.normal(size=30)), "logistic", fw.ConvexHull(point))
-        result = fw.minimize(problem, "fw", tol=0.0, max_passes=25, trace=50)
-    assert result.gap >= 0.0
-    assert (result.trace.gap >= 0.0).all()

@@ -128,8 +128,6 @@ class Certifier:
             w, found = engine.point(), engine.certificate()
             if found is None:
                 found = engine.problem.evaluate(w)
-                # iterates are in the set, but for rounding: a negative gap is rounding too
-                found = found._replace(gap=0.0) if found.gap < 0.0 else found
                 self.schedule.note(passes, found.gap, gap_estimate)
         self._last = (engine.steps, found)
         self._keep_if_better(found, w)
