@@ -11,13 +11,25 @@ from frankwolfe.data.blocks import parts_by_size
 from frankwolfe.data.flat_matrices import SeenFlat, sandwich_flat
 from frankwolfe.trackers.argmax import track, track_group
 
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+UNSIGNED: dict[np.dtype, type] = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+"""Types without a sign. Compiled code does not ask whether such a number counts from the end, as -1 would."""
+
+SIGNED: dict[np.dtype, type] = {np.dtype(np.uint32): np.int32, np.dtype(np.uint64): np.int64}
+
 
 class CSR(NamedTuple):
-    """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row."""
+    """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row, and without a sign."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> "CSR":
+        """Return the rows of a matrix, which is not copied."""
+        return cls(matrix.data, matrix.indices.view(UNSIGNED[matrix.indices.dtype]), matrix.indptr)
 
     @property
     def is_sparse(self) -> bool:
@@ -27,14 +39,14 @@ class CSR(NamedTuple):
     def row_dot(self, i, v):
         """Inner product of row ``i`` with ``v``."""
         data, indices, z = self.data, self.indices, 0.0
-        for k in range(self.indptr[i], self.indptr[i + 1]):
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             z += data[k] * v[indices[k]]
         return z
 
     def row_add(self, i, c, r):
         """Add ``c`` times row ``i`` to ``r``."""
         data, indices = self.data, self.indices
-        for k in range(self.indptr[i], self.indptr[i + 1]):
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             r[indices[k]] += c * data[k]
 
     def row_size(self, i):
@@ -44,7 +56,7 @@ class CSR(NamedTuple):
     def row_item(self, i, at):
         """Column and value of a stored entry."""
         k = self.indptr[i] + at
-        return self.indices[k], self.data[k]
+        return np.int64(self.indices[k]), self.data[k]
 
     def fetch_row(self, i):
         """Ask for the stored columns and values of row ``i``, a cache line at a time."""
@@ -80,7 +92,7 @@ class CSR(NamedTuple):
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
         """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
         data, indices = self.data, self.indices
-        for k in range(self.indptr[i], self.indptr[i + 1]):
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             j = indices[k]
             x = r[j] + c * data[k]
             r[j] = x
@@ -90,7 +102,7 @@ class CSR(NamedTuple):
         """Add ``c`` times row ``i`` to ``r``, tracked by a tracker over groups."""
         data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
         shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
-        for k in range(self.indptr[i], self.indptr[i + 1]):
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             j = indices[k]
             before = abs(r[j])
             r[j] += c * data[k]
@@ -104,7 +116,7 @@ class CSR(NamedTuple):
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
         squares = np.zeros(d)
-        add_weighted_squares(*unsigned(self), weights, squares)
+        add_weighted_squares(*self, weights, squares)
         return np.sqrt(squares)
 
     def stored(self) -> int:
@@ -128,30 +140,26 @@ class CSR(NamedTuple):
         """Inner products of all rows with ``w``, or with its columns."""
         z = np.empty((len(self.indptr) - 1, *w.shape[1:]))
         if w.ndim == 1:
-            multiply(*unsigned(self), w, z)
+            multiply(*self, w, z)
         else:
-            multiply_matrix(*unsigned(self), w, z)
+            multiply_matrix(*self, w, z)
         return z
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
         r = np.zeros((d, *alpha.shape[1:]))
         if alpha.ndim == 1:
-            combine(*unsigned(self), alpha, r)
+            combine(*self, alpha, r)
         else:
-            combine_matrix(*unsigned(self), alpha, r)
+            combine_matrix(*self, alpha, r)
         return r
-
-    def count_placed(self, place: np.ndarray) -> int:
-        """Return the number of stored entries whose columns have a place (not -1)."""
-        return int(np.count_nonzero(place[self.indices[self.indptr[0] : self.indptr[-1]]] >= 0))
 
     def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
         most = self.stored()  # room for all entries: what is not written to is not memory yet
         starts = np.zeros(len(self.indptr), np.int64)
         data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
-        press(*unsigned(self), place, data, columns, starts)
+        press(*self, place, data, columns, starts)
         stored = int(starts[-1])
         data.resize(stored, refcheck=False)  # in place: gives back what was not needed
         columns.resize(stored, refcheck=False)
@@ -161,24 +169,19 @@ class CSR(NamedTuple):
         """Return the rows as a matrix of SciPy's with ``d`` columns."""
         whole = slice(self.indptr[0], self.indptr[-1])
         starts = self.indptr - self.indptr[0]
-        return sparse.csr_array((self.data[whole], self.indices[whole], starts), shape=(len(starts) - 1, d))
-
-
-def unsigned(rows: CSR) -> CSR:
-    """Return the same rows with unsigned column numbers: compiled code then need not test for counting from the end."""
-    narrow = rows.indices.dtype == np.int32
-    return rows._replace(indices=rows.indices.view(np.uint32)) if narrow else rows
+        columns: np.ndarray = self.indices[whole].view(SIGNED[self.indices.dtype])
+        return sparse.csr_array((self.data[whole], columns, starts), shape=(len(starts) - 1, d))
 
 
 @kernel
 def multiply(data, indices, indptr, w, z):
     """Fill ``z`` with the inner products of all rows with ``w``."""
     for i in range(len(z)):
-        even, odd, k, stop = 0.0, 0.0, indptr[i], indptr[i + 1]
-        while k + 1 < stop:  # two at a time: a plain loop is compiled to vector fetches, which take longer
+        even, odd, k, stop = 0.0, 0.0, np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, which take longer
             even += data[k] * w[indices[k]]
-            odd += data[k + 1] * w[indices[k + 1]]
-            k += 2
+            odd += data[k + ONE] * w[indices[k + ONE]]
+            k += TWO
         z[i] = even + odd if k == stop else even + odd + data[k] * w[indices[k]]
 
 
@@ -187,7 +190,7 @@ def multiply_matrix(data, indices, indptr, W, Z):
     """Fill ``Z`` with the inner products of all rows with the columns of ``W``."""
     for i in range(len(Z)):
         Z[i] = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             x, j = data[k], indices[k]
             for c in range(Z.shape[1]):
                 Z[i, c] += x * W[j, c]
@@ -198,7 +201,7 @@ def combine(data, indices, indptr, alpha, r):
     """Add all rows, each times its entry of ``alpha``, to ``r``."""
     for i in range(len(alpha)):
         c = alpha[i]
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             r[indices[k]] += c * data[k]
 
 
@@ -206,7 +209,7 @@ def combine(data, indices, indptr, alpha, r):
 def combine_matrix(data, indices, indptr, alpha, R):
     """Add all rows, each times its entries of ``alpha``, to the columns of ``R``."""
     for i in range(len(alpha)):
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             x, j = data[k], indices[k]
             for c in range(R.shape[1]):
                 R[j, c] += x * alpha[i, c]
@@ -216,7 +219,7 @@ def combine_matrix(data, indices, indptr, alpha, R):
 def add_weighted_squares(data, indices, indptr, weights, squares):
     """Add the squares of all entries, each times its row's weight, to their columns."""
     for i in range(len(weights)):
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             x = np.float64(data[k])
             squares[indices[k]] += weights[i] * x * x
 
@@ -228,11 +231,11 @@ def press(data, indices, indptr, place, to_data, to_columns, starts):
     Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
     the room for one entry more.
     """
-    at = 0
+    at = np.uint64(0)
     for i in range(len(indptr) - 1):
-        for k in range(indptr[i], indptr[i + 1]):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             j = place[indices[k]]
             to_data[at] = data[k]
             to_columns[at] = j
-            at += j >= 0
+            at += np.uint64(j >= 0)
         starts[i + 1] = at

@@ -45,10 +45,6 @@ class AllEntries:
         """Return the number of entries."""
         return self.values.size
 
-    def count_placed(self, place: np.ndarray) -> int:
-        """Return the number of entries whose columns have a place (not -1)."""
-        return len(self.values) * int(np.count_nonzero(place >= 0))
-
     def cut(self, entries: int) -> list[slice]:
         """Cut the rows into blocks of about so many entries."""
         return even_parts(len(self.values), self.values.shape[1], entries)

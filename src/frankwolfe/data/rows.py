@@ -37,5 +37,5 @@ class Samples(NamedTuple):
 
 def as_rows(matrix: Any, outputs: int = 0) -> Any:
     """Row accessor for a checked matrix (see `frankwolfe.arguments.arrays.as_matrix`), without copying it."""
-    rows = Dense(matrix) if isinstance(matrix, np.ndarray) else CSR(matrix.data, matrix.indices, matrix.indptr)
+    rows = Dense(matrix) if isinstance(matrix, np.ndarray) else CSR.of(matrix)
     return MultiOutput(rows, outputs) if outputs else rows

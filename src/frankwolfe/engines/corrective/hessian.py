@@ -11,6 +11,7 @@ from scipy.linalg import qr
 
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
+from frankwolfe.linalg.weighted_gram import weighted_gram
 from frankwolfe.objective.objective import Block
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
@@ -165,7 +166,7 @@ def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Fo
 
     def task(block: Block) -> tuple:
         rows = _dense(problem.X[block.part], means)
-        return ((rows.T * curvatures[block.part]) @ rows,)
+        return (weighted_gram(rows, curvatures[block.part]),)
 
     (H,) = problem.objective.executor.run(task, problem.objective.blocks)
     return Formed(
@@ -188,7 +189,7 @@ def _of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> np.ndarray:
     for part in _parts(problem):
         rows = _dense(problem.X[part], means)
         for c, e in pairs:
-            H[:, c, :, e] += (rows.T * blocks[part, c, e]) @ rows
+            H[:, c, :, e] += weighted_gram(rows, blocks[part, c, e])
             cross[c, :, e] += blocks[part, c, e] @ rows
     for c, e in pairs:
         H[:, e, :, c] = H[:, c, :, e].T

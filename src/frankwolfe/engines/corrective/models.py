@@ -117,11 +117,11 @@ class Hessian:
 
     def at(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return the Hessian of the atoms ``chosen``, ascending, for these curvatures or for others close to them."""
-        if not np.isin(chosen, self.chosen, assume_unique=True).all():
+        place = np.searchsorted(self.chosen, chosen)
+        if len(chosen) > len(self.chosen) or (self.chosen.take(place, mode="clip") != chosen).any():
             self.chosen, self.H, self.curvatures = chosen, self.matrix.gram(curvatures, chosen), curvatures
             return self.H
         if len(chosen) < len(self.chosen):
-            place = np.searchsorted(self.chosen, chosen)
             self.chosen, self.H = chosen, self.H[np.ix_(place, place)]
         stale = np.abs(curvatures - self.curvatures) > STALE * np.abs(curvatures)
         if curvatures.ndim == 3:  # a matrix for each sample: any of its entries makes it stale

@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.kernels import kernel
 from frankwolfe.data.csr import add_weighted_squares, combine, multiply
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
+from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs, mirror, sort_by_columns
+from frankwolfe.linalg.weighted_gram import weighted_gram
 from frankwolfe.objective.objective import Block, Objective
 
 ENOUGH = 2**18
 """Entries up to which blocks are joined: less work than that is not worth the call."""
+
+SAMPLE = 2**14
+"""Entries that are looked at to learn how many of all are in active columns."""
 
 GRAM_SHARE = 4.0
 """Least number of products for each entry of a Hessian that a group of blocks makes: each has a Hessian to add."""
@@ -53,7 +57,7 @@ class DenseBlock(NamedTuple):
         if 2 * len(curved) <= len(curvatures):
             values, curvatures = values[curved], curvatures[curved]
         values = values if len(chosen) == values.shape[1] else values[:, chosen]
-        H += (values * curvatures[:, None]).T @ values
+        H += weighted_gram(values, curvatures)
 
     @classmethod
     def joined(cls, blocks: "list[DenseBlock]") -> "DenseBlock":
@@ -103,21 +107,6 @@ class SparseBlock(NamedTuple):
         add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
         add(*self[1:4], curvatures, place, H)
 
-    @classmethod
-    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
-        """Return blocks that follow each other as one."""
-        if len(blocks) == 1:
-            return blocks[0]
-        ends = np.cumsum([0, *(len(block.data) for block in blocks)])
-        starts = [block.starts[1:] + end for block, end in zip(blocks, ends[:-1], strict=True)]
-        return cls(
-            slice(blocks[0].part.start, blocks[-1].part.stop),
-            np.concatenate([block.data for block in blocks]),
-            np.concatenate([block.columns for block in blocks]),
-            np.concatenate([[0], *starts]),
-            blocks[0].width,
-        )
-
 
 class RowBlocks:
     """The matrix ``A`` in blocks of rows, on which an executor works.
@@ -147,11 +136,15 @@ class RowBlocks:
         """Return a copy, column by column."""
         if not self.sparse:
             return DenseColumns(np.ascontiguousarray(DenseBlock.joined(self.blocks).values.T))
-        joined = SparseBlock.joined(self.blocks)
-        shape = len(joined.starts) - 1, joined.width
-        whole = sparse.csr_array((joined.data, joined.columns.view(np.int32), joined.starts), shape=shape).tocsc()
-        samples = whole.indices.astype(np.int32, copy=False).view(np.uint32)
-        return SparseColumns(whole.data, samples, whole.indptr.astype(np.int64))
+        free = np.zeros(self.blocks[0].width + 1, np.uint64)  # where the next entry of each column goes
+        for block in self.blocks:
+            free[1:] += np.bincount(block.columns, minlength=len(free) - 1).astype(np.uint64)
+        starts = np.cumsum(free)
+        free = starts.copy()
+        data, samples = np.empty(self.stored), np.empty(self.stored, np.uint32)
+        for block in self.blocks:
+            sort_by_columns(*block[1:4], np.uint32(block.part.start), free, data, samples)
+        return SparseColumns(data, samples, starts)
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return ``A u``."""
@@ -184,7 +177,9 @@ class RowBlocks:
             return (H,)
 
         (H,) = self.executor.run(task, self._groups(GRAM_SHARE * size * size))
-        return np.tril(H) + np.tril(H, -1).T if self.sparse and curvatures.ndim == 1 else H
+        if self.sparse and curvatures.ndim == 1:
+            mirror(H)
+        return H
 
     def _groups(self, work: float) -> list[list[Any]]:
         """Return the blocks in groups that multiply so many pairs of entries, or more, on average."""
@@ -204,7 +199,7 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
         return RowBlocks([_active_outputs(rows, active)], executor)
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    parts = _joined_parts(objective.blocks, place)
+    parts = _joined_parts(objective.blocks, place, len(active))
     blocks: list[Any] = [None] * len(parts)
 
     def task(number: int) -> tuple:
@@ -220,13 +215,18 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
     return RowBlocks(blocks, executor)
 
 
-def _joined_parts(blocks: list[Block], place: np.ndarray) -> list[slice]:
-    """Join the parts of blocks that will be small once most columns are gone.
+def _joined_parts(blocks: list[Block], place: np.ndarray, columns: int) -> list[slice]:
+    """Join the parts of blocks that will be small once all but some ``columns`` are gone.
 
-    How many entries are kept is estimated by the first block: from the data alone, so that threads change nothing.
+    How many entries are kept is estimated from the first rows: from the data alone, so that threads change nothing.
     """
-    kept = max(blocks[0].samples.rows.count_placed(place), 1)
-    many = -(-ENOUGH // kept)
+    rows = blocks[0].samples.rows
+    if rows.is_sparse:
+        first = rows.block(rows.cut(SAMPLE)[0])
+        share = len(first.pressed(place)[0]) / max(first.stored(), 1)
+    else:
+        share = columns / len(place)
+    many = max(1, int(-(-ENOUGH // max(share * rows.stored(), 1.0))))
     return [
         slice(blocks[k].part.start, blocks[min(k + many, len(blocks)) - 1].part.stop)
         for k in range(0, len(blocks), many)
@@ -237,8 +237,8 @@ def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
     if rows.rows.is_sparse:
-        width = max(rows.rows.indices.max(initial=0), features.max(initial=0)) + 1  # the last columns may be empty
-        kept = sparse.csc_array(rows.rows.matrix(width)[:, features])[:, place]
+        last = max(int(rows.rows.indices.max(initial=0)), int(features.max(initial=0)))  # which may be an empty column
+        kept = sparse.csc_array(rows.rows.matrix(last + 1)[:, features])[:, place]
     else:
         kept = sparse.csc_array(rows.rows.some_columns(features))[:, place]
     samples = kept.indices * rows.outputs + np.repeat(active % rows.outputs, np.diff(kept.indptr))
@@ -246,51 +246,3 @@ def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
     spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()
     columns = spread.indices.astype(np.int32).view(np.uint32)
     return SparseBlock(slice(0, shape[0]), spread.data, columns, spread.indptr.astype(np.int64), len(active))
-
-
-@kernel
-def add_pairs(data, columns, starts, curvatures, place, H):
-    """Add the lower half of the Hessian of the columns that have a ``place``; a row only meets pairs of its own."""
-    places, entries = np.empty(len(place) + 1, np.int64), np.empty(len(place) + 1)
-    for i in range(len(curvatures)):
-        if curvatures[i] == 0.0:
-            continue
-        count = 0
-        for k in range(starts[i], starts[i + 1]):  # without a branch, as in `press`
-            j = place[columns[k]]
-            places[count] = j
-            entries[count] = data[k]
-            count += j >= 0
-        for k in range(count):
-            j, x = places[k], curvatures[i] * entries[k]
-            for other in range(k + 1):
-                H[j, places[other]] += x * entries[other]
-
-
-@kernel
-def add_coupled_pairs(data, columns, starts, curvatures, place, H):
-    """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
-    most, outputs = 0, curvatures.shape[1]
-    for i in range(len(curvatures)):
-        most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
-    places, homes, entries = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1)
-    for i in range(len(curvatures)):
-        count = 0
-        for c in range(outputs):
-            for k in range(starts[i * outputs + c], starts[i * outputs + c + 1]):
-                j = place[columns[k]]
-                places[count] = j
-                homes[count] = c
-                entries[count] = data[k]
-                count += j >= 0
-        for k in range(count):
-            j, c, x = places[k], homes[k], entries[k]
-            for other in range(k + 1):
-                H[j, places[other]] += x * curvatures[i, c, homes[other]] * entries[other]
-    for j in range(
-        len(H)
-    ):  # entries come output by output, not in ascending order: each pair was added once, somewhere
-        for other in range(j):
-            total = H[j, other] + H[other, j]
-            H[j, other] = total
-            H[other, j] = total

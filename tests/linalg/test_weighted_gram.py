@@ -1,0 +1,14 @@
+"""Weighted squares of tall matrices."""
+
+import numpy as np
+import pytest
+
+from frankwolfe.linalg.weighted_gram import weighted_gram
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0])
+def test_it_is_the_sum_over_the_rows_whatever_the_signs_of_the_weights(least):
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(40, 5)), rng.uniform(least, 1.0, 40)
+    expected = sum(weight * np.outer(row, row) for row, weight in zip(rows, weights, strict=True))
+    np.testing.assert_allclose(weighted_gram(rows, weights), expected, rtol=1e-12, atol=1e-12)
