@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.arrays import as_budget, as_targets, as_weights
+from frankwolfe.arguments.arrays import as_targets, as_weights
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.settings import as_budget
 from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
 from frankwolfe.data.rows import Samples
 from frankwolfe.data.triplets import as_places, as_triplets, in_order

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_budget, as_threads
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.limits import Limits

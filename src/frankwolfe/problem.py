@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_flag, as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.iterate import Iterate

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.arrays import as_batch_size, as_budget, as_callback, as_flag, as_generator, as_threads
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_generator, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.certificates import Start

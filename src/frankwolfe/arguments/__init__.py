@@ -1,1 +1,1 @@
-"""What users pass in: checked arrays, names looked up, keywords of other libraries."""
+"""What users pass in: checked arrays and settings, names looked up, keywords of other libraries."""

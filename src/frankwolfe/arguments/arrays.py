@@ -1,16 +1,16 @@
-"""Checks of what a user hands in: every message says what was wrong, what was expected, and what to do.
+"""Checks of the arrays that a user hands in: every message says what was wrong, what was expected, and what to do.
 
 Nothing is changed silently: integers and half precision become float64, other sparse formats become CSR, other memory
 orders become C order; anything that would lose digits, or rows, is refused.
 """
 
-import inspect
 import re
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from frankwolfe.arguments.sparse_indices import checked_sparse
 
 FLOATS = (np.float64, np.float32)
 
@@ -88,71 +88,6 @@ def _as_csr(X: Any) -> sparse.csr_array:
         csr = csr.copy()
         csr.sum_duplicates()
     return csr
-
-
-def checked_sparse(name: str, X: Any) -> Any:
-    """Return a sparse matrix whose index arrays hold what its shape says; anything that is not sparse as it is.
-
-    SciPy takes index arrays as they come, and neither its own products nor compiled kernels look again: a column
-    number out of range would read, or write, memory that is not the matrix's.
-
-    Examples
-    --------
-    >>> matrix = sparse.csr_array(([1.0, 2.0], [0, 7], [0, 1, 2]), shape=(2, 3))
-    >>> checked_sparse("X", matrix)
-    Traceback (most recent call last):
-    ...
-    ValueError: X: row 1 has column index 7, but there are 3 columns, counted from 0
-    """
-    if not sparse.issparse(X) or X.ndim != 2:
-        return X
-    if X.format == "coo":
-        for line, size, index in zip(("row", "column"), X.shape, X.coords, strict=True):
-            at = _first_outside(index, size)
-            if at is not None:
-                raise ValueError(f"{name}: entry {at} has {line} index {index[at]}, but there are {size} {line}s")
-    elif X.format in ("csr", "csc", "bsr"):
-        _check_compressed(name, X)
-    else:
-        checked_sparse(name, X.tocsr())  # of lists, a dictionary or diagonals: nothing there is followed blindly
-    return X
-
-
-def _check_compressed(name: str, X: Any) -> None:
-    """Raise ValueError unless the pointers and indices of a compressed matrix are sound."""
-    by_column = X.format == "csc"
-    line, across = ("column", "row") if by_column else ("row", "column")
-    lines, size = X.shape[::-1] if by_column else X.shape
-    if X.format == "bsr":
-        line, across = "block row", "block column"
-        lines, size = lines // X.blocksize[0], size // X.blocksize[1]
-    pointers, indices, stored = X.indptr, X.indices, len(X.data)
-    if len(pointers) != lines + 1 or pointers[0] != 0:
-        raise ValueError(f"{name}: indptr must start with 0 and have {lines + 1} entries, one more than {line}s")
-    falls = np.flatnonzero(np.diff(pointers) < 0)
-    if falls.size:
-        at = int(falls[0])
-        raise ValueError(
-            f"{name}: indptr must not decrease, but {line} {at} starts at {pointers[at]} and ends at {pointers[at + 1]}"
-        )
-    if pointers[-1] > min(len(indices), stored):
-        raise ValueError(
-            f"{name}: indptr ends at {pointers[-1]}, but there are {len(indices)} indices and {stored} values"
-        )
-    wrong = _first_outside(indices[: pointers[-1]], size)
-    if wrong is not None:
-        at = int(np.searchsorted(pointers, wrong, side="right")) - 1
-        raise ValueError(
-            f"{name}: {line} {at} has {across} index {indices[wrong]}, but there are {size} {across}s, counted from 0"
-        )
-
-
-def _first_outside(index: np.ndarray, size: int) -> int | None:
-    """Return where the first index that is negative, or not less than ``size``, stands; None if all are within."""
-    if index.size == 0:
-        return None
-    unsigned = index.view(f"u{index.dtype.itemsize}") if index.dtype.kind == "i" else index  # negative: huge
-    return None if unsigned.max() < size else int(np.argmax(unsigned >= size))
 
 
 def _float_type(name: str, dtype: np.dtype) -> type:
@@ -268,83 +203,3 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     if not total > 0.0:
         raise ValueError("sample_weight must have a positive sum, and all weights are zero")
     return weights / total
-
-
-def as_batch_size(batch_size: Any, n: int) -> int:
-    """Return the number of rows a step looks at, from a count or a fraction of ``n``."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, Real):
-        raise TypeError(f"batch_size must be an int, a fraction in (0, 1) or None, got {type(batch_size).__name__}")
-    if isinstance(batch_size, Integral):
-        if not 1 <= int(batch_size) <= n:
-            raise ValueError(f"batch_size must be between 1 and the number of rows, {n}; got {batch_size}")
-        return int(batch_size)
-    fraction = float(batch_size)
-    if not 0.0 < fraction < 1.0:
-        raise ValueError(f"batch_size as a fraction must lie in (0, 1), got {fraction}; for all rows pass {n}")
-    return max(1, int(fraction * n))
-
-
-def as_budget(name: str, number: Any, least: float = 0.0, optional: bool = False) -> float:
-    """Return a non-negative number; None means no limit where it is ``optional``."""
-    if number is None and optional:
-        return np.inf
-    if isinstance(number, bool) or not isinstance(number, Real):
-        raise TypeError(f"{name} must be a number{' or None' if optional else ''}, got {type(number).__name__}")
-    try:
-        found = float(number)
-    except OverflowError:
-        raise ValueError(f"{name} is too large for a float{': None means no limit' if optional else ''}") from None
-    if not found >= least or (np.isinf(found) and not optional):
-        raise ValueError(f"{name} must be at least {least:g}{'' if optional else ', and finite'}; got {number}")
-    return found
-
-
-def as_flag(name: str, value: Any) -> bool:
-    """Return a yes or no; anything else, such as the word ``"no"``, is refused rather than taken for yes."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-    return bool(value)
-
-
-def as_callback(callback: Any) -> Any:
-    """Return a function that can be called with one argument, or None."""
-    if callback is None:
-        return None
-    if not callable(callback):
-        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-    try:
-        signature = inspect.signature(callback)
-    except (TypeError, ValueError):  # some built-in functions do not say
-        return callback
-    try:
-        signature.bind(None)
-    except TypeError as error:
-        raise TypeError(f"callback must take one argument, the state of the run: {error}") from None
-    return callback
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a NumPy generator from a seed, a generator or None."""
-    kinds = (Integral, np.random.SeedSequence, np.random.BitGenerator, np.random.Generator)
-    if isinstance(random_state, bool) or not (random_state is None or isinstance(random_state, kinds)):
-        raise TypeError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
-    if isinstance(random_state, Integral) and int(random_state) < 0:
-        raise ValueError(f"random_state must not be negative, got {random_state}")
-    return np.random.default_rng(random_state)  # type: ignore[arg-type]
-
-
-def as_threads(n_threads: Any) -> int | None:
-    """Return a number of threads, None where nobody says.
-
-    Examples
-    --------
-    >>> as_threads(2)
-    2
-    """
-    if n_threads is None:
-        return None
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer):
-        raise TypeError(f"n_threads must be an int, or None for as many as there are cores; got {n_threads!r}")
-    if n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1, or None for as many as there are cores; got {n_threads}")
-    return int(n_threads)

@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
+from frankwolfe.arguments.arrays import FLOATS, refuse_dates
+from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import checked_sparse
+from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.compile.part import finite
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.barriers.inequalities import simplex_barrier

@@ -1,0 +1,87 @@
+"""Checks of the settings of a run: sizes, budgets, flags, callbacks, seeds and threads."""
+
+import inspect
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def as_batch_size(batch_size: Any, n: int) -> int:
+    """Return the number of rows a step looks at, from a count or a fraction of ``n``."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Real):
+        raise TypeError(f"batch_size must be an int, a fraction in (0, 1) or None, got {type(batch_size).__name__}")
+    if isinstance(batch_size, Integral):
+        if not 1 <= int(batch_size) <= n:
+            raise ValueError(f"batch_size must be between 1 and the number of rows, {n}; got {batch_size}")
+        return int(batch_size)
+    fraction = float(batch_size)
+    if not 0.0 < fraction < 1.0:
+        raise ValueError(f"batch_size as a fraction must lie in (0, 1), got {fraction}; for all rows pass {n}")
+    return max(1, int(fraction * n))
+
+
+def as_budget(name: str, number: Any, least: float = 0.0, optional: bool = False) -> float:
+    """Return a non-negative number; None means no limit where it is ``optional``."""
+    if number is None and optional:
+        return np.inf
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{name} must be a number{' or None' if optional else ''}, got {type(number).__name__}")
+    try:
+        found = float(number)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float{': None means no limit' if optional else ''}") from None
+    if not found >= least or (np.isinf(found) and not optional):
+        raise ValueError(f"{name} must be at least {least:g}{'' if optional else ', and finite'}; got {number}")
+    return found
+
+
+def as_flag(name: str, value: Any) -> bool:
+    """Return a yes or no; anything else, such as the word ``"no"``, is refused rather than taken for yes."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def as_callback(callback: Any) -> Any:
+    """Return a function that can be called with one argument, or None."""
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    try:
+        signature = inspect.signature(callback)
+    except (TypeError, ValueError):  # some built-in functions do not say
+        return callback
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise TypeError(f"callback must take one argument, the state of the run: {error}") from None
+    return callback
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy generator from a seed, a generator or None."""
+    kinds = (Integral, np.random.SeedSequence, np.random.BitGenerator, np.random.Generator)
+    if isinstance(random_state, bool) or not (random_state is None or isinstance(random_state, kinds)):
+        raise TypeError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
+    if isinstance(random_state, Integral) and int(random_state) < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state}")
+    return np.random.default_rng(random_state)  # type: ignore[arg-type]
+
+
+def as_threads(n_threads: Any) -> int | None:
+    """Return a number of threads, None where nobody says.
+
+    Examples
+    --------
+    >>> as_threads(2)
+    2
+    """
+    if n_threads is None:
+        return None
+    if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer):
+        raise TypeError(f"n_threads must be an int, or None for as many as there are cores; got {n_threads!r}")
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, or None for as many as there are cores; got {n_threads}")
+    return int(n_threads)
