@@ -17,7 +17,7 @@ from frankwolfe.experiments.convergence import EXTRA_METHODS, PAPER_METHODS, Rac
 from frankwolfe.experiments.figures import figure_one
 from frankwolfe.experiments.nonconvex_losses import descend
 from frankwolfe.experiments.pages import Findings, compose
-from frankwolfe.experiments.report import render
+from frankwolfe.experiments.render import render
 from frankwolfe.experiments.stopping import observe
 
 
