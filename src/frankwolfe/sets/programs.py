@@ -14,17 +14,10 @@ from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.callbacks import Messenger, consult
 from frankwolfe.sets.checks import matrix, same_length, sparse_matrix, vector, whole
 from frankwolfe.sets.image_diameters import Diameters, from_reaches, reaches, widths
+from frankwolfe.sets.linear_programs import ScaledProgram, coordinate_sizes, verdict
 
 MOST_PROGRAMS = 2000
 """Most rows for whose exact reach programs are solved, two for each."""
-
-ROUNDS = 3
-"""Rounds in which constraints bound coordinates by the bounds of others."""
-
-TINY = 1e-300
-"""What is divided by instead of zero."""
-
-TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @constraint_set
@@ -110,31 +103,6 @@ class Birkhoff(NamedTuple):
         return _image_diameters(self, X)
 
 
-class Units(NamedTuple):
-    """The constraints of a polytope on ``v = w / sizes``, each scaled so that its largest entry is about one."""
-
-    sizes: np.ndarray
-    A: Any
-    b: Any
-    E: Any
-    e: Any
-
-    def solve(self, c: np.ndarray, bounds: tuple[float | None, float | None] = (None, None)) -> Any:
-        """Minimise ``<c, v>``."""
-        from scipy.optimize import linprog  # heavy, and only wanted here
-
-        rows = {"A_ub": self.A, "b_ub": self.b, "A_eq": self.E, "b_eq": self.e}
-        return linprog(c, **rows, bounds=bounds, method="highs-ds", options=TOLERANCES)
-
-    def best(self, r: np.ndarray) -> np.ndarray:
-        """Return the ``w`` that minimises ``<r, w>``."""
-        costs = r / (np.abs(r).max() or 1.0) * self.sizes
-        found = self.solve(costs / (np.abs(costs).max() or 1.0))
-        if found.status != 0:
-            raise RuntimeError(f"Polytope: the linear program could not be solved. {_verdict(found)}")
-        return found.x * self.sizes + 0.0  # no negative zeros
-
-
 @constraint_set
 class Polytope(NamedTuple):
     """All ``w`` with ``A w <= b`` and ``E w = e``: any bounded polytope. A vertex is a linear program, solved by HiGHS.
@@ -176,30 +144,25 @@ class Polytope(NamedTuple):
     def _d(self) -> int:
         return _plain(self.E if self.A is None else self.A).shape[1]
 
-    def _units(self) -> "Units":
-        """Return the constraints on ``w / sizes``, about one in size: the solver's tolerances are absolute.
-
-        All scales are powers of two, so that nothing is rounded.
-        """
-        sizes = _power_of_two(_sizes(_plain(self.A), self.b, _plain(self.E), self.e))
-        return Units(sizes, *_in_units(_plain(self.A), self.b, sizes), *_in_units(_plain(self.E), self.e, sizes))
+    def _program(self) -> ScaledProgram:
+        return ScaledProgram.of(_plain(self.A), self.b, _plain(self.E), self.e)
 
     def _check_nonempty(self) -> None:
-        found = self._units().solve(np.zeros(self._d))
+        found = self._program().solve(np.zeros(self._d))
         if found.status != 0:
-            raise ValueError(f"Polytope: no w satisfies all constraints. {_verdict(found)}")
+            raise ValueError(f"Polytope: no w satisfies all constraints. {verdict(found)}")
 
     def _check_bounded(self) -> None:
         """Look for a ray ``v``: ``A v <= 0``, ``E v = 0``, and not zero. It moves a row of ``A``, or it moves none."""
-        units = self._units()
-        if units.A is not None:
-            m = units.A.shape[0]
-            box = sparse.vstack([units.A, -units.A])
-            moved = units._replace(A=box, b=np.r_[np.zeros(m), np.ones(m)], e=_zeros(self.e))
-            self._refuse_ray(moved.solve(np.asarray(units.A.sum(axis=0)).ravel()))
-        fixed = sparse.vstack([M for M in (units.A, units.E) if M is not None])
+        program = self._program()
+        if program.A is not None:
+            m = program.A.shape[0]
+            box = sparse.vstack([program.A, -program.A])
+            moved = program._replace(A=box, b=np.r_[np.zeros(m), np.ones(m)], e=_zeros(self.e))
+            self._refuse_ray(moved.solve(np.asarray(program.A.sum(axis=0)).ravel()))
+        fixed = sparse.vstack([M for M in (program.A, program.E) if M is not None])
         any_way = np.random.default_rng(0).normal(size=self._d)  # meets every subspace but those orthogonal to it: none
-        level = units._replace(A=None, b=None, E=fixed, e=np.zeros(fixed.shape[0]))
+        level = program._replace(A=None, b=None, E=fixed, e=np.zeros(fixed.shape[0]))
         self._refuse_ray(level.solve(any_way, bounds=(-1.0, 1.0)))
 
     def _refuse_ray(self, found: Any) -> None:
@@ -209,7 +172,7 @@ class Polytope(NamedTuple):
             )
             raise ValueError(
                 f"Polytope: the set is unbounded{where}; a constraint set must be bounded. "
-                f"The program that looks for a ray says: {_verdict(found)}"
+                f"The program that looks for a ray says: {verdict(found)}"
             )
 
     def for_size(self, d):
@@ -219,7 +182,7 @@ class Polytope(NamedTuple):
 
     def tracker(self, d):
         """Return a messenger to HiGHS."""
-        return Messenger.over(d, self._units().best)
+        return Messenger.over(d, self._program().best)
 
     def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
@@ -228,17 +191,17 @@ class Polytope(NamedTuple):
     def vertex(self, r):
         """Vertex that minimises ``<r, s>``, as an array."""
         r = checked_direction(r)
-        return self.for_size(r.size)._units().best(r)
+        return self.for_size(r.size)._program().best(r)
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
-        return float(direction @ self._units().best(-direction)) if np.isfinite(direction).all() else np.nan
+        return float(direction @ self._program().best(-direction)) if np.isfinite(direction).all() else np.nan
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times what each constraint may add up in the set."""
         w = np.asarray(w, dtype=np.float64)
-        sizes = np.maximum(_sizes(_plain(self.A), self.b, _plain(self.E), self.e), np.abs(w))
+        sizes = np.maximum(coordinate_sizes(_plain(self.A), self.b, _plain(self.E), self.e), np.abs(w))
         over = [_within(_plain(self.A), self.b, w, sizes, tolerance, both_ways=False)] if self.A is not None else []
         over += [_within(_plain(self.E), self.e, w, sizes, tolerance, both_ways=True)] if self.E is not None else []
         return all(over)
@@ -270,52 +233,6 @@ def _within(M: Any, bound: np.ndarray, w: np.ndarray, sizes: np.ndarray, toleran
     return bool(np.all((np.abs(over) if both_ways else over) <= tolerance * (abs(M) @ sizes + np.abs(bound))))
 
 
-def _sizes(A: Any, b: Any, E: Any, e: Any) -> np.ndarray:
-    """Return how large each coordinate can be in ``A w <= b, E w = e``, or what the constraints suggest.
-
-    Constraints bound one coordinate if they bound the others in them: a few rounds of that serve where coordinates have
-    bounds of their own. Elsewhere the largest ``|bound / entry|`` of the constraints in which a coordinate takes part.
-    """
-    rows = [(A, b)] if A is not None else []
-    rows += [(E, e), (-E, -e)] if E is not None else []
-    M = sparse.vstack([sparse.csr_array(matrix) for matrix, _ in rows], format="csr")
-    M.eliminate_zeros()
-    bound = np.concatenate([right for _, right in rows])
-    row, column, entry = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr)), M.indices, M.data
-    low, high = np.full(M.shape[1], -np.inf), np.full(M.shape[1], np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(ROUNDS):
-            least = np.where(entry > 0.0, entry * low[column], entry * high[column])
-            free = np.isinf(least)
-            sums, frees = np.bincount(row, np.where(free, 0.0, least), len(bound)), np.bincount(row, free, len(bound))
-            alone = frees[row] == free  # nothing else in the row is free
-            limit = (bound[row] - sums[row] + np.where(free, 0.0, least)) / entry
-            up, down = alone & (entry > 0.0), alone & (entry < 0.0)
-            np.minimum.at(high, column[up], limit[up])
-            np.maximum.at(low, column[down], limit[down])
-    largest = np.zeros(len(bound))
-    np.maximum.at(largest, row, np.abs(entry))
-    suggested = np.zeros(M.shape[1])
-    np.maximum.at(suggested, column, (np.abs(bound) / np.maximum(largest, TINY))[row])
-    sizes = np.maximum(np.abs(low), np.abs(high))
-    sizes = np.where(np.isfinite(sizes), sizes, suggested)
-    return np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
-
-
-def _power_of_two(sizes: np.ndarray) -> np.ndarray:
-    """Return powers of two about as large: to scale by them is exact."""
-    return np.ldexp(1.0, np.clip(np.frexp(sizes)[1], -1000, 1000))
-
-
-def _in_units(M: Any, bound: Any, sizes: np.ndarray) -> tuple[Any, Any]:
-    """Return constraints on ``w / sizes``, each scaled so that its largest entry is about one."""
-    if M is None:
-        return None, None
-    M = sparse.csr_array(M) @ sparse.diags_array(sizes)
-    scales = _power_of_two(np.maximum(abs(M).max(axis=1).toarray().ravel(), TINY))
-    return sparse.diags_array(1.0 / scales) @ M, bound / scales
-
-
 def _system(matrix_name: str, M: Any, vector_name: str, bound: Any) -> tuple[Any, Any]:
     """Return a matrix (sparse ones held) and its right-hand side, checked against each other."""
     if M is None and bound is None:
@@ -338,7 +255,3 @@ def _plain(M: Any) -> Any:
 
 def _zeros(bound: Any) -> Any:
     return None if bound is None else np.zeros_like(bound)
-
-
-def _verdict(found: Any) -> str:
-    return f"HiGHS: {found.message}"
