@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from frankwolfe import datasets
-from frankwolfe.datasets import FOLDER_VARIABLE, RECIPES, load
+from frankwolfe.datasets import FOLDER_VARIABLE, RECIPES, load, loading
 
 SHAPES = {"breast-cancer": (569, 30), "rcv1": (4000, 8000), "california-housing": (4000, 8)}
 
@@ -20,7 +19,7 @@ def offline(monkeypatch):
     def fetch():
         raise OSError("no connection")
 
-    monkeypatch.setattr(datasets, "RECIPES", {key: recipe._replace(fetch=fetch) for key, recipe in RECIPES.items()})
+    monkeypatch.setattr(loading, "RECIPES", {key: recipe._replace(fetch=fetch) for key, recipe in RECIPES.items()})
 
 
 @pytest.mark.parametrize("key", RECIPES)
