@@ -1,0 +1,7 @@
+"""The answers along a grid of radii: which radii, the runs, and what is returned."""
+
+from frankwolfe.path.along_radii import RadiusPath, collected, posed, radius_path
+from frankwolfe.path.grid import as_radii, radius_grid
+from frankwolfe.path.warm_runs import follow, until_interrupted
+
+__all__ = ["RadiusPath", "as_radii", "collected", "follow", "posed", "radius_grid", "radius_path", "until_interrupted"]
