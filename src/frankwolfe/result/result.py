@@ -1,0 +1,244 @@
+"""`Result`: the answer of a run, and how it ended (`Status`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.linalg.singular import rank_of
+from frankwolfe.result.trace import Trace
+
+
+class Status(StrEnum):
+    """Every way a run can end. Only ``CONVERGED`` is a success, and only an exact gap makes it one."""
+
+    CONVERGED = "converged"
+    MAX_PASSES = "max-passes"
+    MAX_SECONDS = "max-seconds"
+    CALLBACK = "callback"
+    INTERRUPTED = "interrupted"
+    NON_FINITE = "non-finite"
+    STALLED = "stalled"
+
+
+@dataclass(eq=False)
+class Result:
+    """The answer of `minimize`.
+
+    Attributes
+    ----------
+    x : array of shape (d,), or (d, outputs), or Factors
+        The point found; feasible. For a completion problem, the factors of a matrix.
+    intercept : float, or array of shape (outputs,)
+        The best intercept at ``x``, where the problem has one; else zero.
+    fun : float
+        Exact objective at ``x``.
+    gap : float
+        Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``. Where rounding keeps it above the
+        tolerance, and a lower bound from the dual (`frankwolfe.engines.dual_bound`) meets that, how far ``fun`` is
+        above the bound.
+    gap_estimate : float
+        The method's own estimate at the end, for comparison; never the reason for success.
+    status : Status
+        How the run ended.
+    message : str
+        The same in words.
+    success : bool
+        Whether the exact gap at ``x`` met the tolerance.
+    tolerance : float
+        What the exact gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
+        what gaps are computed from (`Problem.tolerance`).
+    nit : int
+        Steps made.
+    passes : float
+        Gradient evaluations divided by n.
+    checks : int
+        Exact certificates taken, each a pass over the data beyond ``passes``.
+    seconds : float
+        Time of the method and its certificates; tracing, callbacks and compilation are not in it.
+    certificate_seconds : float
+        The part of ``seconds`` that went into certificates.
+    compile_seconds : float
+        Time to compile, or to load compiled code.
+    convex : bool
+        Whether the loss is convex, so that ``fun - gap`` is a lower bound on ``F*``.
+    method : str
+        Name of the method.
+    batch_size : int
+        Rows looked at in a step.
+    trace : Trace
+        How the run went.
+    state : mapping
+        What a later run takes over when it starts from the result, by name: arrays and numbers.
+    advice : list of str
+        What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
+    """
+
+    x: Any
+    intercept: Any
+    fun: float
+    gap: float
+    gap_estimate: float
+    status: Status
+    message: str
+    tolerance: float
+    nit: int
+    passes: float
+    checks: int
+    seconds: float
+    certificate_seconds: float
+    compile_seconds: float
+    convex: bool
+    method: str
+    batch_size: int
+    trace: Trace
+    state: Mapping[str, Any] = field(repr=False)
+    told: list[str] | None = field(default=None, repr=False)
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do about columns of unlike scale, or a radius that lets next to nothing be fitted; mostly empty.
+
+        Worked out when it is first asked for, from some rows of the data.
+
+        Examples
+        --------
+        >>> import numpy as np, frankwolfe as fw
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> problem = fw.Problem(X, X @ [100.0, 50.0, 0.0], loss="squared", constraint=fw.L1Ball(0.1))
+        >>> fw.minimize(problem).advice[0][:45]
+        'Radius 0.1 lowers the objective by only 0.2%.'
+        """
+        if self.told is None:
+            from frankwolfe.advice import advice_on
+
+            problem = self.trace.problem
+            self.told = [] if problem is None else advice_on(problem, self)
+        return self.told
+
+    def __getstate__(self) -> dict:
+        self.advice  # noqa: B018 - worked out while the data is at hand, which a pickled result does not carry
+        return self.__dict__
+
+    @property
+    def success(self) -> bool:
+        """Whether the exact gap at ``x`` met the tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def nonzeros(self) -> int:
+        """Number of entries of ``x`` that are not zero; of its factors, where it is kept as such."""
+        parts = (self.x,) if isinstance(self.x, np.ndarray) else (self.x.left, self.x.right)
+        return sum(int(np.count_nonzero(part)) for part in parts)
+
+    @property
+    def rank(self) -> int:
+        """Rank of ``x``, where it is a matrix: singular values above 1e-8 of the largest."""
+        if np.ndim(self.x) == 1:
+            raise ValueError("x is a vector: it has no rank")
+        return rank_of(self.singular_values)
+
+    @property
+    def singular_values(self) -> np.ndarray:
+        """Singular values of ``x``, where it is a matrix, in falling order."""
+        if np.ndim(self.x) == 1:
+            raise ValueError("x is a vector: it has no singular values")
+        return self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
+
+    def size_in_words(self) -> str:
+        """Say how large ``x`` is."""
+        if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
+            return f"{self.x.size} entries, {self.nonzeros} not zero"
+        p, q = self.x.shape
+        return f"{p} x {q}, rank {self.rank}"
+
+    def __repr__(self) -> str:
+        lines = [
+            ("status", f"{self.status} ({'success' if self.success else 'not certified to tolerance'})"),
+            ("message", self.message),
+            ("fun", f"{self.fun:.12g}"),
+            ("gap", f"{self.gap:.3g} ({'proven' if self.convex else 'exact'}; wanted {self.tolerance:.3g})"),
+            ("gap_estimate", f"{self.gap_estimate:.3g}"),
+            ("x", self.size_in_words()),
+            ("method", f"{self.method}, batch size {self.batch_size}"),
+            ("nit", f"{self.nit}"),
+            ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
+            ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
+            *(("advice", sentence) for sentence in self.advice),
+        ]
+        return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        from frankwolfe.display import html_of
+
+        return html_of(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw objective and gaps against passes (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_result
+
+        return plot_result(self, ax=ax)
+
+    def plot_complexity(self, ax: Any = None) -> Any:
+        """Draw how the rank of the iterate, or its number of non-zeros, went along the run (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_complexity
+
+        return plot_complexity(self, ax=ax)
+
+    def plot_spectrum(self, ax: Any = None) -> Any:
+        """Draw the singular values of ``x``, a matrix (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_spectrum
+
+        return plot_spectrum(self, ax=ax)
+
+    def plot_groups(self, groups: Any, names: Any = None, ax: Any = None) -> Any:
+        """Draw the Euclidean norms of the groups of ``x``: which are selected, and how strong (needs matplotlib).
+
+        Parameters
+        ----------
+        groups : list of lists of int, or array of shape (d,)
+            As `GroupBall` takes them: the coordinates of each group, or a label for each coordinate.
+        names : list of str, optional
+            What to call the groups; their numbers otherwise.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_groups
+
+        return plot_groups(self, groups, names=names, ax=ax)

@@ -1,0 +1,107 @@
+"""`Trace`: how a run went, point by point."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from frankwolfe.problem import Problem
+
+COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error", "complexity")
+LAZY = ("fun", "gap", "complexity")
+"""Columns that are worked out when they are first read."""
+PENDING_BYTES = 2**28
+"""Memory that iterates waiting to be judged may take before they are judged at once."""
+
+
+class Trace(Mapping[str, np.ndarray]):
+    """How a run went: equally long columns, read as ``trace["fun"]`` or ``trace.fun``.
+
+    While the run goes on only the iterates are kept. The exact objective and gap, a pass over the data for each
+    point, are worked out when they are first read: who does not look does not pay.
+
+    Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
+    objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the
+    free online estimate of ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the
+    estimated gap), ``complexity`` (of the iterate: its rank over a trace-norm ball, else its number of non-zeros).
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> trace = fw.minimize(problem, method="fw", tol=0, max_passes=4).trace
+    >>> trace.nit
+    array([0, 1, 2, 3, 4])
+    """
+
+    def __init__(self, problem: "Problem"):
+        self._problem: Problem | None = problem
+        self._rows: list[dict[str, float]] = []
+        self._pending: list[tuple[dict[str, float], Any]] = []
+        self._pending_bytes = 0
+
+    def record(self, w: Any, **numbers: float) -> None:
+        """Add a point; numbers for ``fun`` and ``gap`` that are known already save the work later."""
+        self._rows.append(numbers)
+        if "gap" in numbers:
+            assert self._problem is not None
+            numbers["complexity"] = self._problem.complexity(w)
+            return
+        packed: tuple[Any, Any] = (None, w)
+        if isinstance(w, np.ndarray):
+            nonzero = np.flatnonzero(w)
+            packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
+        self._pending.append((numbers, packed))
+        self._pending_bytes += packed[1].nbytes + (0 if packed[0] is None else packed[0].nbytes)
+        if self._pending_bytes > PENDING_BYTES:
+            self._evaluate_pending()
+
+    @property
+    def problem(self) -> "Problem | None":
+        """What was solved; None in a copy, which lets go of the data."""
+        return self._problem
+
+    def last_nit(self) -> int:
+        """Step number of the latest point, -1 if there is none."""
+        return int(self._rows[-1]["nit"]) if self._rows else -1
+
+    def _evaluate_pending(self) -> None:
+        """Evaluate the iterates that wait."""
+        for numbers, (nonzero, values) in self._pending:
+            assert self._problem is not None
+            w = values
+            if nonzero is not None:
+                w = np.zeros(self._problem.size)
+                w[nonzero] = values
+            found = self._problem.evaluate(w)
+            numbers.update(fun=found.value, gap=found.gap, complexity=self._problem.complexity(w))
+        self._pending, self._pending_bytes = [], 0
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in COLUMNS:
+            raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
+        if column in LAZY:
+            self._evaluate_pending()
+        return np.array([row[column] for row in self._rows])
+
+    def __getattr__(self, column: str) -> np.ndarray:
+        if column in COLUMNS:
+            return self[column]
+        raise AttributeError(f"'Trace' object has no attribute {column!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COLUMNS)
+
+    def __len__(self) -> int:
+        return len(COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<Trace: {len(self._rows)} points of {', '.join(COLUMNS)}>"
+
+    def __getstate__(self) -> dict:
+        self._evaluate_pending()  # so that a pickled trace need not carry the data
+        return {**self.__dict__, "_problem": None}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
