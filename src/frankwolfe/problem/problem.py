@@ -1,25 +1,23 @@
 """`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
 
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.data.rows import Samples, as_rows
-from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import as_loss
-from frankwolfe.objective.intercept import EPSILON, is_shifted, shifted
+from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
-from frankwolfe.sets.atoms import for_shape, vertex_of
-from frankwolfe.sets.barriers import Barrier
+from frankwolfe.problem.evaluation import Evaluation
+from frankwolfe.problem.posed import PosedProblem
+from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
 
@@ -27,37 +25,7 @@ ROUNDING = 1e-13
 """Part of ``<gradient, w>`` by which a gap may be negative and still count as zero."""
 
 
-class Evaluation(NamedTuple):
-    """Exact facts about a point.
-
-    Attributes
-    ----------
-    value : float
-        The objective ``F(w)``.
-    gradient : array of shape (d,)
-        Its gradient.
-    gap : float
-        The Frank-Wolfe gap ``max_s <gradient, w - s>``. For convex losses an upper bound on ``F(w) - F*``; otherwise a
-        measure of how far ``w`` is from stationary. Infinite if there is an intercept and the slope in it is not zero
-        to rounding: nothing is proven then.
-    alpha : array of shape (n,), or (n, outputs)
-        One weighted derivative a sample: the gradient is ``X' alpha``.
-    intercept : float, or array of shape (outputs,)
-        The best one, where the problem has one; else zero.
-    by_bound : bool
-        Whether the gap is instead the distance to a lower bound on ``F*``, which some runs know
-        (`frankwolfe.engines.dual_bound`).
-    """
-
-    value: float
-    gradient: np.ndarray
-    gap: float
-    alpha: np.ndarray
-    intercept: Any = 0.0
-    by_bound: bool = False
-
-
-class Problem:
+class Problem(PosedProblem):
     """Minimise ``F(w) = sum_i p_i f(x_i' w, y_i)`` over a constraint set, with weights ``p_i`` (1/n by default).
 
     Parameters
@@ -85,7 +53,6 @@ class Problem:
     (0.0, 0.0)
     """
 
-    _feature_names: list[str] | None = None
     _guess: Guess | None = None
     _objective: Objective | None = None
 
@@ -122,71 +89,6 @@ class Problem:
             else Samples(rows, targets, weights, loss)
         )
         self._zero_model: ZeroModel | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self._X.shape[0]
-
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return self._X.shape[1]
-
-    @property
-    def outputs(self) -> int:
-        """Number of columns of the weight matrix, for losses of several outputs; 0 where weights are a vector."""
-        return self._outputs
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the weights: ``(d,)``, or ``(d, outputs)``."""
-        return (self.d, self.outputs) if self.outputs else (self.d,)
-
-    @property
-    def size(self) -> int:
-        """Number of weights."""
-        return self.d * max(1, self.outputs)
-
-    @property
-    def X(self) -> Any:
-        """The data, as an array or a CSR array."""
-        return self._X
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the columns, if the data was a frame that has them."""
-        return self._feature_names
-
-    @property
-    def design(self) -> Any:
-        """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
-        return sparse.kron(self._X, sparse.eye_array(self.outputs), format="csr") if self.outputs else self._X
-
-    @property
-    def y(self) -> np.ndarray:
-        """The targets."""
-        return self._samples.targets
-
-    @property
-    def loss(self) -> Any:
-        """The loss."""
-        return self._loss
-
-    @property
-    def intercept(self) -> bool:
-        """Whether there is a free intercept."""
-        return is_shifted(self._samples.loss)
-
-    @property
-    def constraint(self) -> Any:
-        """The constraint set, fitted to the number of columns."""
-        return self._constraint
-
-    @property
-    def samples(self) -> Samples:
-        """Rows, targets, weights and loss, as kernels take them."""
-        return self._samples
 
     @property
     def objective(self) -> Objective:
@@ -296,14 +198,6 @@ class Problem:
             mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
             self._guess = Guess(np.atleast_1d(intercept + mean_prediction(self._samples.rows, w)), mean)
 
-    def flat(self, name: str, w: Any) -> Any:
-        """Return weights as a checked flat vector; ``name`` is what messages call them."""
-        if not self.outputs:
-            return as_vector(name, w, self.d, "columns in X")
-        if np.ndim(w) == 2 and np.shape(w) != self.shape:
-            raise ValueError(f"{name} must have shape {self.shape} (columns in X, outputs), got {np.shape(w)}")
-        return as_vector(name, np.ravel(w), self.size, f"weights, {self.d} columns in X times {self.outputs} outputs")
-
     def value(self, w: Any) -> float:
         """Objective ``F(w)``."""
         return self.evaluate(w).value
@@ -325,48 +219,8 @@ class Problem:
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return self.inner(gradient, w) + float(support(-gradient))
 
-    def inner(self, gradient: np.ndarray, w: Any) -> float:
-        """Inner product of a gradient with flat weights."""
-        return float(gradient @ w)
-
     def accept(self, method: Any) -> None:
         """Raise ValueError if a method cannot run on this problem."""
-
-    # --- how weights are kept: flat vectors here, factors of a matrix elsewhere -----------------------------------
-
-    def zero(self) -> Any:
-        """Weights that are all zero, as they are kept."""
-        return np.zeros(self.size)
-
-    def shaped(self, w: Any) -> Any:
-        """Return weights as they are kept in the shape that users see."""
-        return w.reshape(self.shape)
-
-    def point(self, w: Any) -> Any:
-        """Return ``w`` as kernels take a point."""
-        return Iterate.at(w)
-
-    def first_iterate(self, w: Any) -> tuple[Any, np.ndarray]:
-        """Return an iterate at ``w``, and room for a gradient."""
-        v, r = self._samples.rows.vectors(self.size)
-        v[:] = w
-        return Iterate(v, np.ones(1)), r
-
-    def factors(self, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
-        left, sizes, right = np.linalg.svd(self._constraint.structure().trace_norm.matrix(w), full_matrices=False)
-        kept = sizes > 1e-14 * max(sizes[0], 1e-300)
-        return left[:, kept], sizes[kept], right.T[:, kept]
-
-    def complexity(self, w: Any) -> int:
-        """Rank of the weights where the set is known by it (a trace-norm ball), else their number of non-zeros."""
-        if self._constraint.structure().trace_norm is not None:
-            return rank_of(self.factors(w)[1])
-        return int(np.count_nonzero(w))
-
-    def assemble(self, left: np.ndarray, right: np.ndarray) -> Any:
-        """Weights that are the matrix ``left right'``."""
-        return (left @ right.T).ravel()
 
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
@@ -392,15 +246,6 @@ class Problem:
         other._zero_model = self.zero_model  # the same for every set: worked out once
         other._constraint = for_shape(a_set("constraint", constraint), self.d, self.outputs)
         return other
-
-    def barrier(self) -> Barrier | None:
-        """Barrier of the set, for weights as they are kept here; None if it has none."""
-        return self._constraint.barrier(self.size)
-
-    def default_start(self) -> Any:
-        """Where a run starts when it is not told: zero if that is feasible, else a vertex."""
-        zero = self.zero()
-        return zero if self._constraint.contains(zero) else vertex_of(self._constraint, zero)
 
     def diameters(self) -> Diameters:
         """Diameters of the set as the data sees it: ``D_p = max ||X (u - v)||_p`` for p = 1, 2, inf."""

@@ -1,0 +1,6 @@
+"""`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
+
+from frankwolfe.problem.evaluation import Evaluation
+from frankwolfe.problem.problem import Problem
+
+__all__ = ["Evaluation", "Problem"]
