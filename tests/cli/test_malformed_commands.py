@@ -1,4 +1,4 @@
-"""MultiOutput mistakes at once, in tables, models and options: one line that says why, or a prediction for each row.
+"""Several mistakes at once, in tables, models and options: one line that says why, or a prediction for each row.
 
 One mistake at a time, with the right answer worked out: tests/io/test_malformed_files.py.
 """

@@ -1,4 +1,4 @@
-"""Active-set directions: against a dictionary of atoms, on degenerate data, and at every batch size."""
+"""Active-set directions: against a dictionary of atoms, on real data, and at every batch size."""
 
 import itertools
 
@@ -242,13 +242,12 @@ def test_an_atom_whose_weight_has_vanished_does_not_hold_a_run_up():
     np.testing.assert_array_equal(iterate.dense(), [0.5, 0.5])
 
 
-def test_capacity_is_what_a_point_needs_twice_over_within_a_budget():
-    def capacity(d):
-        return len(Dictionary.of(Setting(cases.problem(n=40, d=5).samples, 1, np.zeros(d), None)).weights) - 1
-
-    assert [capacity(20), capacity(1000)] == [2 * 20 + 2, 2 * 40 + 2]
-    assert capacity(2**17) == dictionary.BUDGET // (8 * 2**17)
-    assert [capacity(2), capacity(2**21)] == [dictionary.FEWEST] * 2
+@pytest.mark.parametrize("d", [2, 20, 1000, 2**17, 2**21])
+def test_there_is_room_for_the_atoms_of_any_point_or_for_64_megabytes_of_them(d):
+    room = len(Dictionary.of(Setting(cases.problem(n=40, d=5).samples, 1, np.zeros(d), None)).weights) - 1
+    enough = min(40, d) + 1  # Caratheodory, of points or of their predictions
+    assert room >= min(enough, 2**26 // (8 * d))
+    assert room * 8 * d <= 2**26 or room == 16
 
 
 @pytest.mark.parametrize("method", STOCHASTIC)
@@ -346,23 +345,6 @@ def test_stochastic_pairwise_on_real_data(name, radius, optimum):
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(radius))
     result = fw.minimize(problem, "stochastic-pairwise", tol=0, max_passes=60, random_state=0, trace=0)
     assert abs(result.fun - optimum) <= 1e-8 * problem.zero_value
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("method", DETERMINISTIC + STOCHASTIC)
-def test_awkward_data_ends_certified_or_honest(method, scale):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 8))
-    X[:, 0] *= scale
-    X[:, 3] = X[:, 2]  # a duplicated column
-    X[:, 5] = 0.0  # an empty one
-    y = np.where(X[:, 1] > 0.0, 1.0, -1.0)  # separable
-    for radius in (1.0, 1e3):
-        problem = fw.Problem(X, y, "logistic", fw.L1Ball(radius))
-        result = fw.minimize(problem, method, tol=1e-6, max_passes=400, random_state=0)
-        assert problem.constraint.contains(result.x)
-        assert result.success == (problem.gap(result.x) <= 1e-6 * problem.zero_value)
-        assert result.fun <= problem.zero_value
 
 
 @pytest.mark.usefixtures("interpreted")
