@@ -22,7 +22,8 @@ from types import FunctionType
 from typing import Any
 
 from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.verbs import ROUTINES, TWOFOLD, VERBS, ask, hint
+from frankwolfe.compile.twofold import TWOFOLD
+from frankwolfe.compile.verbs import ROUTINES, VERBS, ask, hint
 
 PACKAGE = __name__.partition(".")[0]
 

@@ -7,18 +7,13 @@ method from the part's class while it types the call, so nothing is left to disp
 
 Two rules keep compiled parts fast. A verb works on a whole row (or batch), never on one element. A method
 copies the fields it needs into locals before its loop: a field read inside the loop costs reference counting.
-
-A prediction is a number or, where there are several outputs (one weight column a class), a short array; ``alpha[i]``
-is then a row. Parts therefore only add, subtract and scale what `prediction` and `derivative` return, assign to
-``alpha[i]`` whole, and leave the rest to the *twofold* functions below, compiled for the one or the other.
 """
 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_void_p
-from functools import wraps
 from typing import TypeVar
 
-import numpy as np
+from frankwolfe.compile.twofold import contract, twofold
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -27,7 +22,6 @@ ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
 
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
-TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
 
 
 def verb(function: Function) -> Function:
@@ -40,20 +34,6 @@ def routine(function: Function) -> Function:
     """Mark a plain function that kernels call: compiled as it stands, whatever its arguments."""
     ROUTINES.append(function)
     return function
-
-
-def twofold(several: Callable) -> Callable[[Function], Function]:
-    """Mark a function of a number, with its twin for arrays: compiled, its last argument decides between the two."""
-
-    def mark(single):
-        @wraps(single)
-        def choose(*args):
-            return (several if isinstance(args[-1], np.ndarray) else single)(*args)
-
-        TWOFOLD[choose] = (single, several)
-        return choose
-
-    return mark
 
 
 # --- rows: how x_i is stored -------------------------------------------------------------------------------
@@ -167,43 +147,11 @@ def smoothness(loss):
     return loss.smoothness()
 
 
-# --- predictions and derivatives: numbers, or short arrays ------------------------------------------------------
+def _curvature_of_outputs(loss, z, y, q):
+    return contract(q, hessian_product(loss, z, y, q))
 
 
-def _sizes(z):
-    total = 0.0
-    for c in range(len(z)):
-        total += abs(z[c])
-    return total
-
-
-@twofold(_sizes)
-def magnitude(z):
-    """Sum of absolute values."""
-    return abs(z)
-
-
-def _contracted(p, q):
-    total = 0.0
-    for c in range(len(p)):
-        total += p[c] * q[c]
-    return total
-
-
-@twofold(_contracted)
-def contract(p, q):
-    """Inner product of what belongs to two predictions."""
-    return p * q
-
-
-def _bowed(loss, z, y, q):
-    change, total = hessian_product(loss, z, y, q), 0.0
-    for c in range(len(q)):
-        total += q[c] * change[c]
-    return total
-
-
-@twofold(_bowed)
+@twofold(_curvature_of_outputs)
 def curvature_along(loss, z, y, q):
     """Second derivative of the loss along ``z + gamma q``."""
     return q * q * curvature(loss, z, y)

@@ -12,7 +12,8 @@ slopes must sum to zero.
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import magnitude, residual
+from frankwolfe.compile.twofold import magnitude
+from frankwolfe.compile.verbs import residual
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem

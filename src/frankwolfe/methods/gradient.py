@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import add_row, fetch_row, magnitude, routine
+from frankwolfe.compile.twofold import magnitude
+from frankwolfe.compile.verbs import add_row, fetch_row, routine
 
 
 class Gradient(NamedTuple):

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import accept, contract, routine, row_add, row_dot, row_sandwich, twofold
+from frankwolfe.compile.twofold import contract, twofold
+from frankwolfe.compile.verbs import accept, routine, row_add, row_dot, row_sandwich
 from frankwolfe.linalg.singular import leading_triplets
 from frankwolfe.sets.callbacks import Messenger, consult
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite, positive
+from frankwolfe.compile.twofold import contract
 from frankwolfe.compile.verbs import (
-    contract,
     curvature_along,
     derivative,
     max_step,
