@@ -103,12 +103,17 @@ def generated(n=200_000, d=20_000, a_row=50):
     return run
 
 
-def curved(constraint, n, d, classes):
-    """Return a case: a certified answer over a curved set, on generated dense rows."""
+def curved_table(n, d, classes):
+    """Return generated dense rows, labels, and the loss for them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     scores = X @ rng.normal(size=(d, classes)) + 3.0 * rng.normal(size=(n, classes))
-    y, loss = (np.argmax(scores, axis=1), "multinomial") if classes > 1 else (np.sign(scores[:, 0]), "logistic")
+    return (X, np.argmax(scores, axis=1), "multinomial") if classes > 1 else (X, np.sign(scores[:, 0]), "logistic")
+
+
+def curved(constraint, n, d, classes):
+    """Return a case: a certified answer over a curved set, on generated dense rows."""
+    X, y, loss = curved_table(n, d, classes)
 
     def run():
         begun = perf_counter()

@@ -40,7 +40,7 @@ def facts(args):
             "timing",
             f"least of {args.repeats} runs (runs beyond 5 s are not repeated), at most {args.max_seconds:g} s each",
         ),
-        ("threads", "one, for every solver"),
+        ("threads", f"{args.threads}, for every solver that can use them"),
         ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("versions", versions),
     ]

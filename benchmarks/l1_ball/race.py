@@ -1,10 +1,10 @@
-"""Time to a target under an l1 bound: this library against its peers, each in a process of its own, on one thread.
+"""Time to a target under an l1 bound: this library against its peers, each in a process of its own.
 
     FRANKWOLFE_DATA=folder python benchmarks/l1_ball/race.py --out out/l1_ball
 
 Every solver climbs a ladder of tolerances (or numbers of iterations), each rung run from scratch, and is charged the
 time of the first rung whose answer the objective finds within ``target * F(0)`` of the optimum. Compilation happens
-beforehand and is reported in a column of its own.
+beforehand and is reported in a column of its own. All have one thread, or as many as ``--threads`` says.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def run_entry(specification, labels, args):
     """Run a worker and listen to it; end it when a single run takes too long. Return what became of it."""
     entry = Entry(*labels)
     reading, writing = os.pipe()
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(args.threads))}
     worker = subprocess.Popen(
         [sys.executable, str(HERE / "worker.py"), json.dumps(specification), str(writing)],
         pass_fds=[writing],
@@ -231,6 +231,7 @@ def parse(arguments=None):
     )
     parser.add_argument("--solvers", nargs="+", metavar="NAME", help="names, or labels such as celer[penalty=given]")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each rung, of which the fastest counts (3)")
+    parser.add_argument("--threads", type=int, default=1, help="threads that each solver may use (1)")
     parser.add_argument("--target", type=float, default=1e-6, help="wanted F - F*, relative to F(0) (1e-6)")
     parser.add_argument("--max-seconds", type=float, default=60.0, help="most time for a single run (60)")
     parser.add_argument("--out", default="out/l1_ball", help="folder for results and page (out/l1_ball)")

@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 from time import perf_counter
 
+from benchmark_utils.threads import THREADS
 from loading import HERE, load
 
 TOLERANCES = [10.0**-k for k in range(1, 15)]
@@ -93,13 +94,13 @@ def compile_seconds(solver, reporter):
     return max(0.0, seconds[0] - seconds[1])
 
 
-def one_thread():
-    """Hold the native libraries loaded so far to one thread; the environment has told the others."""
+def limit_threads():
+    """Hold the native libraries loaded so far to the number of threads that the environment has told the others."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
         return
-    threadpool_limits(1)
+    threadpool_limits(THREADS)
 
 
 def peak_megabytes():
@@ -130,7 +131,7 @@ def work(specification, reporter):
     if skip:
         reporter.tell("skipped", reason=reason)
         return
-    one_thread()
+    limit_threads()
     solver.set_objective(**objective.get_objective())
     reporter.tell("ready", baseline=peak_megabytes())
     reporter.tell("warm", compile_seconds=compile_seconds(solver, reporter))

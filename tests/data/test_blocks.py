@@ -24,8 +24,8 @@ def many_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "LEAST", 40)
     monkeypatch.setattr(blocks, "PER_COLUMN", 0)
-    monkeypatch.setattr(row_blocks, "ENOUGH", 40)
-    monkeypatch.setattr(row_blocks, "GRAM_SHARE", 0.0)
+    monkeypatch.setattr(row_blocks, "JOINED_ENTRIES", 40)
+    monkeypatch.setattr(row_blocks, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])

@@ -10,10 +10,10 @@ from scipy.special import expit
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel
-from frankwolfe.engines.corrective.active_atoms import MOST, Coordinates, Most
+from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
-from frankwolfe.engines.corrective.models import STALE, Hessian, _face_move
+from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.observer import TableError
@@ -25,11 +25,11 @@ from tests.reference import sets as known
 
 HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
-NONE = Most(0, 0, 0)
+NONE = HessianLimits(0, 0, 0)
 
 
-def engine_of(problem, start=None, most=MOST):
-    return CorrectiveEngine(problem, problem.default_start() if start is None else start, most=most)
+def engine_of(problem, start=None, limits=HESSIAN_LIMITS):
+    return CorrectiveEngine(problem, problem.default_start() if start is None else start, limits=limits)
 
 
 def solve(problem, tolerance=1e-9, rounds=60, **options):
@@ -82,27 +82,27 @@ def test_every_loss_on_every_set(loss, constraint):
     assert fresh.gap == pytest.approx(found[-1].gap, abs=1e-11)
 
 
-@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
+@pytest.mark.parametrize("limits", [HESSIAN_LIMITS, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("constraint", HULLS, ids=cases.name_of)
-def test_both_models_find_the_optimum(constraint, most):
+def test_both_models_find_the_optimum(constraint, limits):
     problem = cases.problem(fw.Logistic(), constraint, n=60, d=30, layout="csr64")
     best = certified_optimum(problem, 1e-10)
-    engine, found = solve(problem, tolerance=1e-9, most=most)
+    engine, found = solve(problem, tolerance=1e-9, limits=limits)
     assert found[-1].gap <= 1e-9 * problem.zero_value
     assert engine.certificate().value <= best.value + 2e-9
 
 
-@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
+@pytest.mark.parametrize("limits", [HESSIAN_LIMITS, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("layout", cases.LAYOUTS)
-def test_layouts_agree_and_python_agrees_with_compiled(layout, most):
+def test_layouts_agree_and_python_agrees_with_compiled(layout, limits):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0), layout=layout, n=25, d=8)
     dense = cases.problem(fw.Logistic(), fw.L1Ball(3.0), n=25, d=8)
-    compiled = engine_of(problem, most=most)
+    compiled = engine_of(problem, limits=limits)
     compiled.advance(6)
     with fw.python_mode():
-        written = engine_of(problem, most=most)
+        written = engine_of(problem, limits=limits)
         written.advance(6)
-        plain = engine_of(dense, most=most)
+        plain = engine_of(dense, limits=limits)
         plain.advance(6)
     assert compiled.point() == pytest.approx(written.point(), abs=1e-7)
     assert compiled.point() == pytest.approx(plain.point(), abs=1e-7)
@@ -144,18 +144,18 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("most", [MOST, NONE], ids=["hessian", "columns"])
+@pytest.mark.parametrize("limits", [HESSIAN_LIMITS, NONE], ids=["hessian", "columns"])
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_columns(name, radius, most):
+def test_awkward_columns(name, radius, limits):
     X, y = cases.table(fw.Squared(), n=40, d=8)
     problem = fw.Problem(sparse.csr_array(AWKWARD[name](X)), y, "squared", fw.L1Ball(radius))
-    engine, found = solve(problem, rounds=40, most=most)
+    engine, found = solve(problem, rounds=40, limits=limits)
     assert problem.constraint.contains(engine.point())
     exact = problem.evaluate(engine.point())
     rounding = np.finfo(float).eps * radius * float(np.abs(problem.X).max())  # of slopes, times how far vertices are
     assert found[-1].gap == pytest.approx(exact.gap, rel=1e-6, abs=1e-9 * problem.zero_value + rounding)
-    if most.few or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
+    if limits.usual or name != "scaled":  # without a Hessian, scales twelve orders apart are left with an honest gap
         assert found[-1].gap <= 1e-7 * problem.zero_value
 
 
@@ -272,8 +272,8 @@ def test_a_face_is_solved_to_the_last_digits_though_columns_are_ill_scaled(spent
 def test_slack_constraint_leaves_weight_on_zero():
     X, y = cases.table(fw.Squared(), n=60, d=6)
     problem = fw.Problem(X, y, "squared", fw.L1Ball(1e4))
-    for most in (MOST, NONE):
-        engine, found = solve(problem, tolerance=1e-12, most=most)
+    for limits in (HESSIAN_LIMITS, NONE):
+        engine, found = solve(problem, tolerance=1e-12, limits=limits)
         assert np.abs(engine.point()).sum() < 1e3
         assert engine.point() == pytest.approx(np.linalg.lstsq(X, y, rcond=None)[0], abs=1e-6)
         assert found[-1].gap <= 1e-9 * problem.zero_value
@@ -387,8 +387,8 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     monkeypatch.setattr("frankwolfe.engines.corrective.engine._warm", set())
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
-    for most in (MOST, NONE):
-        engine = engine_of(problem, most=most)
+    for limits in (HESSIAN_LIMITS, NONE):
+        engine = engine_of(problem, limits=limits)
         engine.warm_up()
         before = set(called)
         assert engine.rows_read == 0
@@ -432,8 +432,8 @@ def test_hessian_is_renewed_where_curvatures_have_changed():
     hessian, curvatures, everyone = Hessian(DenseColumns(columns)), rng.random(40), np.arange(5)
     first = hessian.at(curvatures, everyone).copy()
     assert first == pytest.approx(columns * curvatures @ columns.T)
-    assert hessian.at(curvatures * (1.0 + 0.5 * STALE), everyone) == pytest.approx(first, rel=0, abs=0)
-    changed = np.where(np.arange(40) < 10, 3.0 * curvatures, curvatures * (1.0 + 0.5 * STALE))
+    assert hessian.at(curvatures * (1.0 + 0.5 * STALE_CURVATURE), everyone) == pytest.approx(first, rel=0, abs=0)
+    changed = np.where(np.arange(40) < 10, 3.0 * curvatures, curvatures * (1.0 + 0.5 * STALE_CURVATURE))
     kept = np.where(np.arange(40) < 10, 3.0 * curvatures, curvatures)
     assert hessian.at(changed, everyone) == pytest.approx(columns * kept @ columns.T, rel=1e-12)
 
@@ -517,7 +517,7 @@ def test_last_digits_where_atoms_are_many():
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(5000.0))
     result = fw.minimize(problem, tol=1e-10, max_passes=60)
     assert result.success
-    assert result.nonzeros > MOST.few
+    assert result.nonzeros > HESSIAN_LIMITS.usual
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e120, 1e200])

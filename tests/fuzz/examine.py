@@ -29,13 +29,13 @@ class Outcome:
 @contextmanager
 def in_blocks(case):
     """Cut the rows of every third case into blocks, small as they are."""
-    before = blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH
+    before = blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES
     if case.rng().random() < 1.0 / 3.0:
-        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH = 0, 16, 0, 16
+        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES = 0, 16, 0, 16
     try:
         yield
     finally:
-        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.ENOUGH = before
+        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES = before
 
 
 def examine(case):

@@ -3,6 +3,7 @@
 import numpy as np
 from cyanure.estimators import Classifier, Regression
 
+from benchmark_utils.threads import THREADS
 from benchmark_utils.tolerance import ToleranceSolver
 
 
@@ -27,7 +28,7 @@ class Solver(ToleranceSolver):
             "tol": min(tolerance, 1.0),
             "max_iter": 100_000,
             "verbose": False,
-            "n_threads": 1,
+            "n_threads": THREADS,
         }
         model = Classifier(loss="logistic", **options) if self.loss == "logistic" else Regression(**options)
         self.w = np.asarray(model.fit(self.X, self.y).coef_, dtype=np.float64).ravel()

@@ -3,6 +3,7 @@
 from cyanure.estimators import Classifier, Regression
 
 from benchmark_utils.penalised import PenalisedSolver
+from benchmark_utils.threads import THREADS
 
 
 class Solver(PenalisedSolver):
@@ -19,7 +20,7 @@ class Solver(PenalisedSolver):
             "max_iter": 100_000,
             "warm_start": self.penalty == "searched",
             "verbose": False,
-            "n_threads": 1,
+            "n_threads": THREADS,
         }
         return Classifier(loss="logistic", **options) if self.loss == "logistic" else Regression(**options)
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmark_utils.penalised import PenalisedSolver
+from benchmark_utils.threads import THREADS
 
 
 class Solver(PenalisedSolver):
@@ -21,7 +22,7 @@ class Solver(PenalisedSolver):
         from snapml import LogisticRegression
 
         return LogisticRegression(
-            penalty="l1", dual=False, fit_intercept=False, tol=tolerance, max_iter=100_000, n_jobs=1
+            penalty="l1", dual=False, fit_intercept=False, tol=tolerance, max_iter=100_000, n_jobs=THREADS
         )
 
     def strength(self, penalty):

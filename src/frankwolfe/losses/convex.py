@@ -31,17 +31,13 @@ class Logistic(NamedTuple):
     def value(self, z, y):
         """Loss of one sample."""
         margin = y * z
-        if margin > 0.0:
-            return log1p(exp(-margin))
-        return log1p(exp(margin)) - margin
+        return log1p(exp(-abs(margin))) - min(margin, 0.0)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
         margin = y * z
-        if margin > 0.0:
-            e = exp(-margin)
-            return -y * e / (1.0 + e)
-        return -y / (1.0 + exp(margin))
+        e = exp(-abs(margin))  # as in `value`: where both are asked for, it is computed once
+        return -y * (e if margin > 0.0 else 1.0) / (1.0 + e)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""

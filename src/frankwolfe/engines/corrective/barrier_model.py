@@ -11,31 +11,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
-from frankwolfe.engines.corrective.hessian import SHARP, images_of
+from frankwolfe.engines.corrective.hessian import MIN_PIVOT, images_of
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.barriers.barrier import Expansion
 
-SHRINK, QUICK, SLOW = 0.1, 5, 12
-"""What is left of ``mu``, at the least, each time that the path's point for it is close enough. More is left where that
-took over `QUICK` steps; after `SLOW` of them a smaller change is tried: a path may be bent."""
+PATH_FACTOR, EASY_STEPS, HARD_STEPS = 0.1, 5, 12
+"""What is left of ``mu`` when a point is close enough to the path to go on: at the least. More is left after over
+`EASY_STEPS` Newton steps for one ``mu``; after `HARD_STEPS` a smaller change of ``mu`` is tried: a path may be bent.
+Twice or half each: no difference in passes."""
 
-CENTRED, AT_END = 0.25, 1e-2
-"""Squared Newton decrement from which on a point counts as on the path: on the way, and at its end."""
+NEAR_PATH, NEAR_PATH_AT_END = 0.25, 1e-2
+"""Squared Newton decrement, divided by ``mu``, up to which a point counts as on the path: on the way, and at its end.
+Twice or half: passes change by 1%."""
 
-EXACT = 1e-24
-"""Squared Newton decrement beyond which no step can be told from rounding."""
+ROUNDING_DECREMENT = 1e-24
+"""Squared Newton decrement, divided by ``mu``, below which steps are rounding. Twice or half: no difference."""
 
-MOST_STEPS = 300
-"""Most Newton steps on one model."""
+MAX_NEWTON_STEPS = 300
+"""Most Newton steps on one model: never reached on our problems. Twice or half: no difference."""
 
-ENOUGH = 0.1
-"""Part of what the slope promises that a step must keep."""
+ARMIJO = 0.1
+"""Part of the decrease that the slope promises which a step must bring (Armijo's rule). Twice or half: no
+difference."""
 
 RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-8)
-"""Added to a unit diagonal before a system is solved, the first that lets the factorisation succeed."""
+"""Added to a unit diagonal before a system is solved, the first that lets the factorisation succeed. Twice or half:
+no difference."""
 
-SHORTEST = 1e-10
-"""A Newton step cut shorter than this has met rounding."""
+MIN_STEP = 1e-10
+"""A Newton step cut shorter than this has met rounding. Twice or half: no difference."""
 
 
 class QuadraticModel(NamedTuple):
@@ -79,9 +83,9 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
     """
     met: list[PathPoint] = []
     first = first._replace(d=first.w - model.centre)
-    (mu, y, w, d), last, steps, shrink = first, np.inf, 0, SHRINK
-    for _ in range(MOST_STEPS):
-        if steps > SLOW and met:
+    (mu, y, w, d), last, steps, shrink = first, np.inf, 0, PATH_FACTOR
+    for _ in range(MAX_NEWTON_STEPS):
+        if steps > HARD_STEPS and met:
             shrink, steps = np.sqrt(shrink), 0
             mu, (_, y, w, d) = max(goal, shrink * met[-1].mu), met[-1]
         found = _free(barrier.at(y))
@@ -90,11 +94,11 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
             root = partial(_joint_root, model, found, mu)
             move = _newton(_plus(curved, mu, found.hessian), slope + mu * found.gradient, found.equations, root)
             fall = mu * found.rest - float((slope + mu * found.gradient) @ move)
-            close = fall <= CENTRED * mu
+            close = fall <= NEAR_PATH * mu
             if not close or mu <= goal:
                 break
             met.append(PathPoint(mu, y, w, d))
-            shrink = max(SHRINK, 0.5 * shrink) if steps <= QUICK else np.sqrt(shrink)
+            shrink = max(PATH_FACTOR, 0.5 * shrink) if steps <= EASY_STEPS else np.sqrt(shrink)
             mu, steps = max(goal, shrink * mu), 0
         if not np.isfinite(fall):  # closer to the boundary than numbers can say: the path ends here
             return met or [first]
@@ -102,7 +106,9 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
         step = _step_length(barrier, y, change, mu, float(slope @ move), curve, fall)
         y, d = y + step * change, d + step * _pushed(found.moves, move)
         w = model.centre + d
-        if step == 0.0 or (mu <= goal and fall <= AT_END * mu and not EXACT * mu < fall < 0.1 * last):
+        if step == 0.0 or (
+            mu <= goal and fall <= NEAR_PATH_AT_END * mu and not ROUNDING_DECREMENT * mu < fall < 0.1 * last
+        ):
             break  # at the end of the path steps go on while each does much more than the one before
         last, steps = fall, steps + (not close)
     met.append(PathPoint(mu, y, w, d))
@@ -220,7 +226,7 @@ def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray])
     np.einsum("jj->j", scaled)[:] = 1.0
     try:
         factor = cho_factor(scaled, lower=True, check_finite=False)
-        if np.einsum("jj->j", factor[0]).min() > SHARP:
+        if np.einsum("jj->j", factor[0]).min() > MIN_PIVOT:
             return -scale * cho_solve(factor, scale * slope, check_finite=False)
     except LinAlgError:
         pass
@@ -252,15 +258,15 @@ def _step_length(
     def change_of(step: float) -> float:
         return step * (rise + 0.5 * step * curve) + mu * (barrier.value(y + step * change) - before)
 
-    while step > SHORTEST:
+    while step > MIN_STEP:
         total = change_of(step)
         # self-concordance: what is `sure` is inside, and lower
-        if np.isfinite(total) and (total <= -ENOUGH * step * fall or step <= sure or fall <= 1e-9 * mu):
+        if np.isfinite(total) and (total <= -ARMIJO * step * fall or step <= sure or fall <= 1e-9 * mu):
             break
         step = max(0.5 * step, sure) if step > sure else 0.5 * step
     else:
         return 0.0
-    if fall <= CENTRED * mu:
+    if fall <= NEAR_PATH * mu:
         return step
     # far from the path the best of steps that differ by factors of two: some end too close to the boundary, and a
     # variable far too close to zero can only double in a plain one

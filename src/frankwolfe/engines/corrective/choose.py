@@ -12,12 +12,14 @@ from frankwolfe.engines.protocol import Engine
 from frankwolfe.linalg.matrix_norms import column_norms
 from frankwolfe.problem import Problem
 
-MOST_WEIGHTS = 600
-"""Up to how many weights Newton models may be minimised over the set itself, which costs the cube of their number."""
+MAX_WEIGHTS = 600
+"""Up to how many weights Newton models may be minimised over the set itself, which costs the cube of their number.
+Twice or half: no difference on our problems, which have few weights or many."""
 
-UNEVEN = 30.0
+UNEVEN_RATIO = 30.0
 """Ratio of the columns' lengths, or of the longest direction of the data to the average one, from which on data is
-uneven: active atoms that join one at a time, and low-rank steps, then take many rounds."""
+uneven: active atoms that join one at a time, and low-rank steps, then take many rounds. Twice or half: no difference,
+for data is either standardised or far from it."""
 
 
 def engine_for(problem: Problem) -> Callable[..., Engine]:
@@ -27,7 +29,7 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
     weights, so beyond what its barrier says other engines are given the problems that are easy for them.
     """
     structure = problem.constraint.structure()
-    if structure.hull is None and problem.size <= MOST_WEIGHTS:
+    if structure.hull is None and problem.size <= MAX_WEIGHTS:
         barrier = problem.barrier()
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
             return partial(InteriorEngine, barrier=barrier)
@@ -40,7 +42,7 @@ def is_uneven(problem: Problem) -> bool:
     lengths = lengths[lengths > 0.0]
     if len(lengths) == 0 or not np.isfinite(lengths).all():
         return False
-    if lengths.max() > UNEVEN * lengths.min():
+    if lengths.max() > UNEVEN_RATIO * lengths.min():
         return True
     if problem.intercept:
         return False  # which takes the columns' means away
@@ -48,4 +50,4 @@ def is_uneven(problem: Problem) -> bool:
     for _ in range(5):  # of the power method: a direction that dominates shows at once
         direction = problem.X.T @ (problem.X @ (direction / np.linalg.norm(direction)))
     longest = float(np.linalg.norm(direction))
-    return longest * len(lengths) > UNEVEN * float((lengths**2).sum())
+    return longest * len(lengths) > UNEVEN_RATIO * float((lengths**2).sum())

@@ -11,8 +11,9 @@ from frankwolfe.engines.corrective.hessian import Formed
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
-LEANING = 0.1
-"""Part of what may be left in a model, and part of the gap, that keeping common parts small may cost."""
+SHIFT_COST_SHARE = 0.1
+"""Part of what may be left in a model, and part of the gap, that keeping common parts small may cost. Doubled: 3% fewer
+passes, and one problem of 91 is not certified. Halved: no difference."""
 
 
 def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, gap: float) -> QuadraticModel:
@@ -43,13 +44,13 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     W = model.centre.reshape(problem.d, problem.outputs)
     common = W.mean(axis=1)
     size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
-    rho = np.divide(2.0 * LEANING * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
+    rho = np.divide(2.0 * SHIFT_COST_SHARE * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
     own = np.einsum("jj->j", model.curvature.H).reshape(W.shape)
     rho = np.minimum(rho, np.maximum(own.max(axis=1), 0.0))  # more would drown what the loss says
     rows = np.kron(np.diag(np.sqrt(rho / problem.outputs)), np.ones(problem.outputs))
     pull = np.repeat(rho * common, problem.outputs)
     cost = problem.gap_for(pull, model.centre)
-    pull *= min(1.0, LEANING * gap / cost) if cost > 0.0 else 1.0
+    pull *= min(1.0, SHIFT_COST_SHARE * gap / cost) if cost > 0.0 else 1.0
     return QuadraticModel(model.centre, model.slope + pull, model.curvature.plus(rows.T @ rows, rows))
 
 

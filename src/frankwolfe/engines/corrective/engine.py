@@ -11,54 +11,69 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compile.kernels import compiling
-from frankwolfe.engines.corrective.active_atoms import MOST, Most, atoms_of
+from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, HessianLimits, atoms_of
+from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.face import slopes_on_face
-from frankwolfe.engines.corrective.models import ColumnModel, GramModel, minimise
+from frankwolfe.engines.corrective.hessian_model import HessianModel
+from frankwolfe.engines.corrective.models import minimise
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
-from frankwolfe.engines.corrective.rounds import NOISE, RoundEngine
+from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.problem import Evaluation, Problem
 
-NEWTON_STEPS = 20
-"""Most Newton steps in a round."""
+MAX_NEWTON_STEPS = 20
+"""Most Newton steps in a round. Twice or half as many: no difference, for a round ends much sooner."""
 
-ROUND_SHARES = (0.3, 0.1)
-"""Part of the exact gap that may be left on the active atoms when a round ends: at first, and once settled."""
+GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_SETTLED = 0.3, 0.1
+"""Part of the exact gap that may be left on the active atoms when a round ends: while many atoms join, and once few
+do. Twice or half: passes change by 1 to 4%, times by less than their noise."""
 
-REACH = 100.0
+ONE_MORE_STEP = 100.0
 """A gap of at most so many times the tolerance is expected to meet it after one more step. That step is made at once
-where steps are cheap and all atoms that promise anything are active: an exact gradient and a round would cost more."""
+where steps are cheap and all atoms that promise anything are active: an exact gradient and a round would cost more.
+Twice as many: no difference; half: 2% fewer passes."""
 
-MODEL_SHARES = {True: (0.01, 0.001), False: (0.3, 0.1)}
-"""Part of the gap that may be left in a model: at first, and once settled; with a Hessian formed, and without."""
+HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_SETTLED = 0.01, 0.001
+"""Part of the gap that may be left in a model whose Hessian is formed: while many atoms join, and once few do. Twice
+the first: 1% more passes; half: 4% fewer."""
 
-EXACT = 1e-5
-"""Factor on what may be left in a model with a Hessian, where the last step hardly lowered the gap: on ill-scaled
-columns a gap says little about the way to the optimum."""
+COLUMN_MODEL_LEFT, COLUMN_MODEL_LEFT_ONCE_SETTLED = 0.3, 0.1
+"""The same for a model that works column by column, where exact answers are dear. Twice or half: no difference in
+passes."""
 
-DOUBT = {True: 0.0, False: 0.5}
-"""Least part of the gap that may be left in a model, divided by the part that the last step left; with a Hessian
-formed, and without. Where curvatures change on the way, an exact answer is worth little."""
+SLOW_PROGRESS_FACTOR = 1e-5
+"""Factor on what may be left in a model with a Hessian, where the last step left over half the gap: on ill-scaled
+columns a gap says little about the way to the optimum. Twice or half: no difference."""
 
-CARE, FLOOR = 10.0, 1e-4
-"""`CARE` times the relative gap, at most one, says how little curvatures are trusted (see
-`frankwolfe.objective.sums.fill_curvatures`); that times `FLOOR` is their least size, as a part of the smoothness."""
+COLUMN_MODEL_TRUST = 0.5
+"""A column model is not solved further than this times the part of the gap that the last step left: where curvatures
+change on the way, an exact answer is worth little. Doubled: 2% more passes. Halved: no difference."""
 
-LEAST_FLOOR = 1e-12
-"""What that least size does not fall below, times the part of the objective that is left."""
+DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
+"""How little curvatures are trusted far from the optimum, as a multiple of the relative gap, at most one (see
+`frankwolfe.objective.sums.fill_curvatures`); times `CURVATURE_FLOOR` it is the smallest curvature of a sample in the
+model, as a part of the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most."""
 
-LATE = 1e-4
-"""Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is a good deal smaller."""
+MIN_CURVATURE_FLOOR = 1e-12
+"""What that smallest curvature does not fall below, times the part of the objective that is left: else models of
+separable data would have none. Twice or half: no difference."""
 
-BLIND_STEPS = 4
-"""Points that are tried along a step where the objective cannot tell which is better."""
+LAST_DIGITS = 1e-4
+"""Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is below a tenth of it. Twice
+or half: passes change by 1%."""
 
-PATIENCE = 50
-"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+MAX_BLIND_TRIALS = 4
+"""Points that are tried along a step where the objective cannot tell which is better. Twice or half as many: no
+difference."""
+
+STALLED_ROUNDS = 50
+"""Rounds without a lower gap or objective after which a run is said to have stalled. Twice or half as many: no
+difference where runs are certified."""
 
 
-SEARCH = 8
-"""Rounds without a lower gap or objective after which, each time, a bound is sought that does not need one."""
+ROUNDS_TO_DUAL_BOUND = 8
+"""Rounds without a lower gap or objective after which, each time, a bound from the dual is sought. Twice or half as
+many: no difference."""
 
 
 class CorrectiveEngine(RoundEngine):
@@ -72,7 +87,7 @@ class CorrectiveEngine(RoundEngine):
         Feasible start.
     earlier : mapping, optional
         What the result of another run hands over: here only the number of its steps is used.
-    most : Most
+    limits : HessianLimits, optional
         Up to how many atoms a Hessian is formed.
     """
 
@@ -92,10 +107,10 @@ class CorrectiveEngine(RoundEngine):
         problem: Problem,
         w: np.ndarray,
         earlier: Mapping[str, Any] | None = None,
-        most: Most = MOST,
+        limits: HessianLimits | None = None,
     ):
         super().__init__(problem, earlier)
-        self.atoms: Any = atoms_of(problem, w, most)
+        self.atoms: Any = atoms_of(problem, w, limits or HESSIAN_LIMITS)
         self.left = 0.0  # of the gap, by the last Newton step
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0
@@ -108,8 +123,8 @@ class CorrectiveEngine(RoundEngine):
         if not compiling() or kind in _warm:
             return
         head = self.problem.head(8)
-        for most in (MOST, Most(0, 0, 0)):
-            CorrectiveEngine(head, head.default_start(), most=most).advance(2)
+        for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
+            CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
         _warm.add(kind)
 
     def move_to(self, problem: Problem) -> bool:
@@ -173,9 +188,10 @@ class CorrectiveEngine(RoundEngine):
         if len(self.atoms.u) == 0:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
             return
-        goal, slope = ROUND_SHARES[self.atoms.settled] * found.gap, self.atoms.slope(found)
+        goal = (GAP_LEFT_ONCE_SETTLED if self.atoms.settled else GAP_LEFT_BY_ROUND) * found.gap
+        slope = self.atoms.slope(found)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             if self._close_enough(gap, goal) or self.spent or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
@@ -190,17 +206,19 @@ class CorrectiveEngine(RoundEngine):
     def _close_enough(self, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
         weighted = int(np.count_nonzero(self.atoms.u))
-        within_reach = gap <= REACH * self.target and self.atoms.covered and self.atoms.few(weighted, late=False)
+        within_reach = (
+            gap <= ONE_MORE_STEP * self.target and self.atoms.covered and self.atoms.hessian_is_affordable(weighted)
+        )
         return gap <= self.target or (gap <= goal and not within_reach)
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
         gap, value = self.lowest_gap, self.lowest_value
-        self.vain = 0 if found.gap < gap or found.value < value - NOISE * self.scale else self.vain + 1
+        self.vain = 0 if found.gap < gap or found.value < value - VALUE_ROUNDING * self.scale else self.vain + 1
         self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
         self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
-        self.stuck = self.stuck or self.vain >= PATIENCE
-        if self.stuck or self.vain % SEARCH == SEARCH - 1:
+        self.stuck = self.stuck or self.vain >= STALLED_ROUNDS
+        if self.stuck or self.vain % ROUNDS_TO_DUAL_BOUND == ROUNDS_TO_DUAL_BOUND - 1:
             self._bound_on_face(found)
 
     def _bound_on_face(self, found: Evaluation) -> None:
@@ -220,33 +238,41 @@ class CorrectiveEngine(RoundEngine):
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
             return False  # no weight, and nothing promises any
-        late = gap <= LATE * self.scale and self.target < 0.1 * LATE * self.scale
-        few = atoms.few(len(chosen), late)
+        last_digits = gap <= LAST_DIGITS * self.scale and self.target < 0.1 * LAST_DIGITS * self.scale
+        few = atoms.hessian_is_affordable(len(chosen), last_digits)
         if few:
             atoms.forget_columns()
         curvatures = self._curvatures(gap, few)
         shifts = 0 if self.at.shift is None else len(self.at.shift)
         model: Any = (
-            GramModel(atoms, chosen, slope, curvatures, shifts)
+            HessianModel(atoms, chosen, slope, curvatures, shifts)
             if few
             else ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
         )
-        share = max(MODEL_SHARES[few][atoms.settled], DOUBT[few] * self.left)
-        u = minimise(model, share * (EXACT if few and self.left > 0.5 else 1.0) * gap)
+        u = minimise(model, self._model_share(few) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
         fall = -float(slope @ (u - atoms.u))
-        if fall <= 100.0 * NOISE * self.scale and fall <= 100.0 * self._noise():
+        if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
             return self._step_by_gap(u, slope, gap)
         return self._search(u, fall, few)
 
+    def _model_share(self, hessian: bool) -> float:
+        """Return the part of the gap that may be left in a model."""
+        settled = self.atoms.settled
+        if hessian:
+            share = HESSIAN_MODEL_LEFT_ONCE_SETTLED if settled else HESSIAN_MODEL_LEFT
+            return share * SLOW_PROGRESS_FACTOR if self.left > 0.5 else share
+        share = COLUMN_MODEL_LEFT_ONCE_SETTLED if settled else COLUMN_MODEL_LEFT
+        return max(share, COLUMN_MODEL_TRUST * self.left)
+
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
         """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
-        care = min(1.0, self.caution * CARE * min(gap, self.promised) / self.scale)
-        least = LEAST_FLOOR * max(
+        care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
+        least = MIN_CURVATURE_FLOOR * max(
             min(1.0, abs(self.at.value) / self.scale), 1e-100
         )  # losses and curvatures vanish together
-        floor = max(FLOOR * care, least) * self.problem.loss.smoothness()
+        floor = max(CURVATURE_FLOOR * care, least) * self.problem.loss.smoothness()
         if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
             return coupled_curvatures(self.problem, self.at, care, floor)
         return self.problem.objective.curvatures(self.at, care, floor)
@@ -260,8 +286,8 @@ class CorrectiveEngine(RoundEngine):
         """
         atoms, gamma, convex = self.atoms, 1.0, getattr(self.problem.loss, "convex", False)
         fall = -atoms.hull.along(slope, atoms.u, u)
-        trusted = fall > 0.0 and self.unseen < PATIENCE
-        for _ in range(BLIND_STEPS):
+        trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
+        for _ in range(MAX_BLIND_TRIALS):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
             there = self._judge(atoms.predict(goal))
             slopes = atoms.matrix.project(there.alpha)

@@ -8,11 +8,12 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 from frankwolfe.sets.coordinate_hull import Hull
 
-MOST_WEIGHTS = 600
-"""Up to how many weights the step is worked out: it costs the cube of their number."""
+MAX_FACE_WEIGHTS = 600
+"""Up to how many weights the step is worked out: it costs the cube of their number. Twice or half: no difference."""
 
-FLAT = 1e-12
-"""Directions in which a Hessian of unit diagonal has less than this part of its largest root are left alone."""
+FLAT_DIRECTION = 1e-12
+"""Directions in which a Hessian of unit diagonal has less than this part of its largest root are left alone. Twice or
+half: no difference."""
 
 
 def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
@@ -35,7 +36,7 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
         In the shape of the predictions; None where that would cost too much, or nothing could be proven by it.
     """
     active = np.flatnonzero(w)
-    if problem.size > MOST_WEIGHTS or len(active) < 2 or not can_bound(problem):
+    if problem.size > MAX_FACE_WEIGHTS or len(active) < 2 or not can_bound(problem):
         return None
     curvatures = loss_curvatures(problem, at, 0.0, 0.0)
     hessian = objective_hessian(problem, at, curvatures)
@@ -59,5 +60,5 @@ def _lowest(images: np.ndarray, slope: np.ndarray) -> np.ndarray:
     sizes = np.linalg.norm(images, axis=0)
     scale = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
     _, roots, axes = np.linalg.svd(images * scale, full_matrices=False)
-    kept = roots > FLAT * roots.max(initial=0.0)
+    kept = roots > FLAT_DIRECTION * roots.max(initial=0.0)
     return -scale * (axes[kept].T @ (axes[kept] @ (scale * slope) / roots[kept] ** 2))

@@ -27,35 +27,38 @@ from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 
-NEW = 8
-"""Fewest leading singular vectors of the gradient that a round adds; else as many as there are already."""
+MIN_NEW_VECTORS = 8
+"""Fewest leading singular vectors of the gradient that a round adds; else as many as there are already. Twice as many:
+no difference; half: passes on the low-rank problem grow by a third, and its time too."""
 
-SHARE = 0.2
-"""Part of the exact gap that may be left within the subspaces when a round ends."""
+GAP_LEFT_BY_ROUND = 0.2
+"""Part of the exact gap that may be left within the subspaces when a round ends. Twice or half: no difference."""
 
-NEWTON_STEPS = 10
-"""Most Newton steps in a round."""
+MAX_NEWTON_STEPS = 10
+"""Most Newton steps in a round. Twice or half as many: no difference, for a round ends sooner."""
 
-MODEL_STEPS = 60
-"""Most projections for a Newton step."""
+MAX_PROJECTIONS = 60
+"""Most projections for a Newton step. Twice or half as many: no difference."""
 
-HALVINGS = 30
-"""Most shorter steps that a line search tries."""
+MAX_HALVINGS = 30
+"""Most shorter steps that a line search tries. Twice or half as many: no difference."""
 
-ENOUGH = 0.01
-"""Part of what the slope promises that a step must keep."""
+ARMIJO = 0.01
+"""Part of the decrease that the slope promises which a step must bring (Armijo's rule). Twice or half: no
+difference."""
 
-FLOOR = 1e-8
-"""Least curvature in a model, as a part of the largest there can be."""
+CURVATURE_FLOOR = 1e-8
+"""Smallest curvature of a sample in a model, as a part of the largest there can be. Twice or half: no difference."""
 
-NOISE = 1e-15
-"""Differences of the objective below this part of its first value are rounding."""
+VALUE_ROUNDING = 1e-15
+"""Differences of the objective below this part of its first value are rounding. Twice or half: no difference."""
 
-NOTHING = 1e-12
-"""Singular values below this part of the radius are rounding."""
+ZERO_SINGULAR_VALUE = 1e-12
+"""Singular values below this part of the radius are rounding. Twice or half: no difference."""
 
-LOOSE = 0.05
-"""Part of the last gap by which the bound on the next one may be loose, where it is not exact."""
+BOUND_SLACK = 0.05
+"""Part of the last gap by which the bound on the next one may be loose, where it is not exact. Twice or half: no
+difference."""
 
 
 @kernel
@@ -124,9 +127,9 @@ class LowRankEngine(RoundEngine):
     def _triplets(self, r: np.ndarray) -> Triplets:
         """Return leading singular triplets; where they cannot be exact, as close as the last gap makes worth while."""
         level = self.radius * self.found.bound
-        loose = LOOSE * min(1.0, self.last_gap / level) if level > 0.0 else LOOSE
+        loose = BOUND_SLACK * min(1.0, self.last_gap / level) if level > 0.0 else BOUND_SLACK
         start = self.right if len(self.left) >= len(self.right) else self.left
-        return self.norm.triplets(r, max(NEW, len(self.sizes)), tolerance=loose, start=start, proof=True)
+        return self.norm.triplets(r, max(MIN_NEW_VECTORS, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
@@ -156,18 +159,18 @@ class LowRankEngine(RoundEngine):
         self.last_left, self.last_right = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
-        S = self._minimise(self.rows.sandwich(left, right), S, SHARE * found.gap)
+        S = self._minimise(self.rows.sandwich(left, right), S, GAP_LEFT_BY_ROUND * found.gap)
         turn_left, sizes, turn_right = np.linalg.svd(S, full_matrices=False)
-        kept = sizes > NOTHING * self.radius
+        kept = sizes > ZERO_SINGULAR_VALUE * self.radius
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self._exact()
-        self.stuck = not (self.at.value < before - NOISE * self.scale or self.last_gap < 0.9 * found.gap)
+        self.stuck = not (self.at.value < before - VALUE_ROUNDING * self.scale or self.last_gap < 0.9 * found.gap)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""
         at = self.at
-        for _ in range(NEWTON_STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             slope = view.pull(at.alpha.reshape(self.problem.samples.shape))
             left = gap_within(slope, S, self.radius)
             if left <= goal or self.spent:
@@ -175,7 +178,7 @@ class LowRankEngine(RoundEngine):
             model = TraceModel(view, self._hessian_at(at), S, slope, self.radius)
             # where there is no curvature along the slope, a step as long as the radius is as good a guess as any
             self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
-            there, z, self.bound = model.minimum(self.bound, MODEL_STEPS, 0.5 * goal)
+            there, z, self.bound = model.minimum(self.bound, MAX_PROJECTIONS, 0.5 * goal)
             if not np.isfinite(self.bound):
                 self.bound = 0.0
                 break
@@ -189,7 +192,7 @@ class LowRankEngine(RoundEngine):
         """Return the function from changes of predictions to what the derivatives change by, to first order."""
         samples, loss = self.problem.samples, self.problem.loss
         if len(samples.shape) == 1:
-            curvatures = self.problem.objective.curvatures(at, 1.0, FLOOR * loss.smoothness())
+            curvatures = self.problem.objective.curvatures(at, 1.0, CURVATURE_FLOOR * loss.smoothness())
             return (
                 EliminatedIntercept.diagonal(curvatures, samples.shape)
                 if self.problem.intercept
@@ -207,9 +210,12 @@ class LowRankEngine(RoundEngine):
     def _line_search(self, at: Point, z: np.ndarray, fall: float) -> float:
         """Return how far to go along a change ``z`` of the predictions: all the way, or half as far and so on."""
         gamma = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             reached = self._level(at.z + gamma * z)
-            if reached < at.value + ENOUGH * gamma * fall or abs(fall) + abs(reached - at.value) <= NOISE * self.scale:
+            if (
+                reached < at.value + ARMIJO * gamma * fall
+                or abs(fall) + abs(reached - at.value) <= VALUE_ROUNDING * self.scale
+            ):
                 return gamma  # where all is rounding, the model knows better than the objective
             gamma *= 0.5
         return 0.0

@@ -18,14 +18,16 @@ from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pai
 from frankwolfe.linalg.weighted_gram import weighted_gram
 from frankwolfe.objective.objective import Block, Objective
 
-ENOUGH = 2**18
-"""Entries up to which blocks are joined: less work than that is not worth the call."""
+JOINED_ENTRIES = 2**18
+"""Entries up to which blocks are joined: less work than that is not worth the call. Twice or half: no difference in
+time on RCV1."""
 
-SAMPLE = 2**14
-"""Entries that are looked at to learn how many of all are in active columns."""
+SAMPLED_ENTRIES = 2**14
+"""Entries that are looked at to learn how many of all are in active columns. It only decides how the work is cut."""
 
-GRAM_SHARE = 4.0
-"""Least number of products for each entry of a Hessian that a group of blocks makes: each has a Hessian to add."""
+PRODUCTS_PER_HESSIAN_ENTRY = 4.0
+"""Least number of products for each entry of a Hessian that a group of blocks makes, for each group has a Hessian to
+add. Twice or half: no difference in time on RCV1."""
 
 
 class DenseBlock(NamedTuple):
@@ -176,7 +178,7 @@ class RowBlocks:
                 block.add_gram(curvatures if curvatures.ndim == 3 else curvatures[block.part], chosen, H)
             return (H,)
 
-        (H,) = self.executor.run(task, self._groups(GRAM_SHARE * size * size))
+        (H,) = self.executor.run(task, self._groups(PRODUCTS_PER_HESSIAN_ENTRY * size * size))
         if self.sparse and curvatures.ndim == 1:
             mirror(H)
         return H
@@ -222,11 +224,11 @@ def _joined_parts(blocks: list[Block], place: np.ndarray, columns: int) -> list[
     """
     rows = blocks[0].samples.rows
     if rows.is_sparse:
-        first = rows.block(rows.cut(SAMPLE)[0])
+        first = rows.block(rows.cut(SAMPLED_ENTRIES)[0])
         share = len(first.pressed(place)[0]) / max(first.stored(), 1)
     else:
         share = columns / len(place)
-    many = max(1, int(-(-ENOUGH // max(share * rows.stored(), 1.0))))
+    many = max(1, int(-(-JOINED_ENTRIES // max(share * rows.stored(), 1.0))))
     return [
         slice(blocks[k].part.start, blocks[min(k + many, len(blocks)) - 1].part.stop)
         for k in range(0, len(blocks), many)
