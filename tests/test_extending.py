@@ -1,6 +1,7 @@
 """Parts of one's own: used through the public face, they run interpreted and compiled with the same result."""
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -48,6 +49,46 @@ def test_own_loss():
     result = both_modes(problem(loss), line_search, tol=1e-3, max_passes=500)
     assert result.success
     assert result.convex
+
+
+class Quartic(NamedTuple):
+    """``(z - y)^4 / 12`` without its far ends, and no word on what it is beyond the four methods."""
+
+    def value(self, z, y):
+        return (z - y) ** 4 / 12.0
+
+    def derivative(self, z, y):
+        return (z - y) ** 3 / 3.0
+
+    def curvature(self, z, y):
+        return (z - y) ** 2
+
+    def smoothness(self):
+        return 100.0
+
+
+@pytest.mark.parametrize("method", ["auto", "sfw"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_loss_that_says_only_what_it_must(method, intercept):
+    task = problem(Quartic(), intercept=intercept)
+    assert not task.loss.is_vector
+    assert not task.loss.has_residual
+    result = fw.minimize(task, method, tol=1e-2, max_passes=2000, random_state=0)
+    assert result.success
+    assert not result.convex  # nothing was said
+    assert fw.FittedModel.of(task, result).predict(task.X).shape == (30,)
+
+
+class HalfAVectorLoss(NamedTuple):
+    """Says that it has several outputs, and lacks what they need."""
+
+    outputs: int = 2
+    value = derivative = curvature = smoothness = Quartic.value
+
+
+def test_a_loss_of_several_outputs_is_asked_for_more():
+    with pytest.raises(TypeError, match="HalfAVectorLoss is not a loss of several outputs: it has no method hessian_"):
+        problem(HalfAVectorLoss())
 
 
 # --- sets -------------------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ def completion_problem(
             f"constraint must be a fw.TraceBall, e.g. fw.TraceBall(1000.0), got {type(constraint).__name__}"
         )
     loss = as_loss(loss)
-    if hasattr(loss, "outputs"):
+    if loss.is_vector:
         raise ValueError(f"completion_problem takes a loss of one output, such as 'squared', not {type(loss).__name__}")
     rows, columns, values, sides = as_triplets(rows, columns, values, checked_shape("completion_problem", shape))
     if constraint.shape not in (None, sides):
@@ -269,7 +269,7 @@ def completion_problem(
 
 def _as_offsets(offsets: Any, loss: Any, shape: tuple[int, int]) -> Any:
     """Return offsets that are known, or True if they are to be fitted."""
-    labels = getattr(loss, "targets", "real") == "labels"
+    labels = loss.targets == "labels"
     if offsets is None:
         offsets = not labels
     if not isinstance(offsets, bool | Offsets):

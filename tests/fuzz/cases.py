@@ -43,7 +43,7 @@ class Case:
     @property
     def size(self):
         """Number of weights."""
-        outputs = self.y.shape[1] if self.y.ndim == 2 else getattr(self.loss, "outputs", 0)
+        outputs = self.y.shape[1] if self.y.ndim == 2 else self.loss.outputs
         return self.X.shape[1] * max(1, outputs)
 
     def problem(self):

@@ -39,7 +39,7 @@ class Recomputed:
         p = wide(np.ones(len(X)) if case.sample_weight is None else case.sample_weight)
         self.p, self.size, self.intercept = p / p.sum(), case.size, case.intercept
         self.outputs = self.size // X.shape[1] if self.size != X.shape[1] or self.y.ndim == 2 else 0
-        self.outputs = self.outputs or (1 if hasattr(case.loss, "outputs") else 0)
+        self.outputs = self.outputs or int(case.loss.is_vector)
         # dense columns are centred where there is an intercept: rows far smaller than the means are rounded as they are
         self.means = np.abs(self.p @ self.X) if case.intercept and not sparse.issparse(case.X) else 0.0
 

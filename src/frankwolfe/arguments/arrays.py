@@ -140,7 +140,7 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
 
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes."""
-    kind, name = getattr(loss, "targets", "real"), type(loss).__name__
+    kind, name = loss.targets, type(loss).__name__
     if kind == "rows":
         return _as_target_rows(y, n, name)
     if kind == "classes":

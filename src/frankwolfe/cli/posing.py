@@ -113,9 +113,9 @@ def ask(
         loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
-    loss_part = loss_part.for_targets(y) if hasattr(loss_part, "for_targets") else loss_part
+    fitting = loss_part.for_targets(y)
     return Question(
-        data, y, classes, loss_part, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
+        data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
     )
 
 

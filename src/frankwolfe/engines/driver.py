@@ -188,7 +188,7 @@ class Driver:
             seconds=watch.seconds,
             certificate_seconds=watch.certificate_seconds,
             compile_seconds=watch.compile_seconds,
-            convex=bool(getattr(engine.problem.loss, "convex", False)),
+            convex=bool(engine.problem.loss.convex),
             method=method,
             batch_size=engine.batch_size or engine.problem.n,
             trace=observer.trace,

@@ -99,7 +99,7 @@ def sum_rounding(problem: Problem, value: float) -> float:
 
 def can_bound(problem: Problem) -> bool:
     """Whether the loss is convex and knows its Fenchel-Young residual."""
-    return bool(getattr(problem.loss, "convex", False)) and hasattr(problem.loss, "residual")
+    return bool(problem.loss.convex and problem.loss.has_residual)
 
 
 @kernel

@@ -55,7 +55,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = self._weights(X, codes, sample_weight)
         loss = as_loss(self._loss())
-        if getattr(loss, "targets", "real") == "rows":
+        if loss.targets == "rows":
             raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
         count = len(self.classes_)
         if self._together(loss):

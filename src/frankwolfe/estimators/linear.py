@@ -84,7 +84,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _pose(self, X: Any, targets: np.ndarray, loss: Any, sample_weight: Any) -> Problem:
         """Return the problem of these targets."""
-        constraint = self._set(X.shape[1], getattr(loss, "outputs", 0))
+        constraint = self._set(X.shape[1], loss.outputs)
         return Problem(X, targets, loss, constraint, sample_weight, intercept=bool(self.fit_intercept))
 
     def _solve(self, problems: list[Problem]) -> None:

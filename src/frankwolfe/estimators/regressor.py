@@ -51,7 +51,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
     def _loss_for(self, y: np.ndarray) -> Any:
         """Return the loss for targets of one output or of several."""
         loss = as_loss(self._loss())
-        if getattr(loss, "targets", "real") in ("labels", "classes"):
+        if loss.targets in ("labels", "classes"):
             raise ValueError(f"{type(loss).__name__} is a loss for classes: use FrankWolfeClassifier, or 'squared'")
         if y.ndim == 1:
             return Squared() if isinstance(loss, MultitaskSquared) else loss

@@ -16,6 +16,7 @@ from typing import Any
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.compile.part import require
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
+from frankwolfe.losses.loss_defaults import LOSS_METHODS, VECTOR_METHODS, completed
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
 
@@ -37,6 +38,8 @@ def as_loss(loss: Any) -> Any:
     """Loss from its name or from an instance."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
-    several = ("hessian_product",) if hasattr(loss, "outputs") else ()
-    require("loss", loss, ("value", "derivative", "curvature", "smoothness", *several), "a loss")
+    require("loss", loss, LOSS_METHODS, "a loss")
+    completed(type(loss))
+    if loss.is_vector:
+        require("loss", loss, VECTOR_METHODS, "a loss of several outputs")
     return loss

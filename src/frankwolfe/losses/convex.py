@@ -3,11 +3,12 @@
 from math import exp, inf, log1p
 from typing import NamedTuple
 
-from frankwolfe.compile.part import part, positive
+from frankwolfe.compile.part import positive
 from frankwolfe.losses.divergence import entropy_term
+from frankwolfe.losses.loss_defaults import loss
 
 
-@part
+@loss
 class Logistic(NamedTuple):
     """Logistic loss ``log(1 + exp(-y z))`` for labels -1 and +1.
 
@@ -59,7 +60,7 @@ class Logistic(NamedTuple):
         return 0.25
 
 
-@part
+@loss
 class Squared(NamedTuple):
     """Half the squared error, ``(z - y)^2 / 2``.
 
@@ -101,7 +102,7 @@ class Squared(NamedTuple):
         return 1.0
 
 
-@part
+@loss
 class Huber(NamedTuple):
     """Huber's loss: squared up to an error of ``delta``, linear beyond.
 
@@ -162,7 +163,7 @@ class Huber(NamedTuple):
         return 1.0
 
 
-@part
+@loss
 class SquaredHinge(NamedTuple):
     """Squared hinge, ``max(0, 1 - y z)^2``, for labels -1 and +1.
 
@@ -210,7 +211,7 @@ class SquaredHinge(NamedTuple):
         return 2.0
 
 
-@part
+@loss
 class ModifiedHuber(NamedTuple):
     """Squared hinge down to a margin of -1, a line below: ``max(0, 1 - m)^2``, then ``-4 m``, for ``m = y z``.
 

@@ -3,10 +3,11 @@
 from math import exp, expm1, log, log1p, sqrt
 from typing import NamedTuple
 
-from frankwolfe.compile.part import part, positive
+from frankwolfe.compile.part import positive
+from frankwolfe.losses.loss_defaults import loss
 
 
-@part
+@loss
 class Sigmoid(NamedTuple):
     """Sigmoid loss ``1 / (1 + exp(y z))``: a smooth, non-convex stand-in for the share of wrong labels.
 
@@ -51,7 +52,7 @@ class Sigmoid(NamedTuple):
         return sqrt(3.0) / 18.0
 
 
-@part
+@loss
 class Cauchy(NamedTuple):
     """Cauchy (Lorentzian) loss ``scale^2 / 2 log(1 + (error / scale)^2)``: robust, non-convex.
 
@@ -108,7 +109,7 @@ class Cauchy(NamedTuple):
         return 1.0
 
 
-@part
+@loss
 class Tukey(NamedTuple):
     """Tukey's biweight: like the squared error near zero, constant for errors beyond ``cutoff``; non-convex.
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import part
 from frankwolfe.compile.verbs import routine
 from frankwolfe.losses.divergence import entropy_term
+from frankwolfe.losses.loss_defaults import loss
 
 
 @routine
@@ -38,7 +38,7 @@ def _probabilities(z):
     return p, largest, rest / (1.0 + rest)
 
 
-@part
+@loss
 class Multinomial(NamedTuple):
     """Multinomial logistic loss, ``log(sum_c exp(z_c)) - z_y``, for classes 0, 1, ..., outputs - 1.
 
@@ -142,7 +142,7 @@ class Multinomial(NamedTuple):
         return 0.5
 
 
-@part
+@loss
 class MultitaskSquared(NamedTuple):
     """Half the squared error summed over the outputs, ``||z - y||^2 / 2``; the targets are a matrix.
 

@@ -247,7 +247,7 @@ class FittedModel:
 
 def _check(model: FittedModel) -> None:
     """Raise ValueError unless the parts of a model fit together."""
-    as_loss(model.loss)
+    loss = as_loss(model.loss)
     a_set("constraint", model.constraint)
     number, names = model.features.number, model.features.names
     if names is not None and len(names) != number:
@@ -255,7 +255,7 @@ def _check(model: FittedModel) -> None:
     if names is not None and len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"two columns are called {twice!r}: names must tell columns apart")
-    outputs = getattr(model.loss, "outputs", 0)
+    outputs = loss.outputs
     width = model.preparation.width(number)
     shape = (width, outputs) if outputs else (width,)
     for name, values, expected in (("weights", model.weights, shape), ("intercept", model.intercept, shape[1:])):
@@ -265,15 +265,14 @@ def _check(model: FittedModel) -> None:
             raise ValueError(f"{name} must be numbers of shape {expected}, got {found.dtype} of shape {found.shape}")
         if not np.isfinite(found).all():
             raise ValueError(f"{name} must be finite, and some are not")
-    count = _class_count(model.loss, outputs)
+    count = _class_count(loss, outputs)
     if (0 if model.classes is None else model.classes.size) != count:
         given = "none" if model.classes is None else model.classes.size
         raise ValueError(f"{type(model.loss).__name__} has {count or 'no'} classes, got {given}")
 
 
 def _class_count(loss: Any, outputs: int) -> int:
-    kind = getattr(loss, "targets", "real")
-    return 2 if kind == "labels" else outputs if kind == "classes" else 0
+    return 2 if loss.targets == "labels" else outputs if loss.targets == "classes" else 0
 
 
 def _as_features(features: Any, d: int, preparation: Preparation) -> Features:

@@ -16,6 +16,7 @@ from frankwolfe import __version__
 from frankwolfe.io.archive import Archive, require_size
 from frankwolfe.io.atomic import replacing
 from frankwolfe.io.read import Features
+from frankwolfe.losses import as_loss
 from frankwolfe.model.fitted_model import FittedModel
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.model.run_record import Run
@@ -121,9 +122,9 @@ def _model_in(archive: Archive) -> FittedModel:
     if "arrays" in about:
         archive.require(about["arrays"])
     features = _features(about["features"], archive)
-    loss = restored(about["loss"], archive)
+    loss = as_loss(restored(about["loss"], archive))
     preparation = _restored_preparation(about.get("preparation"), archive, features.number)
-    size = preparation.width(features.number) * max(1, getattr(loss, "outputs", 0))
+    size = preparation.width(features.number) * max(1, loss.outputs)
     intercept = archive.array("intercept", size)
     return FittedModel(
         archive.array("weights", size),

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import part
 from frankwolfe.compile.verbs import curvature, derivative, hessian_product, smoothness, value
 from frankwolfe.linalg.schur import FLAT
+from frankwolfe.losses.loss_defaults import loss
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -38,7 +38,7 @@ SIGNIFICANT = 1e-8
 those that rounding of the predictions may cause, which is more where all predictions are about right."""
 
 
-@part
+@loss
 class Shifted(NamedTuple):
     """A loss that judges ``z + shift[0]``."""
 
@@ -67,7 +67,7 @@ class Shifted(NamedTuple):
         return smoothness(self.base)
 
 
-@part
+@loss
 class ShiftedOutputs(NamedTuple):
     """A loss of several outputs that judges ``z + shift``."""
 
@@ -107,8 +107,7 @@ class ShiftedOutputs(NamedTuple):
 
 def shifted(loss: Any) -> Any:
     """Return a loss with a shift of its own, for now zero."""
-    outputs = getattr(loss, "outputs", 0)
-    return ShiftedOutputs(loss, np.zeros(outputs)) if outputs else Shifted(loss, np.zeros(1))
+    return ShiftedOutputs(loss, np.zeros(loss.outputs)) if loss.outputs else Shifted(loss, np.zeros(1))
 
 
 def is_shifted(loss: Any) -> bool:

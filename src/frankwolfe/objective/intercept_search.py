@@ -41,7 +41,7 @@ class InterceptSearch:
         else:
             start = self._first()
         curve = None if before is None else before.curve
-        if self.z.ndim == 1 and getattr(self.loss, "convex", False):
+        if self.z.ndim == 1 and self.loss.convex:
             return np.array([bracketed_root(self._slope, float(start[0]))]), None
         least = EPSILON**2 * float(np.abs(self.z).max(initial=0.0))  # less changes no prediction, large or small
         found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least)
@@ -55,7 +55,7 @@ class InterceptSearch:
         A multinomial loss of predictions in the millions is flat between kinks, where Newton's method is lost. With
         predictions divided by their size it is smooth; from there the scale is taken back step by step.
         """
-        scale = self.spread if getattr(self.loss, "convex", False) and np.isfinite(self.spread) else 0.0
+        scale = self.spread if self.loss.convex and np.isfinite(self.spread) else 0.0
         while scale > 1.0:
             near = InterceptSearch(self.samples, self._over, self.z / scale)
             start = scale * trust_region(near.sums, near._hessian, start / scale, most=QUICK_ROUNDS)[0]

@@ -76,11 +76,10 @@ class Problem(PosedProblem):
         matrix = as_matrix(X)
         n, d = matrix.shape
         targets = as_targets(y, n, loss)
-        loss = loss.for_targets(targets) if hasattr(loss, "for_targets") else loss
-        self._loss = loss
+        self._loss = loss = loss.for_targets(targets)
         self._X = matrix
         self._feature_names = column_names(X)
-        self._outputs = getattr(loss, "outputs", 0)
+        self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
         rows, weights = as_rows(matrix, self._outputs), as_weights(sample_weight, n)
         self._samples = (
@@ -194,7 +193,7 @@ class Problem(PosedProblem):
         It matters where the loss is not convex: of several stationary intercepts another might be found, and what is
         known of the model would not hold there.
         """
-        if self.intercept and not getattr(self._loss, "convex", False):
+        if self.intercept and not self._loss.convex:
             mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
             self._guess = Guess(np.atleast_1d(intercept + mean_prediction(self._samples.rows, w)), mean)
 

@@ -273,7 +273,7 @@ class CorrectiveEngine(RoundEngine):
             min(1.0, abs(self.at.value) / self.scale), 1e-100
         )  # losses and curvatures vanish together
         floor = max(CURVATURE_FLOOR * care, least) * self.problem.loss.smoothness()
-        if hessian and self.problem.outputs and getattr(self.problem.loss, "coupled", True):
+        if hessian and self.problem.outputs and self.problem.loss.coupled:
             return coupled_curvatures(self.problem, self.at, care, floor)
         return self.problem.objective.curvatures(self.at, care, floor)
 
@@ -284,7 +284,7 @@ class CorrectiveEngine(RoundEngine):
         if the slope along it nearly vanishes at its end: then the objective has fallen, seen or not. That may also be
         rounding, which would move the point to and fro for ever, so it is only trusted so often.
         """
-        atoms, gamma, convex = self.atoms, 1.0, getattr(self.problem.loss, "convex", False)
+        atoms, gamma, convex = self.atoms, 1.0, self.problem.loss.convex
         fall = -atoms.hull.along(slope, atoms.u, u)
         trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
         for _ in range(MAX_BLIND_TRIALS):

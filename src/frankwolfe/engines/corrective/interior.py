@@ -234,7 +234,7 @@ class InteriorEngine(RoundEngine):
         if not self.problem.constraint.contains(there):
             return False  # rounding has led the path out of the set
         at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.w))
-        judged, convex = self._gradient_and_gap(at, there), bool(getattr(self.problem.loss, "convex", False))
+        judged, convex = self._gradient_and_gap(at, there), bool(self.problem.loss.convex)
         self.tried = there, at, judged
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()

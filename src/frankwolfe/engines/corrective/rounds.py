@@ -151,7 +151,7 @@ class RoundEngine(ABC):
         The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
         """
         bound = at.value - gap - sum_rounding(self.problem, at.value)
-        if not getattr(self.problem.loss, "convex", False) or not bound > self.lower_bound:
+        if not self.problem.loss.convex or not bound > self.lower_bound:
             return
         bound -= 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
         if bound > self.lower_bound:
