@@ -67,6 +67,41 @@ def test_no_two_modules_have_one_name_and_few_are_at_the_top():
     assert sum(len(module.parts) == 1 for module in MODULES) <= 12
 
 
+# --- what a part can do is asked, not looked for ----------------------------------------------------------------------
+
+PROBES = {
+    "arguments/arrays.py": "frames of other libraries",
+    "io/tables.py": "frames of other libraries, and what they hold",
+    "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
+    "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
+    "methods/lifecycle.py": "the door for estimates, directions and step rules",
+    "sets/callbacks.py": "the door for plain Python objects, which are no parts",
+    "estimators/matrix_completion.py": "scikit-learn sets feature_names_in_ for frames only",
+    "estimators/regressor.py": "scikit-learn sets feature_names_in_ for frames only",
+    "data/executors.py": "what the operating system offers",
+}
+"""Modules that look whether an attribute is there, and why. Elsewhere parts answer, by defaults if need be."""
+
+
+def looks_for_attributes(tree):
+    """Whether there is a call of ``hasattr``, or of ``getattr`` with a default."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and (node.func.id == "hasattr" or (node.func.id == "getattr" and len(node.args) == 3))
+        for node in ast.walk(tree)
+    )
+
+
+def test_attributes_are_looked_for_at_the_doors_only():
+    found = {
+        module.as_posix()
+        for module in MODULES
+        if looks_for_attributes(ast.parse((ROOT / module).read_text(encoding="utf-8")))
+    }
+    assert found == set(PROBES)
+
+
 @pytest.mark.parametrize(
     ("part", "home", "table"),
     [

@@ -12,7 +12,6 @@ from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
 from frankwolfe.data.rows import Samples
 from frankwolfe.data.triplets import as_places, as_triplets, in_order
 from frankwolfe.losses import as_loss
-from frankwolfe.methods.directions import Toward
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 from frankwolfe.sets.sampled import SampledTraceBall
@@ -140,7 +139,7 @@ class CompletionProblem(Problem):
 
     def accept(self, method: Method) -> None:
         """Refuse the methods that store atoms: each would be a matrix of full size."""
-        if method.engine == "loop" and not isinstance(method.direction, Toward):
+        if method.engine == "loop" and method.direction.keeps_atoms:
             raise ValueError(
                 f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: "
                 "use 'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'"

@@ -16,11 +16,11 @@ from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import one_thread
-from frankwolfe.methods.directions import Toward
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
+from frankwolfe.trackers.tracker_defaults import tracker_of
 
 
 @teaching
@@ -162,8 +162,8 @@ def _default_batch(problem: Problem, method: Method) -> float:
     if method.batch_size < 1:
         return method.batch_size
     own = min(method.batch_size, problem.n)
-    stores_atoms = not isinstance(method.direction, Toward) and problem.constraint.structure().coordinates is None
-    if getattr(problem.constraint.tracker(problem.size), "lazy", False) and not stores_atoms:
+    stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None
+    if tracker_of(problem.constraint, problem.size).lazy and not stores_atoms:
         return own
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 

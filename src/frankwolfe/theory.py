@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from frankwolfe.sets.image_diameters import diameters_of
-
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
 
@@ -50,12 +48,10 @@ def diameters(problem: "Problem") -> Diameters:
     >>> problem.diameters()
     Diameters(one=6.0, two=6.0, inf=6.0, exact=(True, True, True))
     """
-    kind = type(problem.constraint)
-    if not hasattr(kind, "image_diameters") and not hasattr(kind, "diameter"):
-        raise TypeError(
-            f"{kind.__name__} has neither image_diameters(X) nor diameter(d): nothing to bound its image by"
-        )
-    found = diameters_of(problem.constraint, problem.design)
+    if not problem.constraint.knows_diameters():
+        kind = type(problem.constraint).__name__
+        raise TypeError(f"{kind} has neither image_diameters(X) nor diameter(d): nothing to bound its image by")
+    found = problem.constraint.image_diameters(problem.design)
     (one, one_exact), (two, two_exact), (inf, inf_exact) = found[1], found[2], found[np.inf]
     return Diameters(one, two, inf, (one_exact, two_exact, inf_exact))
 

@@ -23,7 +23,7 @@ from tests.reference import active_sets, textbook
 
 DETERMINISTIC = ("away", "pairwise", "blended-pairwise")
 STOCHASTIC = ("stochastic-pairwise", "stochastic-away")
-HULLS = [constraint for constraint in cases.SETS if hasattr(constraint, "hull")]
+HULLS = [constraint for constraint in cases.SETS if constraint.hull() is not None]
 
 
 def vertices(constraint, d):

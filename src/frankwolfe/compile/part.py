@@ -12,6 +12,16 @@ from frankwolfe.compile.opaque import Opaque
 Part = TypeVar("Part")
 
 
+def is_part_class(kind: Any) -> bool:
+    """Whether a class makes NamedTuples, as all parts are."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def is_part(value: Any) -> bool:
+    """Whether a value is a part: a NamedTuple, and no plain tuple."""
+    return is_part_class(type(value))
+
+
 def finite(part: str, name: str, number: Any) -> float:
     """Return ``number`` as a float, or say which field of which part was not a finite number."""
     if isinstance(number, bool) or not isinstance(number, Real):
@@ -112,8 +122,7 @@ def _short_field(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):  # one number, where all are the same
         return f"{name}={value.flat[0]:g}" if value.dtype.kind == "f" and np.ptp(value) == 0 else ""
     if isinstance(value, tuple):
-        parts = (value,) if hasattr(value, "_fields") else value
-        return ", ".join(short(each) for each in parts if hasattr(each, "_fields"))
+        return ", ".join(short(each) for each in ((value,) if is_part(value) else value) if is_part(each))
     return f"{name}={value:g}" if isinstance(value, float) else ""
 
 
@@ -122,7 +131,7 @@ def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> N
     name = getattr(part, "__name__", type(part).__name__)
     if isinstance(part, type):
         raise TypeError(f"{argument} must be an instance: write {name}(...), not {name}")
-    if not (isinstance(part, tuple) and hasattr(part, "_fields")):
+    if not is_part(part):
         raise TypeError(f"{argument} must be {purpose} (a NamedTuple), got {name}")
     missing = [method for method in methods if not callable(getattr(part, method, None))]
     if missing:

@@ -32,6 +32,11 @@ class CSR(NamedTuple):
         return cls(matrix.data, matrix.indices.view(UNSIGNED[matrix.indices.dtype]), matrix.indptr)
 
     @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return 0
+
+    @property
     def is_sparse(self) -> bool:
         """Whether only some entries are stored."""
         return True

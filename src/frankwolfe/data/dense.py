@@ -17,6 +17,11 @@ class AllEntries:
     values: np.ndarray
 
     @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return 0
+
+    @property
     def is_sparse(self) -> bool:
         """Whether only some entries are stored."""
         return False

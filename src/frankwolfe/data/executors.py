@@ -114,6 +114,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a forked process
 
 
+def available_cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_threads() -> int:
     """Return how many threads to use where nobody says: the cores at hand, or fewer if the environment says so.
 
@@ -122,9 +127,8 @@ def default_threads() -> int:
     >>> default_threads() >= 1
     True
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limits = [int(value) for name in VARIABLES if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
-    return min([cores, *limits])
+    return min([available_cores(), *limits])
 
 
 def executor_for(n_threads: int | None = None) -> Serial | Threads:

@@ -111,6 +111,11 @@ class ObservedEntries(NamedTuple):
     columns: np.ndarray
     starts: np.ndarray
 
+    @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return 0
+
     def row_add(self, i, c, r):
         """Add ``c`` to what ``r`` holds at entry ``i``."""
         r[i] += c

@@ -23,8 +23,7 @@ class Samples(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of all predictions: a number a sample, or a row for several outputs."""
-        outputs = getattr(self.rows, "outputs", 0)
-        return (len(self.weights), outputs) if outputs else (len(self.weights),)
+        return (len(self.weights), self.rows.outputs) if self.rows.outputs else (len(self.weights),)
 
     def table(self) -> np.ndarray:
         """Zeros, one for each prediction."""

@@ -116,7 +116,7 @@ def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(entry: Any) -> Any:
     """Return an array or a number of NumPy as JSON has them."""
-    return entry.tolist() if hasattr(entry, "tolist") else repr(entry)
+    return entry.tolist() if isinstance(entry, np.ndarray | np.generic) else repr(entry)
 
 
 @kernel

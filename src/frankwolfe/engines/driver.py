@@ -30,7 +30,7 @@ def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
     """
     if rows_a_step is None:
         return 1
-    stored = problem.X.nnz if hasattr(problem.X, "nnz") else problem.X.size
+    stored = problem.samples.rows.stored() // max(1, problem.outputs)
     look = max(problem.n / 4, LEAST_LOOK, 2 * problem.size * problem.n / max(stored, 1))
     return max(1, int(look / rows_a_step))
 

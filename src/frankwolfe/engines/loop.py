@@ -4,6 +4,7 @@ from math import isfinite
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
+from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
 
 
 @kernel
@@ -15,7 +16,7 @@ def advance(samples, constraint, method, gradient, iterate, order, offsets, ahea
     known when this is compiled and costs nothing then, the batch of the next step is shown as well.
     """
     estimate, direction, step = method
-    rows, meter = samples.rows, gradient.meter
+    rows, counters = samples.rows, gradient.counters
     upcoming = order[:0]
     for k in range(steps):
         t = clock[0] + 1
@@ -23,17 +24,17 @@ def advance(samples, constraint, method, gradient, iterate, order, offsets, ahea
         batch = order[offsets[k] : end]
         if ahead is not None:
             upcoming = order[end : offsets[k + 2]]
-        meter[1] = len(batch)
+        counters[ROWS_READ] = len(batch)
         if end < len(order):
             fetch_row(rows, order[end])
         refresh(estimate, samples, iterate, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
         follow(estimate, samples, iterate, move, gradient, batch, upcoming, t)
-        if not isfinite(meter[0]):
+        if not isfinite(counters[TABLE_CHANGE]) or counters[FAILED] != 0.0:
             return  # the iterate has not moved: it is still the last good one
         gamma = length(step, move, samples, gradient, iterate, t)
         if not isfinite(gamma):
             return
         apply(move, iterate, min(gamma, max_step(move)))  # no rule, not even a user's, may leave the set
         clock[0] = t
-        clock[1] += max(least, int(meter[1]))
+        clock[1] += max(least, int(counters[ROWS_READ]))

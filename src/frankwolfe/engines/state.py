@@ -4,12 +4,13 @@ A named tuple is written field by field, under names with dots: ``at.z`` is fiel
 is None is left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.part import is_part
 from frankwolfe.data.observed_entries import ObservedEntries
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
@@ -48,7 +49,7 @@ def flat(name: str, value: Any) -> dict[str, Any]:
     """
     if value is None:
         return {}
-    if not hasattr(value, "_fields"):
+    if not is_part(value):
         return {name: value}
     found: dict[str, Any] = {}
     for field in value._fields:
@@ -77,7 +78,7 @@ def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
     if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
         return {}
     found: dict[str, np.ndarray] = {}
-    for field, value in zip(getattr(part, "_fields", range(len(part))), part, strict=True):
+    for field, value in zip(_names(part), part, strict=True):
         found |= arrays(f"{name}.{field}", value)
     return found
 
@@ -94,6 +95,12 @@ def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
         return part
     if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
         return part
-    names = getattr(part, "_fields", range(len(part)))
-    values = [with_arrays(f"{name}.{field}", value, state) for field, value in zip(names, part, strict=True)]
-    return part._make(values) if hasattr(part, "_make") else tuple(values)
+    fields = zip(_names(part), part, strict=True)
+    values = [with_arrays(f"{name}.{field}", value, state) for field, value in fields]
+    kind: Any = type(part)
+    return kind._make(values) if is_part(part) else tuple(values)
+
+
+def _names(part: Any) -> Iterable[Any]:
+    """Return what the entries of a tuple are called: its fields, or their places."""
+    return part._fields if is_part(part) else range(len(part))

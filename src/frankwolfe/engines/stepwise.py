@@ -9,13 +9,13 @@ from frankwolfe.data.centred import mean_prediction
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
-from frankwolfe.methods.gradient import Gradient
+from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, states_for_run
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.point import Guess
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.sets.atoms import connected
+from frankwolfe.trackers.tracker_defaults import tracker_of
 
 PARTS = (ESTIMATE, "direction", "step")
 """Names of the parts of a method, in states."""
@@ -77,9 +77,9 @@ class StepwiseEngine:
         self._least = problem.n if method.step.reads_all_rows else 0
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
-        meter = np.zeros(2)
-        tracker = connected(problem.constraint.tracker(problem.size), meter)
-        self.gradient = Gradient(r, np.ones(1), meter, tracker)
+        counters = np.zeros(3)
+        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED:])
+        self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.gradient.tracker.rebuild(r)
 
     def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
@@ -217,7 +217,7 @@ class StepwiseEngine:
             shift[:] = found.intercept + mean_prediction(rows, self.point())
         self._renew(found.alpha, found.gradient)
         if not np.isfinite(self.gradient.r).all():
-            self.gradient.meter[0] = np.nan  # the loop stops on it
+            self.gradient.counters[FAILED] = 1.0  # the loop stops on it
 
     def _renew(self, alpha: np.ndarray, exact: np.ndarray) -> None:
         """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
@@ -260,7 +260,7 @@ class StepwiseEngine:
 
     def table_change(self) -> float | None:
         """Return the sum of all changes of the table so far, if they sample its error; else None."""
-        return float(self.gradient.meter[0]) if self.abilities.samples_error else None
+        return float(self.gradient.counters[TABLE_CHANGE]) if self.abilities.samples_error else None
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 

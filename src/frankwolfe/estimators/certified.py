@@ -85,7 +85,7 @@ class CertifiedEstimator(PartParameters):
         """
         sentences = dict.fromkeys(sentence for found in results for sentence in self._advice(found))
         text = f"{type(self).__name__}: {' '.join(sentences)}"
-        about = (re.sub(r"[\d.,]+", "", text), getattr(self, "radius", None), np.shape(results[0].x))
+        about = (re.sub(r"[\d.,]+", "", text), self.get_params(deep=False).get("radius"), np.shape(results[0].x))
         if sentences and about not in SAID:
             SAID.add(about)
             warnings.warn(text, ScaleWarning, stacklevel=5)

@@ -25,6 +25,7 @@ class LinearModel(CertifiedEstimator, ABC):
     radius: Any
     coef_: Any
     intercept_: Any
+    _ends: list[tuple[Any, np.ndarray]] | None = None  # sets and answers of the last fit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,9 +90,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _solve(self, problems: list[Problem]) -> None:
         """Solve the problems, from where the last fit ended if asked to, and keep what was found."""
-        results = self._minimized(
-            problems, _starts(problems, getattr(self, "_ends", None) if self.warm_start else None)
-        )
+        results = self._minimized(problems, _starts(problems, self._ends if self.warm_start else None))
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
         self._adopt(results)
 

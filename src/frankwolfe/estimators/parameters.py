@@ -6,10 +6,7 @@ from sklearn.base import BaseEstimator
 
 from frankwolfe.arguments.keywords import advice, teaching
 from frankwolfe.arguments.lookup import nearest
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
+from frankwolfe.compile.part import is_part
 
 
 def _fields(name: str, part: Any) -> dict[str, Any]:
@@ -17,7 +14,7 @@ def _fields(name: str, part: Any) -> dict[str, Any]:
     found = {}
     for field, value in part._asdict().items():
         found[f"{name}__{field}"] = value
-        if _is_part(value):
+        if is_part(value):
             found.update(_fields(f"{name}__{field}", value))
     return found
 
@@ -25,7 +22,7 @@ def _fields(name: str, part: Any) -> dict[str, Any]:
 def _changed(name: str, part: Any, path: str, value: Any) -> Any:
     """Return a part with one field, at the end of ``path``, changed; made anew, so that the value is checked."""
     field, _, rest = path.partition("__")
-    if not _is_part(part):
+    if not is_part(part):
         raise ValueError(f"{name}__{path}: {name} is {part!r}, which has no parameters; set {name} itself")
     if field not in part._fields:
         kind = type(part).__name__
@@ -61,7 +58,7 @@ class PartParameters(BaseEstimator):
         found = super().get_params(deep=deep)
         if deep:
             for name, value in list(found.items()):
-                if _is_part(value):
+                if is_part(value):
                     found.update(_fields(name, value))
         return found
 

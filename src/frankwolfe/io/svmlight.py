@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compile.kernels import compiling
+from frankwolfe.data.executors import available_cores
 from frankwolfe.io.streams import is_compressed, opened
-from frankwolfe.io.svmlight_blocks import BYTE_ORDER_MARK, Rows, available_threads, read_mapped, read_stream
+from frankwolfe.io.svmlight_blocks import BYTE_ORDER_MARK, Rows, read_mapped, read_stream
 from frankwolfe.io.svmlight_lines import parse_line
 
 SMALL = 2**18
@@ -40,7 +41,7 @@ def read_svmlight(path: Path, first: int | None = None, threads: int | None = No
     first : int
         Index of the first column.
     """
-    rows = _read_rows(path, threads or available_threads())
+    rows = _read_rows(path, threads or available_cores())
     if not len(rows.targets):
         raise ValueError(f"{path} holds no rows")
     return _as_matrix(path, rows, first)

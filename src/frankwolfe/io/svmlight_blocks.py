@@ -6,7 +6,6 @@ are joined. Blocks end with lines, so neither their size nor the number of threa
 """
 
 import mmap
-import os
 import re
 from collections import deque
 from collections.abc import Iterator
@@ -73,11 +72,6 @@ class BadLineError(Exception):
     def placed(self, path: Path, lines: int) -> ValueError:
         """Return the error for a user, if so many lines come before the block."""
         return ValueError(f"{path}, line {lines + self.before + 1}: {self.what}")
-
-
-def available_threads() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _load_code() -> None:

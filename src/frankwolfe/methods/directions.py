@@ -22,6 +22,11 @@ from frankwolfe.sets.coordinate_hull import Hull
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
 
+    @property
+    def keeps_atoms(self):
+        """Whether a run may keep atoms: a vertex is forgotten once the iterate has moved."""
+        return False
+
     def choose(self, constraint, gradient, iterate):
         """Ask the oracle."""
         return Straight(oracle(constraint, gradient.tracker, gradient.r))

@@ -14,7 +14,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, target_prediction
 from frankwolfe.methods.full_pass import sweep
-from frankwolfe.methods.gradient import amend, count_rows, pick
+from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 
 
@@ -39,7 +39,7 @@ class FullGradientState(NamedTuple):
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Take the gradient anew."""
-        gradient.meter[0] += abs(sweep(samples, iterate, self.alpha, gradient.r))
+        gradient.counters[TABLE_CHANGE] += abs(sweep(samples, iterate, self.alpha, gradient.r))
         count_rows(gradient, len(samples.targets))
         rebuild(gradient.tracker, gradient.r)
 

@@ -7,6 +7,11 @@ import numpy as np
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import add_row, fetch_row, routine
 
+TABLE_CHANGE, ROWS_READ, FAILED = 0, 1, 2
+"""Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
+change that is; the rows that the step at hand reads; a flag, not zero once an oracle outside of compiled code, or an
+exact pass, has failed. The loop stops on the first and on the last, before it moves."""
+
 
 class Gradient(NamedTuple):
     """The estimate's running state: the gradient is ``scale[0] * r``.
@@ -17,16 +22,15 @@ class Gradient(NamedTuple):
         The estimate up to a positive factor, which no oracle minds.
     scale : array of shape (1,)
         That factor.
-    meter : array of shape (2,)
-        Sum of the sizes of all changes, which turns non-finite with the first change that is, and then stops the run;
-        rows that the step at hand reads. (One array: each more would cost a step its time.)
+    counters : array of shape (3,)
+        `TABLE_CHANGE`, `ROWS_READ` and `FAILED`. (One array: each more would cost a step its time.)
     tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.
     """
 
     r: np.ndarray
     scale: np.ndarray
-    meter: np.ndarray
+    counters: np.ndarray
     tracker: Any
 
     def dense(self) -> np.ndarray:
@@ -38,13 +42,13 @@ class Gradient(NamedTuple):
 def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.tracker, rows, i, change, gradient.r)
-    gradient.meter[0] += magnitude(change)
+    gradient.counters[TABLE_CHANGE] += magnitude(change)
 
 
 @routine
 def count_rows(gradient, number):
     """Charge the step for rows that it reads beside its batch; a negative number for those that it leaves unread."""
-    gradient.meter[1] += number
+    gradient.counters[ROWS_READ] += number
 
 
 @routine

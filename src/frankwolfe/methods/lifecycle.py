@@ -90,6 +90,15 @@ class StatelessDefaults:
         return self
 
 
+class DirectionDefaults(StatelessDefaults):
+    """A direction that remembers nothing."""
+
+    @property
+    def keeps_atoms(self):
+        """Whether a run may keep atoms, which are whole vectors unless the set's vertices are single coordinates."""
+        return True
+
+
 class StepDefaults(StatelessDefaults):
     """A step rule that remembers nothing and reads no rows."""
 
@@ -110,7 +119,7 @@ def estimate(kind: type[Part]) -> type[Part]:
 
 def direction(kind: type[Part]) -> type[Part]:
     """Class decorator of the package's directions."""
-    return part(lent(StatelessDefaults)(kind))
+    return part(lent(DirectionDefaults)(kind))
 
 
 def step_rule(kind: type[Part]) -> type[Part]:
@@ -130,7 +139,7 @@ def accept_estimate(argument: str, given: Any) -> None:
 
 def accept_direction(argument: str, given: Any) -> None:
     """Check a direction that was handed in; give its class what it leaves to defaults."""
-    _accept(argument, given, DIRECTION_METHODS, "a direction", StatelessDefaults)
+    _accept(argument, given, DIRECTION_METHODS, "a direction", DirectionDefaults)
 
 
 def accept_step(argument: str, given: Any) -> None:

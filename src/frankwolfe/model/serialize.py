@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.part import is_part, is_part_class
 
 OMITTED = object()
 """Stands for a field that only matters while a run goes on, such as a cache: it is made anew."""
@@ -31,7 +32,7 @@ def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         stored = isinstance(value.value, tuple) or sparse.issparse(value.value)
         return described(value.value, arrays) if stored else OMITTED
     if isinstance(value, tuple):
-        return _described_part(value, arrays) if hasattr(value, "_fields") else _described_tuple(value, arrays)
+        return _described_part(value, arrays) if is_part(value) else _described_tuple(value, arrays)
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
         pieces = [_stored(piece, arrays) for piece in (csr.data, csr.indices, csr.indptr)]
@@ -63,7 +64,7 @@ def _part_class(name: str, given: type | None = None) -> Any:
     import frankwolfe
 
     known = getattr(frankwolfe, name) if name in frankwolfe.__all__ else None
-    if not (isinstance(known, type) and hasattr(known, "_fields")) or given not in (None, known):
+    if not is_part_class(known) or given not in (None, known):
         raise ValueError(f"{name} is not a loss or set of frankwolfe {frankwolfe.__version__}: it cannot be stored")
     return known
 

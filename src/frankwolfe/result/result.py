@@ -145,7 +145,7 @@ class Result:
         """Singular values of ``x``, where it is a matrix, in falling order."""
         if np.ndim(self.x) == 1:
             raise ValueError("x is a vector: it has no singular values")
-        return self.x.singular_values if hasattr(self.x, "left") else np.linalg.svd(self.x, compute_uv=False)
+        return np.linalg.svd(self.x, compute_uv=False) if isinstance(self.x, np.ndarray) else self.x.singular_values
 
     def size_in_words(self) -> str:
         """Say how large ``x`` is."""

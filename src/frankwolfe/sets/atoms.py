@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, row_add, row_dot, row_entry
+from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, row_dot, row_entry
 from frankwolfe.sets.base import completed
+from frankwolfe.trackers.tracker_defaults import tracker, tracker_of
 
 
 class Hot(NamedTuple):
@@ -162,6 +163,7 @@ class Shifted(NamedTuple):
         return self.atom.dense(d) + self.shift
 
 
+@tracker
 class Workspace(NamedTuple):
     """Tracker of the sets whose oracle reads all of ``r``: nothing to keep track of, room for a `Full` atom."""
 
@@ -171,22 +173,6 @@ class Workspace(NamedTuple):
     def over(cls, d: int) -> "Workspace":
         """Room for a vertex of ``d`` entries."""
         return cls(np.zeros(d))
-
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
-
-    def rebuild(self, r):
-        """Do nothing: the oracle looks at everything anyway."""
-
-
-def connected(tracker: Any, meter: np.ndarray) -> Any:
-    """Return the tracker with the meter to spoil when its oracle fails; as it is, where that cannot happen.
-
-    The loop stops at a meter that is not finite, before it moves.
-    """
-    wire = getattr(tracker, "connected", None)
-    return tracker if wire is None else wire(meter)
 
 
 def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
@@ -222,8 +208,8 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     """
     r = checked_direction(r)
     ready = for_shape(constraint, r.size)
-    tracker = ready.tracker(r.size)
-    tracker.rebuild(r)
-    atom = ready.oracle(tracker, r)
+    own = tracker_of(ready, r.size)
+    own.rebuild(r)
+    atom = ready.oracle(own, r)
     reraise()
     return atom.dense(r.size)

@@ -9,7 +9,10 @@ What a set has to bring along: ``tracker``, ``oracle``, ``support`` and ``contai
 
 from typing import Any
 
+import numpy as np
+
 from frankwolfe.compile.part import Part, lent, part
+from frankwolfe.sets.image_diameters import from_diameter, image_diameters, widths
 from frankwolfe.sets.structure import Structure
 
 
@@ -20,11 +23,14 @@ class Defaults:
     _replace: Any
     _asdict: Any
     radius: Any
-    hull: Any
+
+    def hull(self):
+        """Return the `Hull` of a set whose vertices are single coordinates, None for others."""
+        return
 
     def structure(self):
-        """Say how the points are made up: nothing is known but the oracle."""
-        return Structure()
+        """Say how the points are made up: of single coordinates, or nothing is known but the oracle."""
+        return Structure(self.hull())
 
     def shaped(self, rows, columns):
         """Return the set for a weight matrix: here a vector like any other, row after row."""
@@ -50,6 +56,23 @@ class Defaults:
         """Return a self-concordant barrier of the set's interior, for so many weights: here none is known."""
         return
 
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions, or an upper bound: here that of the box around the set."""
+        return float(np.linalg.norm(widths(self, d)))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact: bounds from the diameter, if the set brings it.
+
+        Else from its support function, asked about every row.
+        """
+        own = type(self).diameter is not Defaults.diameter
+        return from_diameter(float(self.diameter(X.shape[1])), X) if own else image_diameters(self, X)
+
+    def knows_diameters(self):
+        """Whether the set brings a diameter of its own, or those of images."""
+        kind = type(self)
+        return kind.diameter is not Defaults.diameter or kind.image_diameters is not Defaults.image_diameters
+
     def is_ball(self):
         """Whether the set is a ball around zero, or the part of one without negative entries: here it is not.
 
@@ -69,14 +92,6 @@ class Defaults:
         return type(self)(**{**self._asdict(), "radius": radius})
 
 
-class CoordinateDefaults(Defaults):
-    """Answers of a set whose method ``hull`` says that vertices are single coordinates."""
-
-    def structure(self):
-        """Say how the points are made up: of single coordinates."""
-        return Structure(self.hull())
-
-
 class Ball:
     """Answers of a ball around zero."""
 
@@ -93,6 +108,10 @@ class Forwarded(Defaults):
     def tracker(self, d):
         """Return the tracker of the set."""
         return self.set.tracker(d)
+
+    def hull(self):
+        """Return the `Hull` where vertices are single coordinates, None elsewhere."""
+        return self.structure().coordinates
 
     def structure(self):
         """Say how the points are made up: as those of the set."""
@@ -130,6 +149,14 @@ class Forwarded(Defaults):
         """Whether ``w`` is in the set."""
         return self.set.contains(w, tolerance)
 
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions, or an upper bound: that of the set."""
+        return float(self.set.diameter(d))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact: those of the set."""
+        return self.set.image_diameters(X)
+
     def is_ball(self):
         """Whether the set is a ball around zero."""
         return self.set.is_ball()
@@ -151,10 +178,8 @@ def no_radius(constraint: Any, why: str = "") -> ValueError:
     )
 
 
-def completed(kind: type, defaults: type | None = None) -> None:
+def completed(kind: type, defaults: type = Defaults) -> None:
     """Give a class of sets the methods of `Defaults` that it does not have, or those of another class of defaults."""
-    if defaults is None:
-        defaults = CoordinateDefaults if hasattr(kind, "hull") else Defaults
     lent(defaults)(kind)
 
 

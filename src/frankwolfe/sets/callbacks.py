@@ -14,12 +14,14 @@ import numpy as np
 
 from frankwolfe.compile.callback_errors import keep
 from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.verbs import ASKED, ask, routine, row_add
+from frankwolfe.compile.verbs import ASKED, ask, routine
 from frankwolfe.sets.atoms import Full, vertex_of
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.image_diameters import image_diameters, widths
+from frankwolfe.sets.image_diameters import Diameters, image_diameters, widths
+from frankwolfe.trackers.tracker_defaults import tracker
 
 
+@tracker
 class Messenger(NamedTuple):
     """Tracker of the sets whose oracle is called back.
 
@@ -29,14 +31,14 @@ class Messenger(NamedTuple):
         Where the callback reads ``r`` and writes its answer, as a rule the vertex.
     address : array of shape (1,)
         Of the callback, which lives as long as this array.
-    alarm : array of shape (1,)
-        Turns NaN when the callback has failed.
+    failed : array of shape (1,)
+        Flag: one once the callback has failed. The loop stops on it before it moves.
     """
 
     question: np.ndarray
     room: np.ndarray
     address: np.ndarray
-    alarm: np.ndarray
+    failed: np.ndarray
 
     @classmethod
     def over(cls, d: int, answer: Callable[[np.ndarray], Any], length: int | None = None) -> "Messenger":
@@ -46,16 +48,9 @@ class Messenger(NamedTuple):
         where = cast(callback, c_void_p).value
         return cls(np.zeros(d), np.zeros(length), Opaque.of(callback, [where]), np.zeros(1))
 
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
-
-    def rebuild(self, r):
-        """Do nothing: the oracle looks at everything anyway."""
-
-    def connected(self, meter):
-        """Return the messenger with another alarm."""
-        return self._replace(alarm=meter)
+    def connected(self, failed):
+        """Return the messenger with another flag."""
+        return self._replace(failed=failed)
 
 
 def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callable[[int, int], None]:
@@ -87,8 +82,44 @@ def consult(messenger, r):
         question[j] = r[j]
     ask(messenger.address[0], question, room)
     if not isfinite(room[0]):
-        messenger.alarm[0] = np.nan
+        messenger.failed[0] = 1.0
     return Full(room)
+
+
+class PythonSet:
+    """A Python object that has a linear minimisation oracle, with an answer to all that is asked of it.
+
+    Which of the optional methods it has is looked up once, here.
+    """
+
+    def __init__(self, thing: Any):
+        self.thing, self.vertex, self.contains = thing, thing.vertex, thing.contains
+        own = [getattr(thing, name, None) for name in ("support", "diameter", "image_diameters")]
+        self.support_is_at_vertex = own[0] is None
+        self.support = own[0] or self._support_at_vertex
+        self.diameter = own[1] or self._diameter_of_box
+        self.image_diameters = own[2] or self._image_diameters_from_support
+
+    def _support_at_vertex(self, direction: Any) -> float:
+        return float(np.dot(direction, self.vertex(-np.asarray(direction, dtype=np.float64))))
+
+    def _diameter_of_box(self, d: int) -> float:
+        return float(np.linalg.norm(widths(self, d)))
+
+    def _image_diameters_from_support(self, X: Any) -> Diameters:
+        return image_diameters(self, X)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PythonSet) and self.thing == other.thing
+
+    def __hash__(self) -> int:
+        return hash(self.thing)
+
+    def __repr__(self) -> str:
+        return repr(self.thing)
+
+    def __reduce__(self):
+        return PythonSet, (self.thing,)
 
 
 @constraint_set
@@ -111,14 +142,11 @@ class Outside(NamedTuple):
 
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
-        own = getattr(self.thing.value, "support", None)
-        if own is not None:
-            return float(own(direction))
-        return float(np.dot(direction, self.thing.value.vertex(-np.asarray(direction, dtype=np.float64))))
+        return float(self.thing.value.support(direction))
 
     def attains_support(self):
         """Whether values of the support function are those at vertices: not if the code has a way of its own."""
-        return getattr(self.thing.value, "support", None) is None
+        return self.thing.value.support_is_at_vertex
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set."""
@@ -126,13 +154,11 @@ class Outside(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions, or an upper bound."""
-        own = getattr(self.thing.value, "diameter", None)
-        return float(np.linalg.norm(widths(self, d)) if own is None else own(d))
+        return float(self.thing.value.diameter(d))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        own = getattr(self.thing.value, "image_diameters", None)
-        return image_diameters(self, X) if own is None else own(X)
+        return self.thing.value.image_diameters(X)
 
 
 def outside(thing: Any) -> Outside:
@@ -167,4 +193,4 @@ def outside(thing: Any) -> Outside:
     missing = [name for name in ("vertex", "contains") if not callable(getattr(thing, name, None))]
     if missing:
         raise TypeError(f"outside: {type(thing).__name__} is no constraint set: it has no method {', '.join(missing)}")
-    return Outside(Opaque.of(thing))
+    return Outside(Opaque.of(PythonSet(thing)))

@@ -1,6 +1,6 @@
 """Checks of what sets are made from: every message names the set and the argument, and says what was expected."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.sparse_indices import checked_sparse
-from frankwolfe.compile.part import finite, require
+from frankwolfe.compile.part import finite, is_part, require
 from frankwolfe.sets.base import completed
 
 SET_METHODS = ("tracker", "oracle", "support", "contains")
@@ -48,7 +48,7 @@ def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
 
 def number_or_vector(part: str, name: str, values: Any, why: str = "") -> Any:
     """Return ``values`` as a float or as a vector of finite numbers."""
-    if not isinstance(values, np.ndarray) and (isinstance(values, str) or not hasattr(values, "__len__")):
+    if not isinstance(values, np.ndarray) and (isinstance(values, str) or not isinstance(values, Sized)):
         return finite(part, name, values)
     found = numbers(part, name, values, "a number or a vector")
     if found.ndim == 0 and found.dtype != bool:
@@ -87,7 +87,7 @@ def _finite(part: str, name: str, found: np.ndarray, why: str = "") -> np.ndarra
 
 def sequence(part: str, name: str, values: Any) -> tuple:
     """Return ``values``, a list or a tuple, as a tuple."""
-    if not isinstance(values, list | tuple | range | np.ndarray) or hasattr(values, "_fields"):
+    if not isinstance(values, list | tuple | range | np.ndarray) or is_part(values):
         raise TypeError(f"{part}: {name} must be a list, got {type(values).__name__}")
     return tuple(values)
 

@@ -9,7 +9,6 @@ from frankwolfe.compile.verbs import oracle
 from frankwolfe.sets.atoms import Shifted, Stretched, vertex_of
 from frankwolfe.sets.base import wrapper
 from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each, rounding
-from frankwolfe.sets.image_diameters import diameter_of, diameters_of
 
 
 @wrapper
@@ -77,7 +76,7 @@ class Translated(NamedTuple):
         if bounds is not None:  # a side without width has no room for rounding
             inside = np.clip(moved, bounds.lower, bounds.upper)
             moved = np.where(np.abs(moved - inside) <= 2.0 * blurs, inside, moved)
-        blur, width = np.sqrt(moved.size) * float(np.max(blurs)), diameter_of(self.set, moved.size)
+        blur, width = np.sqrt(moved.size) * float(np.max(blurs)), float(self.set.diameter(moved.size))
         if not width > 0.0:
             only = vertex_of(self.set, np.zeros(moved.size))
             return bool(np.all(np.abs(np.ravel(moved) - only) <= 2.0 * rounding(self.shift, only)))
@@ -91,14 +90,6 @@ class Translated(NamedTuple):
     def is_ball(self):
         """Whether the set is a ball around zero: not once it is moved."""
         return False
-
-    def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
-        return diameter_of(self.set, d)
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: those of the set that is moved."""
-        return diameters_of(self.set, X)
 
 
 @wrapper
@@ -166,8 +157,8 @@ class Scaled(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return self.factor * diameter_of(self.set, d)
+        return self.factor * float(self.set.diameter(d))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact: the scaled set's, times the factor."""
-        return {p: (self.factor * value, exact) for p, (value, exact) in diameters_of(self.set, X).items()}
+        return {p: (self.factor * value, exact) for p, (value, exact) in self.set.image_diameters(X).items()}

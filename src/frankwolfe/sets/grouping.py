@@ -1,5 +1,6 @@
 """Groups of coordinates as users write them, checked."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 
 def as_lists(part: str, groups: Any) -> tuple[tuple[int, ...], ...]:
     """Return the coordinates of each group, sorted, from a sequence of sequences of ints."""
-    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"{part}: groups must be a list of lists of coordinates, got {type(groups).__name__}")
     found = tuple(_group(part, g, group) for g, group in enumerate(groups))
     if not found:
@@ -73,7 +74,7 @@ def _labels_given(groups: Any) -> bool:
     """Whether these are labels of coordinates, and not lists of them."""
     if isinstance(groups, np.ndarray) and groups.dtype != object:
         return groups.ndim == 1 and groups.size > 0
-    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
         return False
     entries = list(groups)
-    return bool(entries) and all(isinstance(entry, str) or not hasattr(entry, "__iter__") for entry in entries)
+    return bool(entries) and all(isinstance(entry, str) or not isinstance(entry, Iterable) for entry in entries)

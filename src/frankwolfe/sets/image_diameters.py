@@ -36,30 +36,12 @@ def widths(constraint: Any, d: int) -> np.ndarray:
     return reaches(constraint, np.eye(d))
 
 
-def diameter_of(constraint: Any, d: int) -> float:
-    """Euclidean diameter as a set, perhaps a user's, knows it; else an upper bound, that of the box around the set."""
-    own = getattr(constraint, "diameter", None)
-    return float(np.linalg.norm(widths(constraint, d)) if own is None else own(d))
-
-
 def image_diameters(constraint: Any, X: Any) -> Diameters:
     """``D_p`` for p = 1, 2, inf of a set that has nothing better to go by than its support function."""
-    return from_reaches(X, reaches(constraint, X), diameter_of(constraint, X.shape[1]))
+    return from_reaches(X, reaches(constraint, X), float(constraint.diameter(X.shape[1])))
 
 
-def diameters_of(constraint: Any, X: Any) -> Diameters:
-    """``D_p`` for p = 1, 2, inf as a set, perhaps a user's, knows them.
-
-    Else bounds from its Euclidean diameter, if it knows that; else from its support function.
-    """
-    own = getattr(constraint, "image_diameters", None)
-    if own is not None:
-        return own(X)
-    own = getattr(constraint, "diameter", None)
-    return image_diameters(constraint, X) if own is None else _from_diameter(float(own(X.shape[1])), X)
-
-
-def _from_diameter(length: float, X: Any) -> Diameters:
+def from_diameter(length: float, X: Any) -> Diameters:
     """Bound ``||X (u - v)||_p`` by the Euclidean length of ``u - v``."""
     lengths = row_norms(X, 2)
     two = length * spectral_norm(X)

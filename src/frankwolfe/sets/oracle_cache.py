@@ -8,8 +8,9 @@ import numpy as np
 
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, rebuild, routine, written
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.sets.atoms import Full, Hot, connected
+from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.counters import Counts
+from frankwolfe.trackers.tracker_defaults import tracker
 
 
 class Memory(NamedTuple):
@@ -75,6 +76,7 @@ class CoordinateMemory(NamedTuple):
         return Hot(self.at[place], self.amounts[place])
 
 
+@tracker
 class CachedTracker(NamedTuple):
     """Tracker of a set that remembers: the set's own, and the memory."""
 
@@ -84,19 +86,19 @@ class CachedTracker(NamedTuple):
     @property
     def lazy(self):
         """Whether the set's tracker is: a cache must not decide how large a batch is."""
-        return getattr(self.tracker, "lazy", False)
+        return self.tracker.lazy
 
     def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` under the eyes of the set's tracker."""
+        """Add ``c`` times row ``i`` to ``r`` and update the set's tracker."""
         add_row(self.tracker, rows, i, c, r)
 
     def rebuild(self, r):
         """Tell the set's tracker that all of ``r`` changed."""
         rebuild(self.tracker, r)
 
-    def connected(self, meter):
-        """Return the tracker with one that spoils the meter when it fails."""
-        return self._replace(tracker=connected(self.tracker, meter))
+    def connected(self, failed):
+        """Return the tracker with one that raises this flag when it fails."""
+        return self._replace(tracker=self.tracker.connected(failed))
 
 
 @routine

@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild, row_add
+from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.sets.atoms import Full, connected, vertex_of
+from frankwolfe.sets.atoms import Full, vertex_of
 from frankwolfe.sets.barriers.product import ProductBarrier
 from frankwolfe.sets.base import constraint_set, no_radius
 from frankwolfe.sets.checks import a_set, sequence, whole
-from frankwolfe.sets.image_diameters import diameter_of, diameters_of, image_diameters
+from frankwolfe.sets.image_diameters import image_diameters
 from frankwolfe.sets.structure import Bounds, Structure
+from frankwolfe.trackers.tracker_defaults import tracker, tracker_of
 
 
 class Link(NamedTuple):
@@ -32,9 +33,9 @@ class Link(NamedTuple):
         deposit(oracle(self.set, self.tracker, own), Iterate(piece, np.ones(1)), 1.0)
         fill(self.rest, r, room)
 
-    def connected(self, meter):
-        """Return the chain with trackers that spoil the meter when they fail."""
-        return self._replace(tracker=connected(self.tracker, meter), rest=self.rest.connected(meter))
+    def connected(self, failed):
+        """Return the chain with trackers that raise this flag when they fail."""
+        return self._replace(tracker=self.tracker.connected(failed), rest=self.rest.connected(failed))
 
 
 class End(NamedTuple):
@@ -43,27 +44,21 @@ class End(NamedTuple):
     def fill(self, r, room):
         """Nothing left."""
 
-    def connected(self, meter):
-        """Nothing to wire."""
+    def connected(self, failed):
+        """Nothing is left that could fail."""
         return self
 
 
+@tracker
 class ProductTracker(NamedTuple):
     """Tracker of a product: the chain of its sets, and room for a vertex."""
 
     chain: Any
     room: np.ndarray
 
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
-
-    def rebuild(self, r):
-        """Do nothing: every set is shown its part of ``r`` when it is asked."""
-
-    def connected(self, meter):
-        """Return the tracker with trackers that spoil the meter when they fail."""
-        return self._replace(chain=self.chain.connected(meter))
+    def connected(self, failed):
+        """Return the tracker with trackers that raise this flag when they fail."""
+        return self._replace(chain=self.chain.connected(failed))
 
 
 @constraint_set
@@ -163,7 +158,7 @@ class Product(NamedTuple):
         """Return the chain of the sets' trackers, and room for a vertex."""
         chain: Any = End()
         for inner, block in reversed(self._blocks()):
-            chain = Link(inner, inner.tracker(block.stop - block.start), block.start, block.stop, chain)
+            chain = Link(inner, tracker_of(inner, block.stop - block.start), block.start, block.stop, chain)
         return ProductTracker(chain, np.zeros(d))
 
     def oracle(self, tracker, r):
@@ -198,8 +193,8 @@ class Product(NamedTuple):
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return float(np.linalg.norm([diameter_of(inner, block.stop - block.start) for inner, block in self._blocks()]))
+        return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self._blocks()]))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact; of several sets, for p = 1 and 2 upper bounds."""
-        return diameters_of(self.sets[0], X) if len(self.sets) == 1 else image_diameters(self, X)
+        return self.sets[0].image_diameters(X) if len(self.sets) == 1 else image_diameters(self, X)

@@ -10,6 +10,7 @@ from frankwolfe.compile.twofold import contract, twofold
 from frankwolfe.compile.verbs import accept, routine, row_add, row_dot, row_sandwich
 from frankwolfe.linalg.singular import leading_triplets
 from frankwolfe.sets.callbacks import Messenger, consult
+from frankwolfe.trackers.tracker_defaults import tracker
 
 SMALL, LARGE = 1e-100, 1e100
 """Sizes of entries whose squares are safe from underflow and overflow."""
@@ -81,6 +82,7 @@ def normalise(vector):
         vector[0] = 1.0
 
 
+@tracker
 class Gram(NamedTuple):
     """Tracker that keeps the Gram matrix of ``r`` over its shorter side.
 
@@ -139,6 +141,7 @@ class Gram(NamedTuple):
             normalise(right)
 
 
+@tracker
 class Asked(NamedTuple):
     """Tracker that has singular vectors, or eigenvectors, found outside compiled code.
 
@@ -158,22 +161,31 @@ class Asked(NamedTuple):
     memory: np.ndarray
 
     @classmethod
-    def over(cls, size: int, rows: int, columns: int, answer: Callable[[np.ndarray], np.ndarray]) -> "Asked":
-        """Tracker for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one."""
+    def over(
+        cls,
+        size: int,
+        rows: int,
+        columns: int,
+        answer: Callable[[np.ndarray], np.ndarray],
+        memory: np.ndarray | None = None,
+    ) -> "Asked":
+        """Tracker for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one.
+
+        ``memory`` is what ``answer`` remembers, if it does.
+        """
         messenger = Messenger.over(size, answer, rows + columns)
-        memory = getattr(answer, "memory", np.zeros(0))
+        memory = np.zeros(0) if memory is None else memory
         return cls(messenger, messenger.room[:rows], messenger.room[rows:], memory)
 
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
+    @classmethod
+    def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "Asked":
+        """Tracker that has the leading singular vectors of the matrix that ``r`` stands for found by `KrylovAnswer`."""
+        answer = KrylovAnswer(matrix_of, shape)
+        return cls.over(size, *shape, answer, answer.memory)
 
-    def rebuild(self, r):
-        """Do nothing: everything is looked at anyway."""
-
-    def connected(self, meter):
-        """Return the tracker with another alarm."""
-        return self._replace(messenger=self.messenger.connected(meter))
+    def connected(self, failed):
+        """Return the tracker with another flag."""
+        return self._replace(messenger=self.messenger.connected(failed))
 
     def recount(self, r):
         """Ask."""

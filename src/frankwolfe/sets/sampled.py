@@ -8,7 +8,7 @@ from frankwolfe.compile.verbs import recount
 from frankwolfe.data.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.linalg.singular import Triplets, leading_triplets
 from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, KrylovAnswer
+from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked
 from frankwolfe.sets.structure import Structure, TraceNorm
 
 
@@ -34,8 +34,7 @@ class SampledTraceBall(NamedTuple):
 
     def tracker(self, size):
         """Return a way to ask for the leading singular vectors."""
-        shape = len(self.entries.starts) - 1, self.columns
-        return Asked.over(size, *shape, KrylovAnswer(self.matrix, shape))
+        return Asked.krylov(size, self.matrix, (len(self.entries.starts) - 1, self.columns))
 
     def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.compile.verbs import row_add
 from frankwolfe.sets.atoms import Full, Workspace, vertex_of
 from frankwolfe.sets.barriers.balls import EllipsoidBarrier, PowerBarrier
 from frankwolfe.sets.base import ball, constraint_set
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
 from frankwolfe.sets.image_diameters import from_reaches, image_diameters, reaches
 from frankwolfe.sets.rescaling import normalise
+from frankwolfe.trackers.tracker_defaults import tracker
 
 
 @ball
@@ -96,6 +96,7 @@ def _norm(values: Any, p: float) -> float:
     return largest * float(((sizes / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else largest
 
 
+@tracker
 class EllipsoidTracker(NamedTuple):
     """Tracker of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
 
@@ -103,13 +104,6 @@ class EllipsoidTracker(NamedTuple):
     centre: np.ndarray
     course: np.ndarray
     room: np.ndarray
-
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
-
-    def rebuild(self, r):
-        """Do nothing: the oracle looks at everything anyway."""
 
 
 @constraint_set

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import positive
-from frankwolfe.compile.verbs import routine, row_add
+from frankwolfe.compile.verbs import routine
 from frankwolfe.sets.atoms import Block, vertex_of
 from frankwolfe.sets.barriers.inequalities import LargestBarrier, OrderedBarrier
 from frankwolfe.sets.barriers.perspective import SupportBarrier
@@ -13,8 +13,10 @@ from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector, whole
 from frankwolfe.sets.image_diameters import image_diameters
 from frankwolfe.sets.rescaling import normalise, oppose
+from frankwolfe.trackers.tracker_defaults import tracker
 
 
+@tracker
 class Selection(NamedTuple):
     """Tracker of the sets whose oracle picks the largest entries of ``r``: room for their sizes and for a `Block`."""
 
@@ -26,13 +28,6 @@ class Selection(NamedTuple):
     def over(cls, d: int, most: int) -> "Selection":
         """Room for ``d`` sizes and for blocks of up to ``most`` entries."""
         return cls(np.zeros(d), np.zeros(most, dtype=np.int64), np.zeros(most))
-
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r``."""
-        row_add(rows, i, c, r)
-
-    def rebuild(self, r):
-        """Do nothing: the oracle looks at everything anyway."""
 
 
 @routine

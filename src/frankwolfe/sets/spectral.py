@@ -14,7 +14,7 @@ from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_t
 from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.barriers.matrices import SpectrahedronBarrier, TraceBarrier
 from frankwolfe.sets.base import ball, constraint_set
-from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, KrylovAnswer, RankOne
+from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked, Gram, RankOne
 from frankwolfe.sets.structure import Structure, TraceNorm
 
 
@@ -69,7 +69,7 @@ class TraceBall(NamedTuple):
         """Return the Gram matrix of the shorter side, or a way to ask for the leading singular vectors."""
         if min(self.shape) <= SHORT:
             return Gram.over(*self.shape)
-        return Asked.over(size, self.shape[0], self.shape[1], KrylovAnswer(self.matrix, self.shape))
+        return Asked.krylov(size, self.matrix, self.shape)
 
     def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""

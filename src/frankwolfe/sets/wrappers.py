@@ -11,8 +11,8 @@ from frankwolfe.sets.atoms import checked_direction, for_shape, vertex_of
 from frankwolfe.sets.base import wrapper
 from frankwolfe.sets.checks import a_set, whole
 from frankwolfe.sets.counters import Counts
-from frankwolfe.sets.image_diameters import diameter_of, diameters_of
 from frankwolfe.sets.oracle_cache import CachedTracker, CoordinateMemory, Memory, Shelf, recall, remember
+from frankwolfe.trackers.tracker_defaults import tracker_of
 
 
 @wrapper
@@ -85,14 +85,6 @@ class Counted(NamedTuple):
         self._note()
         return self.set.proven_support(direction)
 
-    def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
-        return diameter_of(self.set, d)
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        return diameters_of(self.set, X)
-
 
 @wrapper
 class Cached(NamedTuple):
@@ -161,7 +153,7 @@ class Cached(NamedTuple):
         """Return the tracker of the set, with the run's memory; outside of a run, with one for this tracker alone."""
         shelf = self.shelf.value
         memory = self._memory(d) if shelf.for_run else self._new_memory(d, shelf.counts.another())
-        return CachedTracker(self.set.tracker(d), memory)
+        return CachedTracker(tracker_of(self.set, d), memory)
 
     def oracle(self, tracker, r):
         """Atom that minimises ``<r, s>``."""
@@ -176,7 +168,7 @@ class Cached(NamedTuple):
         r = checked_direction(r)
         ready = for_shape(self, r.size)
         with self.shelf.value.lock:
-            tracker = CachedTracker(ready.set.tracker(r.size), ready._memory(r.size))
+            tracker = CachedTracker(tracker_of(ready.set, r.size), ready._memory(r.size))
             tracker.rebuild(r)
             atom = ready.oracle(tracker, r)
             reraise()
@@ -188,11 +180,3 @@ class Cached(NamedTuple):
         if not self.set.attains_support() or not np.isfinite(direction).all():
             return self.set.support(direction)
         return float(direction @ self.vertex(-direction))
-
-    def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
-        return diameter_of(self.set, d)
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        return diameters_of(self.set, X)

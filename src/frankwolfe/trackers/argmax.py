@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import routine, row_add_tracked
+from frankwolfe.trackers.tracker_defaults import tracker
 
 BITS = 5
 """Two to this power is the number of children of a node."""
@@ -76,6 +77,7 @@ def _leading(r, low, high, flip):
     return at
 
 
+@tracker
 class LazyArgmax(NamedTuple):
     """Argmax of ``|r|`` (``flip = 1``) or of ``-r`` (``flip = -1``) while ``r`` changes in few places at a time.
 

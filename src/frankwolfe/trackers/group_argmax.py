@@ -11,6 +11,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import leader, rebuild, routine, row_add_grouped
 from frankwolfe.trackers.argmax import LazyArgmax
+from frankwolfe.trackers.tracker_defaults import tracker
 
 
 @routine
@@ -34,6 +35,7 @@ def _norm(r, members, low, high, flat):
     return unit / lift * sqrt(total)
 
 
+@tracker
 class GroupTracker(NamedTuple):
     """Which group of entries of ``r`` has the largest norm, while ``r`` changes in few places at a time.
 

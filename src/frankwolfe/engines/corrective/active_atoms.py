@@ -19,6 +19,7 @@ from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.trackers.tracker_defaults import tracker_of
 
 MIN_NEW_ATOMS = 50
 """Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""
@@ -227,7 +228,7 @@ class Vertices(Shifted):
         self.points, self.u = point[None, :], np.ones(1)
         self.matrix = DenseColumns(self._images(point))
         self.hessian: Hessian | None = None
-        self.tracker = problem.constraint.tracker(problem.size)
+        self.tracker = tracker_of(problem.constraint, problem.size)
 
     def w(self) -> np.ndarray:
         """Return the combination as a new array."""
