@@ -42,9 +42,9 @@ def test_own_loss():
     for z in (-3.0, 0.2, 40.0):
         h = 1e-5
         slope = (loss.value(z + h, 0.5) - loss.value(z - h, 0.5)) / (2 * h)
-        bend = (loss.derivative(z + h, 0.5) - loss.derivative(z - h, 0.5)) / (2 * h)
+        curvature = (loss.derivative(z + h, 0.5) - loss.derivative(z - h, 0.5)) / (2 * h)
         assert loss.derivative(z, 0.5) == pytest.approx(slope, abs=1e-8)
-        assert loss.curvature(z, 0.5) == pytest.approx(bend, abs=1e-8)
+        assert loss.curvature(z, 0.5) == pytest.approx(curvature, abs=1e-8)
     line_search = fw.Method(fw.FullGradient(), fw.Toward(), fw.LineSearch(), name="fw, line search")
     result = both_modes(problem(loss), line_search, tol=1e-3, max_passes=500)
     assert result.success

@@ -334,7 +334,7 @@ def right_model(model, given):
 
 
 def estimator_sites():
-    """Estimators: data and parameters, which are judged when they are fitted."""
+    """Estimators: data and parameters, which are checked when they are fitted."""
     rng = np.random.default_rng([SEED, 12])
 
     def regressor(X, y, sample_weight=None, **parameters):

@@ -50,8 +50,8 @@ def test_the_derivative_is_lipschitz_with_the_stated_constant(loss, seed):
 
 def test_the_multinomial_constant_is_attained_by_two_equal_classes():
     z, q = np.array([0.0, 0.0, -50.0]), np.array([1.0, -1.0, 0.0])
-    bent = fw.Multinomial(3).hessian_product(z, 0.0, q)
-    assert np.linalg.norm(bent) / np.linalg.norm(q) == pytest.approx(fw.Multinomial(3).smoothness(), rel=1e-9)
+    product = fw.Multinomial(3).hessian_product(z, 0.0, q)
+    assert np.linalg.norm(product) / np.linalg.norm(q) == pytest.approx(fw.Multinomial(3).smoothness(), rel=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e3, 1e150, 1e300])
@@ -71,9 +71,10 @@ def _multinomial_in_many_digits(z, y, q):
         mean = sum(share * Decimal(number) for share, number in zip(p, q, strict=True))
         value = -p[y].ln()
         derivative = [share - (c == y) for c, share in enumerate(p)]
-        bent = [share * (Decimal(number) - mean) for share, number in zip(p, q, strict=True)]
+        product = [share * (Decimal(number) - mean) for share, number in zip(p, q, strict=True)]
         return float(value), *(
-            np.array(numbers, dtype=float) for numbers in (derivative, bent, [2 * share * (1 - share) for share in p])
+            np.array(numbers, dtype=float)
+            for numbers in (derivative, product, [2 * share * (1 - share) for share in p])
         )
 
 
@@ -83,12 +84,12 @@ def test_multinomial_keeps_its_digits_where_a_class_is_all_but_sure(lead):
     for y in range(3):
         z, q = rng.normal(size=3), rng.normal(size=3)
         z[0] = z[1:].max() + lead
-        value, derivative, bent, diagonal = _multinomial_in_many_digits(z, y, q)
+        value, derivative, product, diagonal = _multinomial_in_many_digits(z, y, q)
         within = {"rtol": 1e-15 * (10.0 + lead), "atol": 0.0}  # an exponent's rounding is its size times the unit's
         np.testing.assert_allclose(loss.value(z, float(y)), value, **within)
         np.testing.assert_allclose(loss.derivative(z, float(y)), derivative, **within)
         np.testing.assert_allclose(loss.curvature(z, float(y)), diagonal, **within)
-        np.testing.assert_allclose(loss.hessian_product(z, float(y), q), bent, rtol=1e-13 * (10.0 + lead), atol=0.0)
+        np.testing.assert_allclose(loss.hessian_product(z, float(y), q), product, rtol=1e-13 * (10.0 + lead), atol=0.0)
 
 
 # --- the problem --------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from frankwolfe.sets.spectral import TraceBall, checked_shape
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""
 
-SETTLED = 1e-9
-"""Offsets that move by less than this part of the largest deviation from the mean are settled."""
+OFFSET_TOLERANCE = 1e-9
+"""Offsets are fitted until a round moves them by less than this part of the largest deviation from the mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Offsets:
             rest = weights * (values - mean - by_row[entries.rows])
             by_column = np.bincount(entries.columns, rest, columns) / column_counts
             moved = max(np.abs(by_row - before[0]).max(), np.abs(by_column - before[1]).max())
-            if moved <= SETTLED * spread:
+            if moved <= OFFSET_TOLERANCE * spread:
                 break
         return cls(mean, by_row, by_column)
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.cli import output as answers
-from frankwolfe.cli.posing import ask
+from frankwolfe.cli.posing import specify
 from frankwolfe.cli.validation import splits_of
 from tests.cli.test_commands import call, complaint, predicted
 from tests.tables import frame, labels, numbers, svmlight, write
@@ -207,7 +207,7 @@ def test_predictions_stay_lined_up_with_rows_that_have_none(gaps, desk):
 
 def question(path, **options):
     plain = {"loss": None, "constraint": "l1", "weights": None, "ignore": (), "no_intercept": False}
-    return ask(path, ["y"], **plain, standardize=True, categorical=(), missing="refuse", radius=3.0, **options)
+    return specify(path, ["y"], **plain, standardize=True, categorical=(), missing="refuse", radius=3.0, **options)
 
 
 @pytest.fixture

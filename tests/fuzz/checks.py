@@ -82,7 +82,7 @@ def objective(run):
 def gap(run):
     """``gap`` is the Frank-Wolfe gap, or zero where a point on the boundary, by rounding outside, makes it negative.
 
-    A smaller bound may take its place where that meets the tolerance; a solver's optimum judges it.
+    A smaller bound may take its place where that meets the tolerance; a solver's optimum checks it.
     """
     result, exact = run.result, run.exact
     if result.convex and result.gap <= result.tolerance < exact.gap:
@@ -116,7 +116,7 @@ def tolerance(run):
 
 
 def success(run):
-    """Success says that the recomputed gap, or a bound that is judged elsewhere, is within the tolerance."""
+    """Success says that the recomputed gap, or a bound that is checked elsewhere, is within the tolerance."""
     result, exact = run.result, run.exact
     room = ROOM * exact.gap_error
     if result.success != (result.status is fw.Status.CONVERGED) or bool(result.success) != ("within" in result.message):
@@ -229,15 +229,15 @@ def _step(run):
     return {"step": STEPS[run.case.options["step"]]} if "step" in run.case.options else {}
 
 
-def _rounding(run, height):
-    """What rounding may do to an objective of a height, anywhere in the set: derivatives are at most sqrt(2 L f)."""
+def _rounding(run, value):
+    """What rounding may do to an objective of that value, anywhere in the set: derivatives are at most sqrt(2 L f)."""
     known = run.recomputed
     n, d = known.X.shape
     most = known.reach.reshape(d, -1).sum(axis=1)
     blur = EPS * (d + 4) * (np.abs(known.X) @ most + np.abs(run.result.intercept).max())
     smooth = known.loss.smoothness()
     squares = float((known.p * blur**2).sum())
-    found = sqrt(2.0 * smooth * float(height) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(height)
+    found = sqrt(2.0 * smooth * float(value) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(value)
     # an intercept may be at infinity: its slope is zero to rounding, and so are objective and bound
     return found + run.case.intercept * (LEAST * _size_of_gaps(run) + 1e-11 * float(known.zero))
 

@@ -71,20 +71,20 @@ class Recomputed:
         z, (n, d) = self._predictions(w) + b, self.X.shape
         blur = EPS * (d + 4) * ((np.abs(self.X) + self.means) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
         pulls = derivatives(self.loss, z, self.y)
-        heights, smooth = losses(self.loss, z, self.y), self.loss.smoothness()
+        values, smooth = losses(self.loss, z, self.y), self.loss.smoothness()
         p = self.p.reshape(-1, *[1] * (z.ndim - 1))
         # what rounding does to losses and derivatives, sample by sample
-        lifts = self._total(np.abs(pulls) * blur + smooth * blur**2) + 8 * EPS * heights
+        lifts = self._total(np.abs(pulls) * blur + smooth * blur**2) + 8 * EPS * values
         curvatures = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
         alpha = p * pulls
         gradient = (self.X.T @ alpha).ravel()
         sizes = (np.abs(self.X).T @ (curvatures + EPS * (n + 4) * np.abs(alpha))).ravel()
         sizes += (EPS * (self.size + 4) + accuracy(self.constraint)) * np.abs(gradient)
         return Exact(
-            fun=(self.p * heights).sum(),
+            fun=(self.p * values).sum(),
             gap=gradient @ w + self.constraint.support(-gradient),
             slope=alpha.sum(axis=0),
-            fun_error=float((self.p * (lifts + (n + 4) * EPS * heights)).sum()),
+            fun_error=float((self.p * (lifts + (n + 4) * EPS * values)).sum()),
             gap_error=float((sizes * (np.abs(w) + self.reach)).sum()),
             slope_error=float(curvatures.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
         )

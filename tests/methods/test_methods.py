@@ -176,7 +176,7 @@ def _in_turn():
 def test_every_iterate_is_feasible_with_a_sound_gap(method, constraint, loss):
     problem = cases.problem(loss, constraint, n=12, d=5)
 
-    def judge(state):
+    def check(state):
         w, found = state.x, state.evaluate()
         assert np.isfinite(w).all()
         assert problem.constraint.contains(w, tolerance=1e-9)
@@ -187,7 +187,7 @@ def test_every_iterate_is_feasible_with_a_sound_gap(method, constraint, loss):
         by_oracle = found.gradient @ (w - problem.constraint.vertex(found.gradient))
         assert found.gap == pytest.approx(by_oracle, abs=1e-12)
 
-    run(problem, method, steps=12, batch_size=2, see=judge)
+    run(problem, method, steps=12, batch_size=2, see=check)
 
 
 # --- Python and compiled ----------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ def _short_step(X, y, loss, w, direction, most):
     """Minimise the quadratic upper bound along a direction. (An exact step would leave its two atoms equally good.)"""
     derivative, smoothness = loss
     fall = -np.mean(derivative(X @ w, y) * (X @ direction))
-    bend = smoothness * np.mean((X @ direction) ** 2)
+    curvature = smoothness * np.mean((X @ direction) ** 2)
     if fall <= 0.0:
         return 0.0
-    return most if fall >= bend * most else fall / bend
+    return most if fall >= curvature * most else fall / curvature
 
 
 def _kept(weights):

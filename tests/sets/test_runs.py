@@ -71,14 +71,14 @@ def test_corrective_certifies(name):
 def test_every_iterate_is_feasible_with_a_sound_gap(name, method):
     problem = small(name, n=12)
 
-    def judge(state):
+    def check(state):
         found = state.evaluate()
         assert problem.constraint.contains(state.x, 1e-8)
         by_oracle = found.gradient @ (state.x - problem.constraint.vertex(found.gradient))
         assert found.gap == pytest.approx(by_oracle, abs=1e-9)
         assert found.gap >= 0.0
 
-    result = fw.minimize(problem, method, tol=0.0, max_passes=4, batch_size=2, random_state=0, callback=judge)
+    result = fw.minimize(problem, method, tol=0.0, max_passes=4, batch_size=2, random_state=0, callback=check)
     assert result.nit > 0
     assert result.fun < problem.value(problem.default_start())
 

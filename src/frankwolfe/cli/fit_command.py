@@ -9,7 +9,7 @@ from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOu
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.posing import Question
+    from frankwolfe.cli.posing import Specification
     from frankwolfe.cli.validation import Split
     from frankwolfe.model.fitted_model import FittedModel
     from frankwolfe.result import Result
@@ -41,25 +41,25 @@ def fit(
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout.
     """
     with answering():
-        from frankwolfe.cli.posing import ask, facts
+        from frankwolfe.cli.posing import facts, specify
         from frankwolfe.cli.validation import splits_of
         from frankwolfe.cli.weights import show_weights
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
-        question = ask(data, radius=radius, **problem)
-        splits = splits_of(question, *held_out, run.seed)
-        posed = question.pose()
+        spec = specify(data, radius=radius, **problem)
+        splits = splits_of(spec, *held_out, run.seed)
+        posed = spec.pose()
         result = minimized(posed.problem, **run.options(), trace=0)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED
-        scores = [] if broken_off else _held_out(question, splits, run)
+        scores = [] if broken_off else _held_out(spec, splits, run)
         model = FittedModel.of(
             posed.problem,
             result,
-            classes=question.classes,
-            features=question.data.features,
+            classes=spec.classes,
+            features=spec.data.features,
             target=problem["target"],
             seed=run.seed,
             preparation=posed.preparation,
@@ -67,21 +67,21 @@ def fit(
     with writing(out):
         model.save(out)
     advice = [("advice", sentence) for sentence in result.advice]
-    rows = [*facts(data, question, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
+    rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
     show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
     show_weights(model, top)
     if not result.success:
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _held_out(question: "Question", splits: "list[Split]", run: Run) -> list[tuple[str, str]]:
+def _held_out(spec: "Specification", splits: "list[Split]", run: Run) -> list[tuple[str, str]]:
     """Return the score on rows that were held out, if there are any."""
     if not splits:
         return []
     from frankwolfe.cli.scores import told
     from frankwolfe.cli.validation import held_out
 
-    found = held_out(question, splits, lambda problem: [minimized(problem, **run.options(), trace=0)])
+    found = held_out(spec, splits, lambda problem: [minimized(problem, **run.options(), trace=0)])
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]

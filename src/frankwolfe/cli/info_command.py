@@ -22,11 +22,11 @@ SUGGESTIONS = 5
 def info(data: Path, **problem: Any) -> None:
     """Say what the file DATA holds: its size, its target, how evenly rows share a step, and radii to try."""
     with answering():
-        from frankwolfe.cli.posing import ask, facts
+        from frankwolfe.cli.posing import facts, specify
 
-        question = ask(data, **problem)
-        posed = question.pose()
-        rows = [*facts(data, question, posed), *_measured(posed.problem)]
+        spec = specify(data, **problem)
+        posed = spec.pose()
+        rows = [*facts(data, spec, posed), *_measured(posed.problem)]
     show(rows)
 
 

@@ -9,7 +9,7 @@ from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOu
 from frankwolfe.cli.output import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.posing import Question
+    from frankwolfe.cli.posing import Specification
     from frankwolfe.cli.scores import Scores
     from frankwolfe.cli.validation import Split
     from frankwolfe.path import RadiusPath
@@ -44,24 +44,24 @@ def path(
     each radius on rows held out.
     """
     with answering():
-        from frankwolfe.cli.posing import ask, facts
+        from frankwolfe.cli.posing import facts, specify
         from frankwolfe.cli.validation import splits_of
         from frankwolfe.path import as_radii, radius_grid
 
         chosen = None if radii is None else as_radii(_numbers(radii))
-        question = ask(data, **problem)
-        splits = splits_of(question, *held_out, run.seed)
-        posed = question.pose()
+        spec = specify(data, **problem)
+        splits = splits_of(spec, *held_out, run.seed)
+        posed = spec.pose()
         grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
         found = _followed(posed.problem, grid, run)
-        scores = _held_out(question, splits, found.radii, run)
-    show(facts(data, question, posed))
+        scores = _held_out(spec, splits, found.radii, run)
+    show(facts(data, spec, posed))
     _print(found, scores)
     if table is not None:
         write_csv(table, *_laid_out(found, scores))
     if picture is not None:
         with answering(), writing(picture):
-            names = question.data.features.names
+            names = spec.data.features.names
             _draw(picture, found, None if names is None else posed.preparation.names(names))
     if len(found) < len(grid):
         raise Complaint(f"broken off: the first {len(found)} of {len(grid)} radii", BROKEN_OFF)
@@ -95,12 +95,12 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _held_out(question: "Question", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
+def _held_out(spec: "Specification", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
     from frankwolfe.path import follow
 
-    found = held_out(question, splits, lambda problem: follow(problem, radii, **run.options()))
+    found = held_out(spec, splits, lambda problem: follow(problem, radii, **run.options()))
     return [list(scores) for scores in zip(*found, strict=True)]
 
 

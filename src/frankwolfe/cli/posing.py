@@ -36,8 +36,8 @@ class Posed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a command asks: a file, and what to make of it.
+class Specification:
+    """What the arguments of a command specify: a file, and what to make of it.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Question:
         return Posed(problem, preparation)
 
 
-def ask(
+def specify(
     path: Path,
     target: Sequence[str],
     loss: str | None,
@@ -103,8 +103,8 @@ def ask(
     categorical: Sequence[str],
     missing: str,
     radius: float | None = None,
-) -> Question:
-    """Return what the arguments ask."""
+) -> Specification:
+    """Return what the arguments of a command say."""
     loss_part: Any = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
     words = None if ALL_TEXT in categorical else categorical
     data = read_data(path, target, weights, ignore, words=words, advice=None if missing == "mean" else ADVICE)
@@ -114,22 +114,22 @@ def ask(
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
     fitting = loss_part.for_targets(y)
-    return Question(
+    return Specification(
         data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
     )
 
 
-def facts(path: Path, question: Question, posed: Posed) -> list[tuple[str, str]]:
+def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]]:
     """Return what there is to say about the data of a problem."""
     problem = posed.problem
     intercept = "with a free intercept" if problem.intercept else "without an intercept"
-    number = question.data.features.number
-    prepared = _prepared(question, posed.preparation)
+    number = spec.data.features.number
+    prepared = _prepared(spec, posed.preparation)
     return [
         ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem.X)}"),
         *([("columns", prepared)] if prepared else []),
-        ("target", _target(question)),
-        ("loss", f"{question.loss_name}, {intercept}"),
+        ("target", _target(spec)),
+        ("loss", f"{spec.loss_name}, {intercept}"),
     ]
 
 
@@ -137,9 +137,9 @@ def _stored(X: Any) -> str:
     return "" if isinstance(X, np.ndarray) else f", {X.nnz:,} stored values"
 
 
-def _prepared(question: Question, preparation: Preparation) -> str:
+def _prepared(spec: Specification, preparation: Preparation) -> str:
     """Say what was done to the columns."""
-    names = question.data.features.names or []
+    names = spec.data.features.names or []
     said = []
     if preparation.scale is not None:
         said.append("standardised" if preparation.center is not None else "divided by their standard deviation")
@@ -147,14 +147,14 @@ def _prepared(question: Question, preparation: Preparation) -> str:
         counts = [f"{names[place]} ({len(words)})" for place, words in sorted(preparation.categories.items())]
         said.append(f"categories: {', '.join(counts[:6])}{', ...' if len(counts) > 6 else ''}")
     if preparation.fill is not None:
-        missing = int(np.isnan(question.data.X).sum())
+        missing = int(np.isnan(spec.data.X).sum())
         said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
     return "; ".join(said)
 
 
-def _target(question: Question) -> str:
+def _target(spec: Specification) -> str:
     """Say what the targets are."""
-    classes, y = question.classes, question.y
+    classes, y = spec.classes, spec.y
     if classes is None:
         return f"numbers from {y.min():.4g} to {y.max():.4g}"
     counts = np.unique(y, return_counts=True)[1]

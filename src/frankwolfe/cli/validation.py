@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cli.posing import Question
+from frankwolfe.cli.posing import Specification
 from frankwolfe.cli.scores import Scores, accuracy, errors
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
@@ -21,12 +21,12 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def splits_of(question: Question, holdout: float | None, folds: int | None, seed: int) -> list[Split]:
+def splits_of(spec: Specification, holdout: float | None, folds: int | None, seed: int) -> list[Split]:
     """Return one split, or one for each fold; classes keep their shares. The same seed gives the same rows.
 
     Parameters
     ----------
-    question : Question
+    spec : Specification
         With the targets.
     holdout : float or None
         Part of the rows to hold out.
@@ -41,8 +41,8 @@ def splits_of(question: Question, holdout: float | None, folds: int | None, seed
     """
     if holdout is not None and folds is not None:
         raise ValueError("--holdout and --folds exclude each other")
-    n = len(question.y)
-    groups = np.zeros(n) if question.classes is None else question.y
+    n = len(spec.y)
+    groups = np.zeros(n) if spec.classes is None else spec.y
     mixed = np.random.default_rng(seed).permutation(n)
     order = mixed[np.argsort(groups[mixed], kind="stable")]  # class by class, shuffled within each
     places = np.arange(n)
@@ -56,7 +56,7 @@ def splits_of(question: Question, holdout: float | None, folds: int | None, seed
     else:
         return []
     for split in found:
-        _check(question, split)
+        _check(spec, split)
     return found
 
 
@@ -64,50 +64,48 @@ def _split(order: np.ndarray, held: np.ndarray) -> Split:
     return Split(np.sort(order[~held]), np.sort(order[held]))
 
 
-def _check(question: Question, split: Split) -> None:
+def _check(spec: Specification, split: Split) -> None:
     """Raise ValueError if there is nothing to fit to, or to predict."""
     if not split.train.size or not split.test.size:
-        raise ValueError(
-            f"of {len(question.y)} rows none would be {'held out' if split.train.size else 'left to fit to'}"
-        )
-    if question.classes is not None:
-        gone = np.setdiff1d(question.y, question.y[split.train])
+        raise ValueError(f"of {len(spec.y)} rows none would be {'held out' if split.train.size else 'left to fit to'}")
+    if spec.classes is not None:
+        gone = np.setdiff1d(spec.y, spec.y[split.train])
         if gone.size:
-            name = question.classes[np.searchsorted(np.unique(question.y), gone[0])]
+            name = spec.classes[np.searchsorted(np.unique(spec.y), gone[0])]
             raise ValueError(f"class {name} has too few rows to hold some out: all of them would be")
 
 
 def held_out(
-    question: Question, splits: list[Split], run: Callable[[Problem], Iterable[Result]]
+    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]]
 ) -> Iterator[list[Scores]]:
     """Yield, for each split, the scores of the results that a run on its training rows yields.
 
     Parameters
     ----------
-    question : Question
+    spec : Specification
         What was asked.
     splits : list of Split
         From `splits_of`.
     run : callable
         From a problem to results, for instance along a path of radii.
     """
-    data = question.data
+    data = spec.data
     for train, test in splits:
-        problem, preparation = question.pose(train)
+        problem, preparation = spec.pose(train)
         X = preparation.apply(data.table.rows(test), data.features.names).X
         weights = None if data.weights is None else data.weights[test]
         results = list(run(problem))
         if any(found.status is Status.INTERRUPTED for found in results):
             raise KeyboardInterrupt  # a mean of some folds only, or of some radii, would be another score
-        yield [_scores(question, X, train, test, weights, found) for found in results]
+        yield [_scores(spec, X, train, test, weights, found) for found in results]
 
 
-def _scores(question: Question, X: Any, train: np.ndarray, test: np.ndarray, weights: Any, found: Result) -> Scores:
+def _scores(spec: Specification, X: Any, train: np.ndarray, test: np.ndarray, weights: Any, found: Result) -> Scores:
     """Return how well a result predicts the rows held out."""
-    predicted, y = np.asarray(X @ found.x) + found.intercept, question.y[test]
-    if question.classes is None:
+    predicted, y = np.asarray(X @ found.x) + found.intercept, spec.y[test]
+    if spec.classes is None:
         return errors(predicted, y, weights)
     chosen = predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)
-    values, counts = np.unique(question.y[train], return_counts=True)
+    values, counts = np.unique(spec.y[train], return_counts=True)
     always = values[counts.argmax()]
     return accuracy(chosen == y, weights) | {BASELINE: accuracy(y == always, weights)["accuracy"]}

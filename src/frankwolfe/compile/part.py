@@ -46,7 +46,7 @@ def positive(part: str, name: str, number: Any) -> float:
 def part(cls: type[Part]) -> type[Part]:
     """Class decorator of the package's parts: checks every new instance, and keeps unlike parts unequal.
 
-    A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, judges and
+    A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, checks and
     tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace``, and copies and pickles,
     come from checked ones and are not checked again. And since tuples of different classes compare equal, so would
     ``L1Ball(1.0)`` and ``Simplex(1.0)``, in any dictionary or cache.

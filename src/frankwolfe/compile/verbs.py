@@ -323,9 +323,9 @@ def active_count(move):
 
 
 @verb
-def judge(step, gradient, iterate):
+def adapt(step, gradient, iterate):
     """Let a step rule learn from what has become of earlier steps."""
-    return step.judge(gradient, iterate)
+    return step.adapt(gradient, iterate)
 
 
 @verb

@@ -1,4 +1,4 @@
-"""Reference optima with a certificate: slow, dense, and independent of the methods that are judged by them.
+"""Reference optima with a certificate: slow, dense, and independent of the methods that are measured by them.
 
 Vertices are added one at a time, and after each the weights of all found so far are optimised by Newton's method with
 an exact quadratic programme over the simplex. Meant for problems whose optimum has few vertices.
@@ -15,7 +15,7 @@ from frankwolfe.problem import Problem
 
 
 @kernel
-def judge(samples, z, slopes, curvatures):
+def evaluate(samples, z, slopes, curvatures):
     """Fill in the weighted first and second derivatives at the predictions ``z``; return the objective there."""
     targets, weights, loss = samples.targets, samples.weights, samples.loss
     total = 0.0
@@ -85,7 +85,7 @@ def _correct(problem: Problem, images: np.ndarray, weights: np.ndarray, rounds: 
     slopes, curvatures = np.empty(problem.n), np.empty(problem.n)
     for _ in range(rounds):
         z = images @ weights
-        start = judge(problem.samples, z, slopes, curvatures)
+        start = evaluate(problem.samples, z, slopes, curvatures)
         slope = images.T @ slopes
         hessian = images.T @ (curvatures[:, None] * images)
         hessian += 1e-14 * np.trace(hessian) / len(weights) * np.eye(len(weights))  # so that equal columns do no harm
@@ -95,7 +95,8 @@ def _correct(problem: Problem, images: np.ndarray, weights: np.ndarray, rounds: 
             break
         gamma, ahead = 1.0, images @ move
         while (
-            gamma > 1e-10 and judge(problem.samples, z + gamma * ahead, slopes, curvatures) > start - 0.1 * gamma * fall
+            gamma > 1e-10
+            and evaluate(problem.samples, z + gamma * ahead, slopes, curvatures) > start - 0.1 * gamma * fall
         ):
             gamma *= 0.5
         weights = np.maximum(weights + gamma * move, 0.0)

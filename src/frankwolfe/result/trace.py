@@ -12,7 +12,7 @@ COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_erro
 LAZY = ("fun", "gap", "complexity")
 """Columns that are worked out when they are first read."""
 PENDING_BYTES = 2**28
-"""Memory that iterates waiting to be judged may take before they are judged at once."""
+"""Memory that iterates waiting to be evaluated may take before that is done at once."""
 
 
 class Trace(Mapping[str, np.ndarray]):

@@ -8,7 +8,7 @@ up to ``c`` full ones. How large ``c`` may be depends on how strongly the active
 constant knows.
 
 So ``c`` adapts, by hindsight and at no cost. Every half pass the movement made during the half pass before, ``dw``, is
-judged by the gradient estimate of now, whose rows have since been refreshed: ``<r, dw> > 0`` says that the objective
+measured by the gradient estimate of now, whose rows have since been refreshed: ``<r, dw> > 0`` says that the objective
 rises along it, the movement went too far, and ``c`` is halved. If most of the slope is left, it did not go far enough,
 and ``c`` grows by a third. The experiment is in the documentation (docs/stochastic-pairwise.md).
 """
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import positive
-from frankwolfe.compile.verbs import active_count, judge, max_step, slope, smoothness, spread
+from frankwolfe.compile.verbs import active_count, adapt, max_step, slope, smoothness, spread
 from frankwolfe.methods.lifecycle import step_rule
 
 SHRINK, GROW = 0.5, 1.3
@@ -37,7 +37,7 @@ class DampedStep(NamedTuple):
     start : float
         First value of ``c``.
     window : float
-        Passes between two judgements.
+        Passes between two adaptations of ``c``.
     """
 
     start: float = 2.0
@@ -71,7 +71,7 @@ class DampedStepState(NamedTuple):
     share : float
         Part of the rows that a step looks at.
     steps : int
-        Steps between two judgements.
+        Steps between two adaptations of ``c``.
     damping : array of shape (2,)
         ``c``, and the slope of the last window's movement when the window ended.
     mark, moved : array of shape (d,)
@@ -88,7 +88,7 @@ class DampedStepState(NamedTuple):
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
         if t % self.steps == 0:
-            judge(self, gradient, iterate)
+            adapt(self, gradient, iterate)
         fall = slope(move, gradient, iterate)
         if not fall > 0.0:
             return 0.0
@@ -96,7 +96,7 @@ class DampedStepState(NamedTuple):
         fall *= min(1.0, self.damping[0] * self.share * (active_count(move) + 1.0))
         return max_step(move) if fall >= curve * max_step(move) else fall / curve
 
-    def judge(self, gradient, iterate):
+    def adapt(self, gradient, iterate):
         """Adapt ``c`` to what the refreshed rows say of the movement made in the window before this one."""
         damping, mark, moved, r, v = self.damping, self.mark, self.moved, gradient.r, iterate.v
         hindsight = 0.0
