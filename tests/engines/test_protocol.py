@@ -15,6 +15,7 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step
 from frankwolfe.problem import Evaluation
 from tests import cases
+from tests.own_estimates import Saga, Sarah, Svrf
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -44,6 +45,15 @@ def multinomial(constraint):
     X, y = cases.vector_table(fw.Multinomial(), n=40, d=6)
     return fw.Problem(X, y, "multinomial", constraint, intercept=True)
 
+
+OWN = {
+    "saga": fw.Method(Saga()),  # corrects r for one step
+    "svrf": fw.Method(Svrf(2.0)),  # batches grow, snapshots at the steps 1, 15, 45, ...
+    "sarah": fw.Method(Sarah(0.15)),  # looks at the next batch, and tosses a coin for snapshots
+    "svrf, line-search": fw.Method(Svrf(2.0), step=fw.LineSearch()),
+    "pairwise sarah": fw.Method(Sarah(0.15), fw.Pairwise(), fw.ShortStep()),
+}
+"""Methods with estimates of one's own, that use all of a lifecycle."""
 
 PROBLEMS = {
     "l1": lambda: cases.problem(fw.Logistic(), fw.L1Ball(3.0)),
@@ -88,6 +98,7 @@ STEPWISE = [
     ("stochastic-pairwise", "multinomial"),
     ("stochastic-away", "shifted"),
     *((f"fw, {step}", "l1") for step in ("backtracking", "monotone", "secant")),
+    *((name, kind) for name in OWN for kind in ("l1", "l1-csr", "l1-intercept", "birkhoff", "multinomial")),
 ]
 
 ROUNDS = [
@@ -117,6 +128,8 @@ every_case = pytest.mark.parametrize(
 
 def method_of(kind):
     """Return a method by its name, or with another step rule after a comma."""
+    if kind in OWN:
+        return OWN[kind]
     name, _, step = kind.partition(", ")
     method = fw.METHODS[name]
     return method._replace(step=as_step(step)) if step else method
@@ -129,12 +142,13 @@ class Run:
         self.kind, self.problem = kind, PROBLEMS[name]().own()
         self.stepwise = isinstance(kind, str)
         self.pieces = (7, 30, 4) if self.stepwise else (1, 2, 3)
+        self.start, self.earlier = self.problem.default_start(), None
 
     def engine(self):
-        start = self.problem.default_start()
         if not self.stepwise:
-            return self.begun(self.kind(self.problem, start))
-        return self.begun(StepwiseEngine(self.problem, method_of(self.kind), 3, np.random.default_rng(0), start))
+            return self.begun(self.kind(self.problem, self.start))
+        parts = method_of(self.kind), 3, np.random.default_rng(0)
+        return self.begun(StepwiseEngine(self.problem, *parts, self.start, self.earlier))
 
     def resumed(self, state):
         problem = self.problem.own()
@@ -226,6 +240,31 @@ def test_from_its_state_a_run_goes_on_to_the_same_bits(kind, name):
         assert again.gap_estimate() == engine.gap_estimate()
 
 
+@pytest.mark.parametrize("continued", [False, True], ids=["", "continued"])
+@pytest.mark.parametrize("name", ["l1-csr", "l1-intercept"])
+@pytest.mark.parametrize("kind", OWN)
+def test_a_run_broken_off_anywhere_ends_as_the_whole_one(kind, name, continued):
+    steps, budget, run = 48, 1e5, Run(kind, name)
+    if continued:  # from the result of another run
+        first = run.engine()
+        first.advance(10)
+        run.earlier, run.start = handed_over(copied(first.state())), first.point()
+    run.problem = run.problem.own()
+    whole = run.engine()
+    whole.begin(budget, TARGET)
+    whole.advance(steps)
+    run.problem = run.problem.own()
+    pieces = run.engine()
+    pieces.begin(budget, TARGET)
+    for _ in range(steps):  # the steps before and after a snapshot, or an intercept, are among them
+        pieces = run.resumed(copied(pieces.state()))
+        pieces.begin(budget, TARGET)
+        pieces.advance(1)
+    assert_same(pieces.state(), whole.state())
+    assert_same(plain_attributes(pieces), plain_attributes(whole))
+    assert pieces.steps == steps + 10 * continued
+
+
 @every_case
 def test_questions_change_nothing(kind, name):
     run = Run(kind, name)
@@ -268,7 +307,7 @@ def test_a_budget_is_kept_and_its_end_is_said(kind, name):
     assert engine.rows_read <= 3.0 * n or not run.stepwise
     if run.stepwise:
         assert engine.advance(5) == 0
-        engine.begin(4.0 * n + 1e-9, 0.0)
+        engine.begin(6.0 * n + 1e-9, 0.0)  # a step, a snapshot and an intercept may all be due at once
         assert engine.finished() is None
 
 
