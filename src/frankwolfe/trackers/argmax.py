@@ -21,7 +21,7 @@ BITS = 5
 @routine
 def _raise_bounds(bounds, starts, j, key):
     """Lift the bounds above entry ``j`` to ``key``, as far up as they are lower."""
-    node = j
+    node = np.int64(j)  # columns may be counted without a sign, and the sum of both kinds would be a float
     for level in range(len(starts) - 1):
         node >>= BITS
         at = starts[level] + node
