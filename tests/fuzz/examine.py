@@ -9,7 +9,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.data import blocks
-from frankwolfe.engines.corrective import row_blocks
+from frankwolfe.engines.corrective import row_blocks, sampled_start
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted
@@ -26,21 +26,35 @@ class Outcome:
     facts: list = field(default_factory=list)
 
 
+AS_IF_LARGE = (
+    (blocks, "SMALL", 0),
+    (blocks, "LEAST", 16),
+    (blocks, "PER_COLUMN", 0),
+    (row_blocks, "JOINED_ENTRIES", 16),
+    (sampled_start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
+    (sampled_start, "ROWS_PER_WEIGHT", 0),
+    (sampled_start, "SAMPLED", 3),
+)
+"""Constants with which small data is treated as large data is."""
+
+
 @contextmanager
-def in_blocks(case):
-    """Cut the rows of every third case into blocks, small as they are."""
-    before = blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES
+def as_if_large(case):
+    """Cut the rows of every third case into blocks, small as they are, and start from a sample of them."""
+    before = [getattr(module, name) for module, name, _ in AS_IF_LARGE]
     if case.rng().random() < 1.0 / 3.0:
-        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES = 0, 16, 0, 16
+        for module, name, value in AS_IF_LARGE:
+            setattr(module, name, value)
     try:
         yield
     finally:
-        blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN, row_blocks.JOINED_ENTRIES = before
+        for (module, name, _), value in zip(AS_IF_LARGE, before, strict=True):
+            setattr(module, name, value)
 
 
 def examine(case):
     """Run a case, twice or more, and check every answer."""
-    with in_blocks(case):
+    with as_if_large(case):
         return _examined(case)
 
 

@@ -4,6 +4,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
@@ -81,12 +82,8 @@ class Problem(PosedProblem):
         self._feature_names = column_names(X)
         self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
-        rows, weights = as_rows(matrix, self._outputs), as_weights(sample_weight, n)
-        self._samples = (
-            Samples(centred(rows, weights), targets, weights, shifted(loss))
-            if intercept
-            else Samples(rows, targets, weights, loss)
-        )
+        weights = as_weights(sample_weight, n)
+        self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
         self._zero_model: ZeroModel | None = None
 
     @property
@@ -229,6 +226,16 @@ class Problem(PosedProblem):
         part._objective = None
         return part
 
+    def thinned(self, every: int) -> "Problem":
+        """Return the problem of one row in so many, copied; among themselves they keep their weights' proportions."""
+        part = copy(self)
+        part._X = self._X[::every] if issparse(self._X) else np.ascontiguousarray(self._X[::every])
+        targets, weights = self._samples.targets[::every].copy(), self._samples.weights[::every]
+        part._samples = _samples(part._X, targets, weights / weights.sum(), self._loss, self.outputs, self.intercept)
+        part._zero_model = part._guess = None
+        part._objective = Objective(part._samples, self.size, self.objective.executor)
+        return part
+
     def over(self, constraint: Any) -> "Problem":
         """Return the problem of the same data and loss over another set; the data is shared, and not checked again.
 
@@ -257,3 +264,13 @@ class Problem(PosedProblem):
         """
         found = self.diameters()
         return found.one / found.inf if found.inf > 0.0 else 1.0
+
+
+def _samples(
+    matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, outputs: int, intercept: bool
+) -> Samples:
+    """Return checked data as kernels take it; with an intercept, columns lose their means and the loss has a shift."""
+    rows = as_rows(matrix, outputs)
+    if intercept:
+        return Samples(centred(rows, weights), targets, weights, shifted(loss))
+    return Samples(rows, targets, weights, loss)

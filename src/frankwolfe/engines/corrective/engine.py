@@ -18,6 +18,7 @@ from frankwolfe.engines.corrective.hessian_model import HessianModel
 from frankwolfe.engines.corrective.models import minimise
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
+from frankwolfe.engines.corrective.sampled_start import minimise_sample, worth_sampling
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.problem import Evaluation, Problem
 
@@ -100,6 +101,7 @@ class CorrectiveEngine(RoundEngine):
         "vain",
         "promised",
         "unseen",
+        "fresh",
     )
 
     def __init__(
@@ -115,6 +117,9 @@ class CorrectiveEngine(RoundEngine):
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0
         self.promised = np.inf  # fall of the objective, by the last step that was made in full
+        self.limits = limits
+        # whether nothing is known of the optimum yet: then a sample of the rows may tell where to begin
+        self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
         self.unseen = 0  # steps since the gap was lowest that the objective could not judge
 
     def warm_up(self) -> None:
@@ -184,6 +189,9 @@ class CorrectiveEngine(RoundEngine):
         self._look_back(found)
         if self.stuck or self.spent:
             return
+        fresh, self.fresh = self.fresh, False
+        if fresh and worth_sampling(self.problem) and self._start_from_sample(found):
+            return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
@@ -192,7 +200,7 @@ class CorrectiveEngine(RoundEngine):
         slope = self.atoms.slope(found)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
         for _ in range(MAX_NEWTON_STEPS):
-            if self._close_enough(gap, goal) or self.spent or not self._newton(slope, gap):
+            if self._close_enough(slope, gap, goal) or self.spent or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
@@ -203,13 +211,26 @@ class CorrectiveEngine(RoundEngine):
         # of vertices that others took the place of, some rounding is left in the point
         self._found = None if moved or (added and self.atoms.indirect) else found
 
-    def _close_enough(self, gap: float, goal: float) -> bool:
-        """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
-        weighted = int(np.count_nonzero(self.atoms.u))
-        within_reach = (
-            gap <= ONE_MORE_STEP * self.target and self.atoms.covered and self.atoms.hessian_is_affordable(weighted)
+    def _start_from_sample(self, found: Evaluation) -> bool:
+        """Go where the objective of a sample of the rows is lowest, if the objective is lower there; say whether."""
+        w, rows_read = minimise_sample(
+            self.problem, lambda sample: CorrectiveEngine(sample, sample.default_start(), limits=self.limits)
         )
-        return gap <= self.target or (gap <= goal and not within_reach)
+        self.rows_read += rows_read
+        if self.spent:
+            return False
+        at = self._judge(self.problem.objective.predict(w))
+        if not at.value < found.value:
+            return False
+        self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits or HESSIAN_LIMITS), at, None
+        return True
+
+    def _close_enough(self, slope: np.ndarray, gap: float, goal: float) -> bool:
+        """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
+        if gap <= self.target or gap > goal:
+            return gap <= self.target
+        near = gap <= ONE_MORE_STEP * self.target and self.atoms.covered
+        return not (near and self.atoms.hessian_is_affordable(len(self.atoms.choose(slope))))
 
     def _look_back(self, found: Evaluation) -> None:
         """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
