@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -76,14 +77,22 @@ def part(cls: type[Part]) -> type[Part]:
     return cls
 
 
+_lenders: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
+"""Classes that have been lent methods, and by which."""
+
+
 def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
     """Class decorator that gives a class the methods of another one that it lacks: a NamedTuple can inherit nothing."""
 
     def lend(kind: type[Part]) -> type[Part]:
+        lenders = _lenders.setdefault(kind, set())
+        if methods in lenders:
+            return kind  # parts are looked at in every run: once is enough
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
                 if (callable(method) or isinstance(method, property)) and not hasattr(kind, name):
                     setattr(kind, name, method)
+        lenders.add(methods)
         return kind
 
     return lend
