@@ -530,7 +530,7 @@ def test_a_result_is_pickled_without_the_data(method):
 
 @interpreted
 @every_set
-def test_a_callback_sees_feasible_points_and_can_judge_them(constraint):
+def test_a_callback_sees_feasible_points_and_can_evaluate_them(constraint):
     problem, seen = cases.problem(constraint=constraint), []
 
     def look(state):

@@ -40,7 +40,7 @@ those that rounding of the predictions may cause, which is more where all predic
 
 @loss
 class Shifted(NamedTuple):
-    """A loss that judges ``z + shift[0]``."""
+    """A loss at ``z + shift[0]``."""
 
     base: Any
     shift: np.ndarray
@@ -69,7 +69,7 @@ class Shifted(NamedTuple):
 
 @loss
 class ShiftedOutputs(NamedTuple):
-    """A loss of several outputs that judges ``z + shift``."""
+    """A loss of several outputs at ``z + shift``."""
 
     base: Any
     shift: np.ndarray

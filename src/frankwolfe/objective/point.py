@@ -67,5 +67,5 @@ class Point(NamedTuple):
         return gap if self.stationary else float("inf")
 
     def shifted(self) -> np.ndarray:
-        """Return the predictions with the intercept, flat: what the loss judges."""
+        """Return the predictions with the intercept, flat: what the loss is taken at."""
         return self.z if self.shift is None else (self.z.reshape(-1, len(self.shift)) + self.shift).ravel()

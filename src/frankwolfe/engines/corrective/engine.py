@@ -120,7 +120,7 @@ class CorrectiveEngine(RoundEngine):
         self.limits = limits
         # whether nothing is known of the optimum yet: then a sample of the rows may tell where to begin
         self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
-        self.unseen = 0  # steps since the gap was lowest that the objective could not judge
+        self.unseen = 0  # steps since the gap was lowest of which the objective could not tell whether they were good
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
@@ -153,7 +153,7 @@ class CorrectiveEngine(RoundEngine):
             self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
-            self.at, self._found = self._judge(self.atoms.stretched(self.at.z, stretch)), None
+            self.at, self._found = self._evaluate_predictions(self.atoms.stretched(self.at.z, stretch)), None
         return True
 
     @property
@@ -169,7 +169,7 @@ class CorrectiveEngine(RoundEngine):
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         w, samples = self.point(), self.problem.samples
         if self.at is None or self.atoms.indirect:
-            self.at = self._judge(self.problem.objective.predict(w) if w.any() else samples.table())
+            self.at = self._evaluate_predictions(self.problem.objective.predict(w) if w.any() else samples.table())
         gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
 
@@ -219,7 +219,7 @@ class CorrectiveEngine(RoundEngine):
         self.rows_read += rows_read
         if self.spent:
             return False
-        at = self._judge(self.problem.objective.predict(w))
+        at = self._evaluate_predictions(self.problem.objective.predict(w))
         if not at.value < found.value:
             return False
         self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits or HESSIAN_LIMITS), at, None
@@ -310,7 +310,7 @@ class CorrectiveEngine(RoundEngine):
         trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
         for _ in range(MAX_BLIND_TRIALS):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
-            there = self._judge(atoms.predict(goal))
+            there = self._evaluate_predictions(atoms.predict(goal))
             slopes = atoms.matrix.project(there.alpha)
             rest = atoms.hull.along(slopes, atoms.u, u)
             better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)

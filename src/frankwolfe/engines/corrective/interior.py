@@ -73,7 +73,7 @@ class InteriorEngine(RoundEngine):
         super().__init__(problem, earlier)
         self.barrier: Any = problem.barrier() if barrier is None else barrier
         self.w = w.copy()
-        self.judged: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
+        self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
         self.share, self.aim, self.care = FIRST_MODEL_SHARE, MODEL_TARGET, 1.0
         self.lowest_gap = self.lowest_value = np.inf
@@ -98,8 +98,8 @@ class InteriorEngine(RoundEngine):
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         state = super().state()
-        if self.judged is not None:
-            state |= {"judged.gradient": self.judged[0], "judged.gap": self.judged[1]}
+        if self.exact is not None:
+            state |= {"exact.gradient": self.exact[0], "exact.gap": self.exact[1]}
         for name, values in zip(PathPoint._fields, zip(*self.path, strict=True), strict=False):
             state[f"path.{name}"] = np.array(values)
         return state
@@ -107,17 +107,17 @@ class InteriorEngine(RoundEngine):
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
         super()._restore(state)
-        self.judged = None
-        if "judged.gap" in state:
-            self.judged = state["judged.gradient"].copy(), state["judged.gap"]
+        self.exact = None
+        if "exact.gap" in state:
+            self.exact = state["exact.gradient"].copy(), state["exact.gap"]
         columns = [copied(state[f"path.{name}"]) for name in PathPoint._fields if f"path.{name}" in state]
         self.path = [PathPoint(float(mu), *rest) for mu, *rest in zip(*columns, strict=True)]
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         if self.at is None:
-            self.at, self.judged = self._judge(self._predictions(self.w)), None
-        return self._gradient_and_gap(self.at, self.w) if self.judged is None else self.judged
+            self.at, self.exact = self._evaluate_predictions(self._predictions(self.w)), None
+        return self._gradient_and_gap(self.at, self.w) if self.exact is None else self.exact
 
     def _predictions(self, w: np.ndarray) -> np.ndarray:
         return self.problem.objective.predict(w)
@@ -152,10 +152,10 @@ class InteriorEngine(RoundEngine):
             self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         at, w = self.at, self.w
         moved = self._go(self.path[-1].w, found)
-        if goal <= MODEL_TARGET * self.target and not (self.judged is not None and self.judged[1] <= self.target):
+        if goal <= MODEL_TARGET * self.target and not (self.exact is not None and self.exact[1] <= self.target):
             self._bound(at, w, slopes_after(self.problem, at, curvatures, self.path[-1].d))
             moved = moved or self._go_unseen()
-        if moved and self.judged is not None and self.judged[1] <= self.target:
+        if moved and self.exact is not None and self.exact[1] <= self.target:
             self._drop_tiny()
         self._found = None if moved else found
         if not moved:
@@ -169,10 +169,10 @@ class InteriorEngine(RoundEngine):
         centre = self.path[0].w
         if np.array_equal(centre, self.w) or self.spent:
             return found
-        at = self._judge(self._predictions(centre))
+        at = self._evaluate_predictions(self._predictions(centre))
         if not at.value < found.value:
             return found
-        self.w, self.at, self.judged, self._found = centre, at, None, None
+        self.w, self.at, self.exact, self._found = centre, at, None, None
         return self._exact()
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
@@ -188,10 +188,10 @@ class InteriorEngine(RoundEngine):
         """
         if self.tried is None or self.at.value - self.lower_bound <= self.target:
             return False
-        there, at, judged = self.tried
+        there, at, exact = self.tried
         if not (at.stationary and self._rise(at) <= self._noise()):
             return False
-        self.w, self.at, self.judged = there, at, judged
+        self.w, self.at, self.exact = there, at, exact
         return True
 
     def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
@@ -233,14 +233,14 @@ class InteriorEngine(RoundEngine):
         self.tried = None
         if not self.problem.constraint.contains(there):
             return False  # rounding has led the path out of the set
-        at, fall = self._judge(self._predictions(there)), -float(found.gradient @ (there - self.w))
-        judged, convex = self._gradient_and_gap(at, there), bool(self.problem.loss.convex)
-        self.tried = there, at, judged
+        at, fall = self._evaluate_predictions(self._predictions(there)), -float(found.gradient @ (there - self.w))
+        exact, convex = self._gradient_and_gap(at, there), bool(self.problem.loss.convex)
+        self.tried = there, at, exact
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
-        good = unseen and judged[1] < found.gap and self._rise(at) <= self._noise()
-        self._raise_bound(at, at.proven(judged[1]))
-        if good or (convex and (judged[1] <= self.target or self._much_closer(at, judged[1], found))):
-            self.w, self.at, self.judged = there, at, judged
+        good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
+        self._raise_bound(at, at.proven(exact[1]))
+        if good or (convex and (exact[1] <= self.target or self._much_closer(at, exact[1], found))):
+            self.w, self.at, self.exact = there, at, exact
             self._adapt(1.0)
             return True
         best = None if unseen else self._search_toward(at.z, fall, at)
@@ -248,9 +248,9 @@ class InteriorEngine(RoundEngine):
             return False
         gamma = best[0]
         if gamma == 1.0:
-            self.w, self.at, self.judged = there, at, judged
+            self.w, self.at, self.exact = there, at, exact
         else:  # predictions on the way were not taken at a point
-            self.w, self.at, self.judged = (1.0 - gamma) * self.w + gamma * there, None, None
+            self.w, self.at, self.exact = (1.0 - gamma) * self.w + gamma * there, None, None
         self._adapt(gamma)
         return True
 
@@ -274,10 +274,10 @@ class InteriorEngine(RoundEngine):
                 or not self.problem.constraint.contains(there, FEASIBILITY_ROUNDING)
             ):
                 continue
-            at = self._judge(self._predictions(there))
-            judged = self._gradient_and_gap(at, there)
-            if judged[1] <= self.target:
-                self.w, self.at, self.judged = there, at, judged
+            at = self._evaluate_predictions(self._predictions(there))
+            exact = self._gradient_and_gap(at, there)
+            if exact[1] <= self.target:
+                self.w, self.at, self.exact = there, at, exact
                 return
 
     def _adapt(self, gamma: float) -> None:

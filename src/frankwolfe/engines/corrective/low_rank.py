@@ -116,7 +116,7 @@ class LowRankEngine(RoundEngine):
         else:  # what is added may all but cancel: only the sum itself says what its rounding does
             w = self.point()
             z = self.problem.objective.predict(w)
-        self.at = self._judge(z)
+        self.at = self._evaluate_predictions(z)
         gradient = self.problem.objective.gradient(self.at.alpha)
         self.found = self._triplets(-gradient)
         own = float(self.at.alpha @ z.ravel()) if self.shift is None else float(gradient @ (w - self.shift))
@@ -185,7 +185,7 @@ class LowRankEngine(RoundEngine):
             gamma = self._line_search(at, z.ravel(), float(np.vdot(slope, there - S)))
             if gamma == 0.0:
                 break
-            S, at = S + gamma * (there - S), self._judge(at.z + gamma * z.ravel())
+            S, at = S + gamma * (there - S), self._evaluate_predictions(at.z + gamma * z.ravel())
         return S
 
     def _hessian_at(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:

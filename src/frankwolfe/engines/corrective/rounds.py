@@ -157,7 +157,7 @@ class RoundEngine(ABC):
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
-    def _judge(self, z: np.ndarray) -> Point:
+    def _evaluate_predictions(self, z: np.ndarray) -> Point:
         """Evaluate the objective where the predictions are ``z``; charged as a pass."""
         self.rows_read += self.problem.n
         at = self.problem.objective.point(z, self.at or self.problem.guess)
@@ -182,7 +182,7 @@ class RoundEngine(ABC):
         """Look for a point where the objective has fallen and is about level, on the way to where predictions are told.
 
         Returns how much of the way that is, and the point; None if there is none. ``fall`` is minus the slope here,
-        ``end`` the end of the way where that has been judged before. ``predict`` predicts anew for a part of the way:
+        ``end`` the end of the way, where that is known already. ``predict`` predicts anew for a part of the way:
         where predictions become much smaller, sums on the way would keep the rounding of the large ones.
         """
         z, best, lower = self.at.z, None, None
@@ -195,7 +195,9 @@ class RoundEngine(ABC):
 
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = end if end is not None else self._judge(images if gamma == 1.0 else on_the_way(gamma))
+            there = (
+                end if end is not None else self._evaluate_predictions(images if gamma == 1.0 else on_the_way(gamma))
+            )
             end = None
             slope = float(there.alpha @ ahead)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
