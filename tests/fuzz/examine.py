@@ -32,7 +32,7 @@ AS_IF_LARGE = (
     (blocks, "PER_COLUMN", 0),
     (row_blocks, "JOINED_ENTRIES", 16),
     (sampled_start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
-    (sampled_start, "ROWS_PER_WEIGHT", 0),
+    (sampled_start, "ROWS_PER_WEIGHT", 0.1),
     (sampled_start, "SAMPLED", 3),
 )
 """Constants with which small data is treated as large data is."""

@@ -356,3 +356,14 @@ def test_a_slack_constraint_leaves_weight_on_zero(method):
     result = fw.minimize(problem, method, tol=1e-6, max_passes=5000, random_state=0)
     assert result.success
     np.testing.assert_allclose(result.x, best, atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["away", "stochastic-away"])
+@pytest.mark.parametrize("missing", [0.0, 1e-16, 1e-12])
+def test_the_only_atom_is_not_left(method, missing):
+    """Its weight may be less than one by rounding: a step away from it would lead to zero, which is not in the set."""
+    rng = np.random.default_rng(0)
+    problem = fw.Problem(rng.normal(size=(8, 1)), np.sign(rng.normal(size=8)), "sigmoid", fw.Simplex(0.63))
+    start = np.array([0.63 * (1.0 - missing)])
+    result = fw.minimize(problem, method, x0=start, tol=0.0, max_passes=20, batch_size=1, random_state=0)
+    assert problem.constraint.contains(result.x)

@@ -17,6 +17,10 @@ from frankwolfe.methods.lifecycle import direction
 from frankwolfe.methods.moves import Exchange, Slide, Straight, Transfer
 from frankwolfe.sets.coordinate_hull import Hull
 
+NEARLY_ALL = 1.0 - 1e-7
+"""Weight from which on no step goes away from an atom. It could grow up to ``weight / (1 - weight)``, where the digits
+of the difference are those of rounding, and the step would lead out of the set. Toward a vertex is as good there."""
+
 
 @direction
 class Toward(NamedTuple):
@@ -51,7 +55,7 @@ class Corners(NamedTuple):
         away = extreme(atoms, active, iterate, r, 1.0)
         here = inner_active(active, iterate, r)
         share = weight(atoms, active, iterate, away)
-        if here - inner(to, r) >= inner(away, r) - here or share >= 1.0:
+        if here - inner(to, r) >= inner(away, r) - here or share >= NEARLY_ALL:
             return Exchange(active, to, away, 1.0, 0.0, -1.0, 1.0)
         return Exchange(active, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
 
@@ -110,7 +114,7 @@ class Stored(NamedTuple):
         to = _best_vertex(stored, constraint, gradient)
         away, highest = utmost(stored, 1.0)
         here, share = inner(iterate, gradient.r), stored.weights[away]
-        if here - level(stored, to) >= highest - here or share >= 1.0:
+        if here - level(stored, to) >= highest - here or share >= NEARLY_ALL:
             return _approach(stored, iterate, to)
         head_for(stored, iterate, to, away, 0.0, 1.0, 1.0)
         return Transfer(stored, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))

@@ -35,7 +35,7 @@ def worth_sampling(problem: Problem) -> bool:
     rows = problem.samples.rows
     if not problem.loss.convex or rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
         return False
-    enough = problem.n // SAMPLED >= ROWS_PER_WEIGHT * problem.size
+    enough = problem.n // SAMPLED >= max(1, ROWS_PER_WEIGHT * problem.size)
     return bool(enough and problem.samples.weights[::SAMPLED].any())
 
 
