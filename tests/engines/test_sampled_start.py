@@ -93,3 +93,8 @@ def test_a_state_from_before_the_sample_leads_to_the_same_bits():
     engine.advance(3)
     resumed.advance(3)
     assert np.array_equal(engine.point(), resumed.point())
+
+
+@pytest.mark.parametrize("max_passes", [1, 2, 3, 4, 6])
+def test_the_budget_holds(max_passes):
+    assert fw.minimize(tall(), tol=0.0, max_passes=max_passes).passes <= max_passes

@@ -171,7 +171,7 @@ class Certifier:
         if slopes is None or found.gap <= self.tolerance:
             return found
         bound = bound_at(problem, w, slopes)
-        return found._replace(gap=bound, by_bound=True) if bound < found.gap else found
+        return found._replace(gap=bound, by_bound=True) if bound <= self.tolerance else found
 
     def _keep_if_better(self, found: Evaluation, w: Any) -> None:
         """Make a certified point the best one if it is no worse."""

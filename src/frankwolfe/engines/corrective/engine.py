@@ -190,7 +190,8 @@ class CorrectiveEngine(RoundEngine):
         if self.stuck or self.spent:
             return
         fresh, self.fresh = self.fresh, False
-        if fresh and worth_sampling(self.problem) and self._start_from_sample(found):
+        left = self.budget - self.rows_read
+        if fresh and worth_sampling(self.problem, left) and self._start_from_sample(found):
             return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
@@ -217,8 +218,6 @@ class CorrectiveEngine(RoundEngine):
             self.problem, lambda sample: CorrectiveEngine(sample, sample.default_start(), limits=self.limits)
         )
         self.rows_read += rows_read
-        if self.spent:
-            return False
         at = self._evaluate_predictions(self.problem.objective.predict(w))
         if not at.value < found.value:
             return False

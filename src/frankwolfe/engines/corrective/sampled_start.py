@@ -30,10 +30,15 @@ SAMPLE_PASSES = 16
 """Most passes over the sample: as much work as one pass over all rows. Twice or half as many: no difference."""
 
 
-def worth_sampling(problem: Problem) -> bool:
-    """Whether a sample of the rows is a good start. Only where the loss is convex is one start as good as another."""
-    rows = problem.samples.rows
-    if not problem.loss.convex or rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
+def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
+    """Whether a sample of the rows is a good start, and ``budget``, in rows, allows for it and three passes more.
+
+    Only where the loss is convex is one start as good as another.
+    """
+    rows, sampled = problem.samples.rows, -(-problem.n // SAMPLED)
+    if not problem.loss.convex or budget < SAMPLE_PASSES * sampled + 3 * problem.n:
+        return False
+    if rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
         return False
     enough = problem.n // SAMPLED >= max(1, ROWS_PER_WEIGHT * problem.size)
     return bool(enough and problem.samples.weights[::SAMPLED].any())
