@@ -95,8 +95,21 @@ METHODS = [
 TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward)]
 """The methods that only ever go toward a vertex."""
 
-EVERY_PART = [method for method in METHODS if method.name not in ("fw", "sfw", "away", "pairwise", "fw, LineSearch")]
-"""Methods that have every gradient estimate, direction and step rule among them."""
+EVERY_PART = [
+    fw.Method(estimate, direction, step, name="-".join(type(part).__name__ for part in (estimate, direction, step)))
+    for estimate, direction, step in (
+        (fw.SagTable(), fw.Toward(), fw.OpenLoop()),
+        (fw.FullGradient(), fw.Toward(), fw.LogAdaptive()),
+        (fw.FullGradient(), fw.Away(), fw.ShortStep()),
+        (fw.FullGradient(), fw.BlendedPairwise(), fw.Backtracking()),
+        (fw.SagTable(), fw.Pairwise(), fw.DampedStep()),
+        (fw.FullGradient(), fw.Toward(), fw.Monotone()),
+        (fw.CoordinateAverage(), fw.Toward(), fw.Secant()),
+        (fw.Momentum(), fw.Toward(), fw.LineSearch()),
+        (fw.Substitute(), fw.Toward(), fw.LuFreundStep()),
+    )
+]
+"""As few methods as have every gradient estimate, direction and step rule among them: each takes seconds to compile."""
 
 PAIRS = [(method, constraint) for method in METHODS for constraint in SETS]
 """Every method with every set."""

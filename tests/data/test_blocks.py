@@ -133,9 +133,7 @@ RUNS = {
     "barrier": ("logistic", fw.L2Ball(1.0), "corrective"),
     "outputs": ("multinomial", fw.L1Ball(3.0), "corrective"),
     "low rank": ("multinomial", fw.TraceBall(2.0), "corrective"),
-    "sfw": ("logistic", fw.L1Ball(3.0), "sfw"),
-    "pairwise": ("logistic", fw.Simplex(2.0), "stochastic-pairwise"),
-    "fw": ("squared", fw.L1Ball(3.0), "fw"),
+    "sfw": ("logistic", fw.L1Ball(3.0), "sfw"),  # steps take one thread: certificates and intercepts take several
 }
 
 

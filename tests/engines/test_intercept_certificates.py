@@ -212,7 +212,7 @@ import frankwolfe as fw
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 6)) + 2.0
 y = np.sign(X[:, 0] - 2.0 + rng.normal(size=60))
-for method in fw.METHODS:
+for method in ("auto", "fw", "sfw"):
     seen = []
     for watched in ({}, {}, {"trace": 0}, {"trace": 3}, {"callback": lambda state: None}):
         problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.0), intercept=True)

@@ -209,6 +209,7 @@ def _without_surplus(engine):
     return r
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", OWN)
 def test_all_rows_in_a_batch_are_the_full_gradient(name):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
@@ -298,8 +299,9 @@ def _problems():
 PROBLEMS = dict(_problems())
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    ("name", "kind"), [("saga", "outputs"), ("svrf", "intercept"), ("sarah", "sparse"), ("sarah", "dense")]
+)
 def test_compiled_is_interpreted_and_a_seed_decides(name, kind):
     options = {"batch_size": 4, "tol": 0.0, "max_passes": 12, "random_state": 3}
     problem, method = PROBLEMS[kind], OWN[name][0]
