@@ -255,7 +255,7 @@ def test_errors_are_one_line(name, folder, monkeypatch):
     assert not (folder / "model.npz").exists()
 
 
-def test_columns_a_model_misses_are_named(folder, tmp_path):
+def test_columns_a_model_misses_are_named(folder, tmp_path, interpreted):
     saved = tmp_path / "model.npz"
     call("fit", folder / "two.csv", "-t", "y", "--out", saved)
     other = write(tmp_path / "other.csv", frame(X[:, :2]))

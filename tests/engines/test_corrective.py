@@ -52,9 +52,11 @@ def solve(problem, tolerance=1e-9, rounds=60, **options):
 def test_reference_optima(table, loss, constraint, optimum):
     X, y = cases.data(table)
     problem = fw.Problem(X, y, loss, constraint)
-    engine, found = solve(problem, rounds=300)
-    assert found[-1].gap <= 1e-9 * problem.zero_value
-    assert found[-1].value == pytest.approx(optimum, abs=2e-9 * problem.zero_value)
+    # on the l2 ball the predictions of vertices cancel: rounding leaves about 2e-10
+    tolerance = 1e-9 if isinstance(constraint, fw.L2Ball) else 1e-10
+    engine, found = solve(problem, tolerance, rounds=300)
+    assert problem.gap(engine.point()) <= tolerance * problem.zero_value
+    assert found[-1].value == pytest.approx(optimum, abs=2.0 * tolerance * problem.zero_value + 1e-12)
     assert problem.constraint.contains(engine.point())
 
 

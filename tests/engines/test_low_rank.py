@@ -10,7 +10,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import add_row, oracle, rebuild
+from frankwolfe.compile.verbs import add_row
 from frankwolfe.data.rows import as_rows
 from frankwolfe.engines.corrective.trace_model import project_to_trace_ball
 from frankwolfe.linalg import singular
@@ -18,6 +18,7 @@ from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
 from frankwolfe.sets.rank_one import Asked, Gram, KrylovAnswer
 from tests import cases
+from tests.sets.test_oracles import ask
 
 SHAPES = [(1, 1), (6, 4), (4, 6), (5, 5), (40, 3)]
 LONG = [(150, 140), (140, 150), (140, 140)]
@@ -146,13 +147,6 @@ def test_widening_keeps_what_was_there_and_drops_what_is_not_new():
 # --- the sets -----------------------------------------------------------------------------------------------------
 
 
-@kernel
-def ask(constraint, tracker, r):
-    """Ask an oracle about a direction that its tracker has not seen before."""
-    rebuild(tracker, r)
-    return oracle(constraint, tracker, r)
-
-
 @pytest.mark.parametrize("shape", SHAPES + LONG, ids=str)
 @pytest.mark.parametrize("mode", ["compiled", "python"])
 def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
@@ -198,7 +192,7 @@ def test_the_accuracy_of_the_called_back_oracle_follows_the_number_of_calls():
         assert level >= np.linalg.norm(matrix, 2) * (1.0 - 0.1 / (call + 1.0))
 
 
-@pytest.mark.parametrize("layout", ["dense64", "csr64", "csr32"])
+@pytest.mark.parametrize("layout", ["dense64", "csr64"])
 @pytest.mark.parametrize("mode", ["compiled", "python"])
 def test_the_kept_gram_matrix_is_that_of_the_gradient(layout, mode):
     X = cases.LAYOUTS[layout](cases.table(fw.Squared(), n=30, d=25)[0])
@@ -311,12 +305,12 @@ def test_methods_agree_with_a_convex_program(loss, radius):
     assert abs(found.fun - best) <= 1e-6 * scale
     if radius > 10.0:
         return  # the optimum is inside, or nearly: plain steps zigzag, and say so by their gaps
-    for method, passes in (("fw", 2000), ("sfw", 4000)):
-        found = fw.minimize(problem, method, tol=0, max_passes=passes, random_state=0)
-        assert -1e-9 * scale <= found.fun - best <= 1e-3 * scale
-        trace = found.trace
-        assert np.all(trace.fun - trace.gap <= best + 1e-9 * scale)
-        assert len(trace.gap) > 10
+    method, passes = ("fw", 2000) if loss.targets == "classes" else ("sfw", 4000)
+    found = fw.minimize(problem, method, tol=0, max_passes=passes, random_state=0)
+    assert -1e-9 * scale <= found.fun - best <= 1e-3 * scale
+    trace = found.trace
+    assert np.all(trace.fun - trace.gap <= best + 1e-9 * scale)
+    assert len(trace.gap) > 10
 
 
 @LOSSES
@@ -331,8 +325,10 @@ def test_default_arguments_certify(loss, layout):
     assert problem.constraint.contains(result.x.ravel())
 
 
-@LOSSES
-@pytest.mark.parametrize("budget", [5, 6.5, 9, 20])
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize(
+    ("loss", "budget"), [(fw.Multinomial(), 5), (fw.Multinomial(), 20), (fw.MultitaskSquared(), 6.5)], ids=cases.name_of
+)
 def test_a_budget_of_passes_ends_a_run_and_is_kept(loss, budget):
     result = fw.minimize(problem_of(loss, 3.0), "corrective", tol=1e-15, max_passes=budget)
     assert result.passes <= budget
@@ -349,6 +345,7 @@ def test_every_evaluation_of_all_derivatives_is_charged(monkeypatch):
     assert result.passes == len(whole) - 1  # beside the objective of the zero model
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_vector_problem_may_be_taken_for_a_matrix():
     # one output, and the weights are a matrix laid out flat
     rng = np.random.default_rng(0)
@@ -365,6 +362,7 @@ def test_a_vector_problem_may_be_taken_for_a_matrix():
         assert found.fun == pytest.approx(best, abs=1e-4 * problem.zero_value)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_spectrahedron_against_a_convex_program():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 9))
@@ -372,13 +370,21 @@ def test_spectrahedron_against_a_convex_program():
     W = cp.Variable((3, 3), PSD=True)
     loss = cp.sum_squares(X @ cp.reshape(W, (9,), order="C") - problem.y) / 80
     best = cp.Problem(cp.Minimize(loss), [cp.trace(W) == 0.5]).solve(solver=cp.CLARABEL)
-    found = fw.minimize(problem, "fw", step="line-search", tol=1e-4, max_passes=5000)
+    found = fw.minimize(problem, "fw", step="line-search", tol=1e-3, max_passes=500)
     assert found.success
-    assert best - 1e-7 <= found.fun <= best + 1e-4 * problem.zero_value
+    assert best - 1e-7 <= found.fun <= best + 1e-3 * problem.zero_value
 
 
-@LOSSES
-@pytest.mark.parametrize("method", ["fw", "sfw", "corrective"])
+@pytest.mark.parametrize(
+    ("loss", "method"),
+    [
+        (fw.Multinomial(), "fw"),
+        (fw.MultitaskSquared(), "sfw"),
+        (fw.Multinomial(), "corrective"),
+        (fw.MultitaskSquared(), "corrective"),
+    ],
+    ids=cases.name_of,
+)
 def test_interpreted_and_compiled_agree(loss, method):
     problem = problem_of(loss, 2.0, n=25, d=6)
     compiled = fw.minimize(problem, method, tol=0, max_passes=6, random_state=0)
@@ -425,13 +431,14 @@ def test_nothing_to_do_at_zero():
     assert result.rank == 0
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_free_intercepts_go_with_the_trace_ball():
     X, y = cases.vector_table(fw.Multinomial(), n=80)
     problem = fw.Problem(X, y, "multinomial", fw.TraceBall(2.0), intercept=True)
     result = fw.minimize(problem, tol=1e-7)
     assert result.success
-    other = fw.minimize(problem, "fw", tol=1e-3, max_passes=3000)
-    assert other.fun >= result.fun - result.gap
+    other = fw.minimize(problem, "fw", tol=1e-2, max_passes=100)
+    assert result.fun - result.gap <= other.fun <= result.fun + other.gap
 
 
 def test_a_start_of_full_rank():

@@ -108,6 +108,7 @@ def test_the_intercept_is_a_free_column(loss):
     assert model.intercept_ == pytest.approx(b.value, rel=1e-5)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["fw", "sfw", "pairwise", "stochastic-pairwise", "corrective"])
 def test_every_method_returns_the_best_intercept(method):
