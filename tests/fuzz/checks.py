@@ -145,7 +145,8 @@ def stalls(run):
 def trace(run):
     """Traced gaps are not negative, counts go up, and no bound on the optimum is above a value that was reached."""
     result, found = run.result, run.result.trace
-    room = ROOM * _rounding(run, max(found.fun.max(), result.fun))
+    # points may be outside of the set by rounding, and the objective lower there by as much
+    room = ROOM * _rounding(run, max(found.fun.max(), result.fun)) + 1e-13 * _size_of_gaps(run)
     if (found.gap < 0.0).any():
         yield f"traced gaps go down to {found.gap.min():.3g}"
     if (np.diff(found.nit) <= 0).any() or (np.diff(found.passes) < 0.0).any() or found.nit[-1] != result.nit:

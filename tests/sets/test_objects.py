@@ -14,6 +14,7 @@ import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.compile.part import short
 from frankwolfe.sets import outside
+from frankwolfe.sets.linear_programs import ScaledProgram
 from frankwolfe.sets.named import SETS as NAMED
 from tests import cases
 
@@ -341,3 +342,18 @@ def test_wrapped_sets_are_shown_with_what_they_wrap():
         "Product(Counted(L1Ball(radius=3)), Box(lower=-1, upper=1))"
     )
     assert short(fw.LinfBall(2.0).for_size(3)) == "Box(lower=-2, upper=2)"
+
+
+def test_the_support_of_a_polytope_is_proven_by_the_dual(monkeypatch):
+    """A solver that stops where it is merely good, as tolerances allow, must not make gaps too small."""
+    solve, box = ScaledProgram.solve, fw.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
+
+    def not_quite(program, costs):
+        found = solve(program, costs)
+        found.x = (1.0 - 1e-9) * found.x
+        return found
+
+    monkeypatch.setattr(ScaledProgram, "solve", not_quite)
+    direction = np.array([3.0, -1.0])
+    assert direction @ box.vertex(-direction) < 4.0 - 1e-9
+    assert box.support(direction) == pytest.approx(4.0, rel=1e-14)

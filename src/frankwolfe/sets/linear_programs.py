@@ -42,11 +42,35 @@ class ScaledProgram(NamedTuple):
 
     def best(self, r: np.ndarray) -> np.ndarray:
         """Return the ``w`` that minimises ``<r, w>``."""
-        costs = r / (np.abs(r).max() or 1.0) * self.sizes
-        found = self.solve(costs / (np.abs(costs).max() or 1.0))
+        return self._solved(r)[0].x * self.sizes + 0.0  # no negative zeros
+
+    def least(self, r: np.ndarray) -> float:
+        """Return a lower bound on ``<r, w>``, by the solver's dual answer: its vertex is only best to a tolerance.
+
+        With multipliers ``y <= 0`` of ``A v <= b`` and ``z`` of ``E v = e``, by weak duality
+
+            <c, v>  >=  <b, y> + <e, z> - sum_j |c - A' y - E' z|_j |v_j|,
+
+        and no ``|v_j|`` is much larger than one in these units.
+        """
+        found, costs, unit = self._solved(r)
+        bound, left = 0.0, costs.copy()
+        for M, right, answer in ((self.A, self.b, found.ineqlin), (self.E, self.e, found.eqlin)):
+            if M is not None:
+                multipliers = np.minimum(answer.marginals, 0.0) if M is self.A else answer.marginals
+                bound, left = bound + float(right @ multipliers), left - M.T @ multipliers
+        bound -= float(np.abs(left) @ np.maximum(1.0, np.abs(found.x)))
+        return unit * min(bound, float(costs @ found.x))
+
+    def _solved(self, r: np.ndarray) -> tuple[Any, np.ndarray, float]:
+        """Minimise ``<r, w>``: return the solver's answer, the costs that it was given, and their unit."""
+        size = np.abs(r).max() or 1.0
+        costs = r / size * self.sizes
+        unit = np.abs(costs).max() or 1.0
+        found = self.solve(costs / unit)
         if found.status != 0:
             raise RuntimeError(f"Polytope: the linear program could not be solved. {verdict(found)}")
-        return found.x * self.sizes + 0.0  # no negative zeros
+        return found, costs / unit, float(unit * size)
 
 
 def coordinate_sizes(A: Any, b: Any, E: Any, e: Any) -> np.ndarray:

@@ -194,9 +194,9 @@ class Polytope(NamedTuple):
         return self.for_size(r.size)._program().best(r)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Largest ``<direction, s>`` over the set: an upper bound that the program's dual proves."""
         direction = np.asarray(direction, dtype=np.float64)
-        return float(direction @ self._program().best(-direction)) if np.isfinite(direction).all() else np.nan
+        return -self._program().least(-direction) if np.isfinite(direction).all() else np.nan
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to ``tolerance`` times what each constraint may add up in the set."""
