@@ -305,3 +305,13 @@ def test_the_rows_are_factorised_only_where_their_squares_have_lost_digits(scale
     if read:  # the smallest direction, of which the square keeps nothing
         least = np.linalg.svd(rows, compute_uv=False)[-1]
         assert np.linalg.svd(root, compute_uv=False)[-1] == pytest.approx(least, rel=1e-6)
+
+
+def test_models_that_lead_nowhere_are_solved_further_however_large_the_gap_is():
+    """The gap is a million times what the objective can fall: a tenth of its part is still far too much to leave."""
+    rng = np.random.default_rng(298)
+    scales = np.geomspace(1e-3, 1e3, 7)
+    X = rng.normal(size=(30, 7)) * scales[rng.permutation(7)] + 100.0 * rng.normal(size=7) * scales[rng.permutation(7)]
+    y = np.where(rng.random(30) < 0.7, 1.0, -1.0)
+    ball = fw.GroupBall(np.array([3, 2, 0, 1, 2, 3, 0]), 75.0, np.inf)
+    assert fw.minimize(fw.Problem(100.0 * X, y, "modified-huber", ball), tol=1e-3, max_passes=50).success

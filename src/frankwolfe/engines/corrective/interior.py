@@ -60,7 +60,19 @@ class InteriorEngine(RoundEngine):
 
     remembered = (
         *RoundEngine.remembered,
-        *("w", "share", "aim", "care", "rule", "mattered", "vain", "lowest_gap", "lowest_value", "lowest_above"),
+        *(
+            "w",
+            "share",
+            "most_left",
+            "aim",
+            "care",
+            "rule",
+            "mattered",
+            "vain",
+            "lowest_gap",
+            "lowest_value",
+            "lowest_above",
+        ),
     )
 
     def __init__(
@@ -76,6 +88,7 @@ class InteriorEngine(RoundEngine):
         self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
         self.path: list[PathPoint] = []
         self.share, self.aim, self.care = FIRST_MODEL_SHARE, MODEL_TARGET, 1.0
+        self.most_left = MAX_LEFT_OF_START
         self.lowest_gap = self.lowest_value = np.inf
         self.lowest_above, self.vain = np.inf, 0  # how far the objective was above its bound
         self.rule, self.mattered = ABOUT_AS_LOW, False  # by which a smaller gap counts, and whether that changed a step
@@ -143,7 +156,7 @@ class InteriorEngine(RoundEngine):
             self.stuck = True  # the curvatures overflowed: there is no model to go by
             return
         # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
-        goal = max(self.aim * self.target, min(self.share * found.gap, MAX_LEFT_OF_START * self.scale))
+        goal = max(self.aim * self.target, min(self.share * found.gap, self.most_left * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
         model = QuadraticModel(self.w, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
@@ -159,7 +172,8 @@ class InteriorEngine(RoundEngine):
             self._drop_tiny()
         self._found = None if moved else found
         if not moved:
-            self.share, self.aim = 0.1 * self.share, 0.1 * self.aim
+            # where the gap is millions of times the objective, only the second of these changes the goal
+            self.share, self.most_left, self.aim = 0.1 * self.share, 0.1 * self.most_left, 0.1 * self.aim
             self.vain += 1
 
     def _from_the_centre(self, found: Evaluation) -> Evaluation:
