@@ -88,8 +88,9 @@ SHARED_OUT = {
     "Box": (*ACTIVE, "corrective"),
 }
 OWN = [(method, name) for method in (*ACTIVE, *EXACT) for name in SETS if method in SHARED_OUT.get(name, (method,))]
-# the methods that only go toward a vertex have no code of their own for a set: one of each kind of vertex is enough
-TOWARD = [(method.name, name) for method in cases.TOWARD if method.name in fw.METHODS for name in ("L1Ball", "L2Ball")]
+# the methods that only go toward a vertex have no code of their own for a set: two of them meet dense vertices too
+TOWARD = [(method.name, "L1Ball") for method in cases.TOWARD if method.name in fw.METHODS]
+TOWARD += [("fw", "L2Ball"), ("sfw", "L2Ball")]
 RUNS = [*OWN, *TOWARD]
 
 
