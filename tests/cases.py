@@ -1,4 +1,7 @@
-"""The tables the tests run over: a new loss, set, estimate or step rule is tested by adding a line here."""
+"""The tables the tests run over: a new set, estimate or step rule is tested by adding a line here.
+
+A new loss is tested by adding it, with its formulas, to the table in `tests.reference.losses`.
+"""
 
 import os
 from math import isqrt
@@ -9,19 +12,11 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+from tests.reference.losses import FORMULAS
 
-LOSSES = [
-    fw.Logistic(),
-    fw.Squared(),
-    fw.Huber(0.7),
-    fw.SquaredHinge(),
-    fw.ModifiedHuber(),
-    fw.Sigmoid(),
-    fw.Cauchy(0.8),
-    fw.Tukey(2.0),
-]
+LOSSES = [loss for loss in FORMULAS if not loss.is_vector]
 
-VECTOR_LOSSES = [fw.Multinomial(), fw.MultitaskSquared()]
+VECTOR_LOSSES = [loss for loss in FORMULAS if loss.is_vector]
 
 SETS = [
     fw.L1Ball(1.5),

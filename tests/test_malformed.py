@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
 from frankwolfe.sets.atoms import for_shape, vertex_of
+from tests import cases
 from tests.malformed import NUMBERS, Odd, Site, matrices, vectors, verdict
 
 SEED = 0
@@ -244,9 +245,7 @@ NAMED = {
 def loss_sites():
     """Losses, and step rules, that have numbers."""
     for kind, name in (
-        (fw.Huber, "delta"),
-        (fw.Cauchy, "scale"),
-        (fw.Tukey, "cutoff"),
+        *((type(loss), field) for loss in cases.LOSSES for field in loss._fields),
         (fw.OpenLoop, "numerator"),
         (fw.OpenLoop, "offset"),
         (fw.Backtracking, "relax"),

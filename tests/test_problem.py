@@ -13,29 +13,14 @@ from scipy import sparse
 
 import frankwolfe as fw
 from tests import cases
+from tests.reference.losses import losses
 
 interpreted = pytest.mark.usefixtures("interpreted")
 
 
-def _huber(error, delta):
-    return np.where(abs(error) <= delta, error**2 / 2, delta * abs(error) - delta**2 / 2)
-
-
-FORMULAS = {
-    "Logistic": lambda loss, z, y: np.logaddexp(0.0, -y * z),
-    "Squared": lambda loss, z, y: (z - y) ** 2 / 2,
-    "Huber": lambda loss, z, y: _huber(z - y, loss.delta),
-    "SquaredHinge": lambda loss, z, y: np.clip(1 - y * z, 0, None) ** 2,
-    "ModifiedHuber": lambda loss, z, y: np.where(y * z >= -1, np.clip(1 - y * z, 0, None) ** 2, -4 * y * z),
-    "Sigmoid": lambda loss, z, y: 1 / (1 + np.exp(y * z)),
-    "Cauchy": lambda loss, z, y: loss.scale**2 / 2 * np.log1p(((z - y) / loss.scale) ** 2),
-    "Tukey": lambda loss, z, y: loss.cutoff**2 / 6 * (1 - np.clip(1 - ((z - y) / loss.cutoff) ** 2, 0, None) ** 3),
-}
-
-
 def objective(loss, X, y, w, weights=None):
     """Weighted mean loss, straight from the formula."""
-    return float(np.average(FORMULAS[type(loss).__name__](loss, X @ w, y), weights=weights))
+    return float(np.average(losses(loss, X @ w, y), weights=weights))
 
 
 def slopes(loss, X, y, w, weights=None, h=1e-5):

@@ -5,20 +5,10 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-import frankwolfe as fw
+from frankwolfe.losses import LOSSES as NAMED_LOSSES
+from tests.reference.losses import FORMULAS
 
-LOSSES = {
-    "logistic": fw.Logistic(),
-    "squared": fw.Squared(),
-    "huber": fw.Huber(0.7),
-    "squared-hinge": fw.SquaredHinge(),
-    "modified-huber": fw.ModifiedHuber(),
-    "sigmoid": fw.Sigmoid(),
-    "cauchy": fw.Cauchy(0.8),
-    "tukey": fw.Tukey(2.0),
-    "multinomial": fw.Multinomial(),
-    "multitask-squared": fw.MultitaskSquared(),
-}
+LOSSES = {name: next(loss for loss in FORMULAS if type(loss) is kind) for name, kind in NAMED_LOSSES.items()}
 
 LAYOUTS = {
     "dense": np.ascontiguousarray,

@@ -3,6 +3,9 @@
 Predictions are an array of shape (n,), or (n, outputs); so are derivatives.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 import frankwolfe as fw
@@ -15,16 +18,32 @@ def wide(values):
     return np.asarray(values, dtype=WIDE)
 
 
+class Formula(NamedTuple):
+    """Loss, first and second derivative of every sample, given the loss, predictions and targets."""
+
+    value: Callable
+    derivative: Callable
+    curvature: Callable | None = None
+
+
 def losses(loss, z, y):
     """Loss of every sample."""
-    with np.errstate(over="ignore", under="ignore"):
-        return _VALUES[type(loss)](loss, wide(z), wide(y))
+    return _evaluated(FORMULA_OF[type(loss)].value, loss, z, y)
 
 
 def derivatives(loss, z, y):
     """First derivative of every sample's loss in its prediction."""
+    return _evaluated(FORMULA_OF[type(loss)].derivative, loss, z, y)
+
+
+def curvatures(loss, z, y):
+    """Second derivative of every sample's loss in its prediction, for losses of one output."""
+    return _evaluated(FORMULA_OF[type(loss)].curvature, loss, z, y)
+
+
+def _evaluated(formula, loss, z, y):
     with np.errstate(over="ignore", under="ignore"):
-        return _DERIVATIVES[type(loss)](loss, wide(z), wide(y))
+        return formula(loss, wide(z), wide(y))
 
 
 def _huber(loss, z, y):
@@ -53,6 +72,16 @@ def _tukey_slope(loss, z, y):
     return np.where(np.abs(q) < 1, (z - y) * (1 - q**2) ** 2, 0)
 
 
+def _tukey_curvature(loss, z, y):
+    q = (z - y) / wide(loss.cutoff)
+    return np.where(np.abs(q) < 1, (1 - q**2) * (1 - 5 * q**2), 0)
+
+
+def _cauchy_curvature(loss, z, y):
+    q = ((z - y) / wide(loss.scale)) ** 2
+    return (1 - q) / (1 + q) ** 2
+
+
 def _others(z, y):
     """Exponentials of the other classes' predictions over the true one's, all divided by exp of the first result."""
     at = (np.arange(len(z)), y.astype(np.int64))
@@ -76,28 +105,46 @@ def _multinomial_slope(loss, z, y):
     return chances
 
 
-_VALUES = {
-    fw.Logistic: lambda loss, z, y: np.logaddexp(wide(0), -y * z),
-    fw.Squared: lambda loss, z, y: (z - y) ** 2 / 2,
-    fw.Huber: _huber,
-    fw.SquaredHinge: lambda loss, z, y: np.maximum(0, 1 - y * z) ** 2,
-    fw.ModifiedHuber: _modified_huber,
-    fw.Sigmoid: lambda loss, z, y: 1 / (1 + np.exp(y * z)),
-    fw.Cauchy: lambda loss, z, y: wide(loss.scale) ** 2 / 2 * np.log1p(((z - y) / wide(loss.scale)) ** 2),
-    fw.Tukey: _tukey,
-    fw.Multinomial: _multinomial,
-    fw.MultitaskSquared: lambda loss, z, y: ((z - y) ** 2).sum(axis=1) / 2,
+FORMULAS = {
+    fw.Logistic(): Formula(
+        lambda loss, z, y: np.logaddexp(wide(0), -y * z),
+        lambda loss, z, y: -y / (1 + np.exp(y * z)),
+        lambda loss, z, y: np.exp(-np.abs(z)) / (1 + np.exp(-np.abs(z))) ** 2,
+    ),
+    fw.Squared(): Formula(
+        lambda loss, z, y: (z - y) ** 2 / 2,
+        lambda loss, z, y: z - y,
+        lambda loss, z, y: np.ones_like(z),
+    ),
+    fw.Huber(0.7): Formula(
+        _huber,
+        lambda loss, z, y: np.clip(z - y, -wide(loss.delta), wide(loss.delta)),
+        lambda loss, z, y: np.where(np.abs(z - y) <= wide(loss.delta), 1, 0),
+    ),
+    fw.SquaredHinge(): Formula(
+        lambda loss, z, y: np.maximum(0, 1 - y * z) ** 2,
+        lambda loss, z, y: -2 * y * np.maximum(0, 1 - y * z),
+        lambda loss, z, y: np.where(y * z < 1, 2, 0),
+    ),
+    fw.ModifiedHuber(): Formula(
+        _modified_huber,
+        lambda loss, z, y: -2 * y * np.clip(1 - y * z, 0, 2),
+        lambda loss, z, y: np.where((y * z >= -1) & (y * z < 1), 2, 0),
+    ),
+    fw.Sigmoid(): Formula(
+        lambda loss, z, y: 1 / (1 + np.exp(y * z)),
+        _sigmoid_slope,
+        lambda loss, z, y: _sigmoid_slope(loss, z, y) * -y * np.tanh(y * z / 2),
+    ),
+    fw.Cauchy(0.8): Formula(
+        lambda loss, z, y: wide(loss.scale) ** 2 / 2 * np.log1p(((z - y) / wide(loss.scale)) ** 2),
+        lambda loss, z, y: (z - y) / (1 + ((z - y) / wide(loss.scale)) ** 2),
+        _cauchy_curvature,
+    ),
+    fw.Tukey(2.0): Formula(_tukey, _tukey_slope, _tukey_curvature),
+    fw.Multinomial(): Formula(_multinomial, _multinomial_slope),
+    fw.MultitaskSquared(): Formula(lambda loss, z, y: ((z - y) ** 2).sum(axis=1) / 2, lambda loss, z, y: z - y),
 }
+"""Every loss, with the parameters that tests try, and its formulas: the one place where tests learn of a new one."""
 
-_DERIVATIVES = {
-    fw.Logistic: lambda loss, z, y: -y / (1 + np.exp(y * z)),
-    fw.Squared: lambda loss, z, y: z - y,
-    fw.Huber: lambda loss, z, y: np.clip(z - y, -wide(loss.delta), wide(loss.delta)),
-    fw.SquaredHinge: lambda loss, z, y: -2 * y * np.maximum(0, 1 - y * z),
-    fw.ModifiedHuber: lambda loss, z, y: -2 * y * np.clip(1 - y * z, 0, 2),
-    fw.Sigmoid: _sigmoid_slope,
-    fw.Cauchy: lambda loss, z, y: (z - y) / (1 + ((z - y) / wide(loss.scale)) ** 2),
-    fw.Tukey: _tukey_slope,
-    fw.Multinomial: _multinomial_slope,
-    fw.MultitaskSquared: lambda loss, z, y: z - y,
-}
+FORMULA_OF = {type(loss): formula for loss, formula in FORMULAS.items()}
