@@ -116,6 +116,12 @@ DESCRIPTIONS = {
 }
 
 
+def has_program(constraint):
+    """Whether a solver can be told of a set; of the others, definitions tell (`tests.reference.sets`)."""
+    inner = constraint.sets if isinstance(constraint, fw.Product) else (getattr(constraint, "set", None),)
+    return type(constraint) in DESCRIPTIONS and all(part is None or has_program(part) for part in inner)
+
+
 def described(constraint, w):
     """Return the constraints on ``w`` that a set stands for."""
     return DESCRIPTIONS[type(constraint)](constraint, w)

@@ -294,6 +294,7 @@ def test_help_names_all_there_is():
     for name in [
         *LOSSES,
         *SETS,
+        *METHODS,
         f"[default: {DEFAULT_RADIUS:g}; simplex: {as_constraint('simplex', None, 1, 0).radius:g}]",
     ]:
         assert name in said

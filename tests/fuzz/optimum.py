@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 import frankwolfe as fw
-from tests.programs import described
+from tests.programs import described, has_program
 
 SHARE = 0.06
 """Part of the cases for which a solver is asked."""
@@ -17,7 +17,8 @@ ACCURACY = 1e-6
 
 def wanted(case, run):
     """Whether to ask the solver: for a share of the problems it can be told, with data of ordinary size."""
-    if type(case.loss) not in PROGRAMS or case.rng().random() > SHARE / 0.7:
+    told = type(case.loss) in PROGRAMS and has_program(run.problem.constraint)
+    if not told or case.rng().random() > SHARE / 0.7:
         return False
     sizes = np.abs(run.recomputed.X).astype(np.float64)
     sizes = sizes[sizes > 0.0]

@@ -8,11 +8,14 @@ without the library's oracles: closed forms, lists of vertices, singular values.
 import itertools
 from dataclasses import dataclass, fields
 from functools import cached_property
+from math import isqrt
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 import frankwolfe as fw
+from frankwolfe.compile.opaque import Opaque
 from tests.reference.cones import latent_norm
 from tests.reference.losses import wide
 
@@ -38,16 +41,65 @@ def accuracy(known):
     return getattr(known, "accuracy", 0.0) or max(accuracy(part) if part is not None else 0.0 for part in inner)
 
 
+DEFINITIONS = {}
+"""Every set that is no wrapper, by its name: the one place where the tests of definitions learn of a new one."""
+
+
 class Known:
-    """A set with the fields of the library's set of that name, which it makes."""
+    """A set with the fields of the library's set of that name, which it makes.
+
+    Beside ``excess`` and ``support`` it has ``random(rng, size)``, which returns one for so many coordinates.
+    """
+
+    def __init_subclass__(cls):
+        DEFINITIONS[cls.__name__] = cls
 
     def make(self):
         return getattr(fw, type(self).__name__)(*(getattr(self, field.name) for field in fields(self)))
+
+    @classmethod
+    def of(cls, constraint):
+        """Return the definition of a set of the library."""
+        found = constraint._asdict()
+        return cls(**{field.name: plain(found[field.name]) for field in fields(cls) if field.name in found})
+
+
+def definition(constraint):
+    """Return the definition of a set of the library, perhaps a wrapped one."""
+    if isinstance(constraint, fw.Product):
+        return Product(tuple(map(definition, constraint.sets)), constraint.sizes)
+    if isinstance(constraint, fw.Translated):
+        return Translated(definition(constraint.set), constraint.shift)
+    if isinstance(constraint, fw.Scaled):
+        return Scaled(definition(constraint.set), constraint.factor)
+    if isinstance(constraint, fw.Cached | fw.Counted):
+        return definition(constraint.set)
+    return DEFINITIONS[type(constraint).__name__].of(constraint)
+
+
+def plain(value):
+    """Return what a field holds, sparse matrices as arrays."""
+    value = value.value if isinstance(value, Opaque) else value
+    return value.toarray() if issparse(value) else value
+
+
+def random_radius(rng):
+    """Return a radius: mostly of an ordinary size, now and then tiny or huge."""
+    kind = rng.random()
+    if kind < 0.06:
+        return float(10.0 ** rng.uniform(-8.0, -4.0))
+    if kind < 0.12:
+        return float(10.0 ** rng.uniform(3.0, 6.0))
+    return float(10.0 ** rng.uniform(-2.0, 2.0))
 
 
 @dataclass(frozen=True)
 class L1Ball(Known):
     radius: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(random_radius(rng))
 
     def excess(self, w):
         return [(np.abs(w).sum() - self.radius, self.radius)]
@@ -57,19 +109,12 @@ class L1Ball(Known):
 
 
 @dataclass(frozen=True)
-class L2Ball(Known):
-    radius: float
-
-    def excess(self, w):
-        return [(np.sqrt((w**2).sum()) - self.radius, self.radius)]
-
-    def support(self, c):
-        return self.radius * np.sqrt((c**2).sum())
-
-
-@dataclass(frozen=True)
 class Simplex(Known):
     radius: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(random_radius(rng))
 
     def excess(self, w):
         return [(-w, self.radius), (abs(w.sum() - self.radius), self.radius)]
@@ -82,6 +127,10 @@ class Simplex(Known):
 class NonNegativeL1Ball(Known):
     radius: float
 
+    @classmethod
+    def random(cls, rng, size):
+        return cls(random_radius(rng))
+
     def excess(self, w):
         return [(-w, self.radius), (w.sum() - self.radius, self.radius)]
 
@@ -90,9 +139,33 @@ class NonNegativeL1Ball(Known):
 
 
 @dataclass(frozen=True)
-class Box:
+class L2Ball(Known):
+    radius: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(random_radius(rng))
+
+    def excess(self, w):
+        return [(np.sqrt((w**2).sum()) - self.radius, self.radius)]
+
+    def support(self, c):
+        return self.radius * np.sqrt((c**2).sum())
+
+
+@dataclass(frozen=True)
+class Box(Known):
     lower: Any
     upper: Any
+
+    @classmethod
+    def random(cls, rng, size):
+        scale = random_radius(rng)
+        if rng.random() < 0.3:
+            return cls(-scale, scale)
+        middle = scale * rng.choice([0.0, 1.0]) * rng.normal(size=size)
+        half = scale * rng.random(size) * (rng.random(size) < 0.9)  # some sides have no length
+        return cls(middle - half, middle + half)
 
     def make(self):
         if np.ndim(self.lower) == 0 and self.lower == -self.upper:
@@ -113,10 +186,15 @@ class Box:
 
 
 @dataclass(frozen=True)
-class MonotoneBox:
+class MonotoneBox(Known):
     lower: float
     upper: float
     increasing: bool
+
+    @classmethod
+    def random(cls, rng, size):
+        scale, middle = random_radius(rng), float(rng.choice([0.0, 0.0, 3.0, -1.0]))
+        return cls(scale * (middle - 1.0), scale * (middle + 1.0), bool(rng.random() < 0.5))
 
     def make(self):
         return fw.MonotoneBox(self.lower, self.upper, increasing=self.increasing)
@@ -136,6 +214,10 @@ class MonotoneBox:
 class LpBall(Known):
     p: float
     radius: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(float(rng.choice([1.1, 1.5, 2.0, 3.0, 8.0])), random_radius(rng))
 
     def excess(self, w):
         return [(_power_norm(w, wide(self.p)) - self.radius, self.radius)]
@@ -157,6 +239,14 @@ class Ellipsoid(Known):
     shape: Any
     radius: float
     centre: Any
+
+    @classmethod
+    def random(cls, rng, size):
+        centre = random_radius(rng) * rng.normal(size=size) if rng.random() < 0.4 else 0.0
+        if rng.random() < 0.5:
+            return cls(10.0 ** rng.uniform(-1.5, 1.5, size), random_radius(rng), centre)
+        root = rng.normal(size=(size, size))
+        return cls(root @ root.T + 0.1 * np.eye(size), random_radius(rng), centre)
 
     @cached_property
     def _matrix(self):
@@ -184,6 +274,13 @@ class GroupBall(Known):
     norm: float
     weights: Any
 
+    @classmethod
+    def random(cls, rng, size):
+        count = int(rng.integers(1, size + 1))
+        labels = np.concatenate([np.arange(count), rng.integers(0, count, size - count)])
+        weights = np.ones(count) if rng.random() < 0.5 else 10.0 ** rng.uniform(-1.0, 1.0, count)
+        return cls(rng.permutation(labels), random_radius(rng), float(rng.choice([2.0, np.inf])), weights)
+
     def _norms(self, values, norm):
         parts = [np.abs(values[self.groups == g]) for g in range(len(self.weights))]
         if norm == 2:
@@ -198,9 +295,15 @@ class GroupBall(Known):
 
 
 @dataclass(frozen=True)
-class LatentGroupBall:
+class LatentGroupBall(Known):
     groups: Any
     radius: float
+
+    @classmethod
+    def random(cls, rng, size):
+        groups = [rng.choice(size, int(rng.integers(1, size + 1)), replace=False) for _ in range(rng.integers(1, 5))]
+        groups[0] = np.union1d(groups[0], [size - 1])  # groups within the first entries would be groups of columns
+        return cls(tuple(tuple(sorted(map(int, group))) for group in groups), random_radius(rng))
 
     def make(self):
         return fw.LatentGroupBall([list(group) for group in self.groups], self.radius)
@@ -223,6 +326,10 @@ class KSupportBall(Known):
     k: int
     radius: float
     norm: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(int(rng.integers(1, size + 1)), random_radius(rng), float(rng.choice([2.0, np.inf])))
 
     def excess(self, w):
         sizes = np.abs(w)
@@ -255,6 +362,13 @@ class OWLBall(Known):
     weights: Any
     radius: float
 
+    @classmethod
+    def random(cls, rng, size):
+        weights = np.sort(rng.random(size))[::-1] + 0.1
+        if rng.random() < 0.3:
+            weights[rng.integers(1, size + 1) :] = 0.0
+        return cls(weights, random_radius(rng))
+
     def excess(self, w):
         return [((wide(self.weights) * np.sort(np.abs(w))[::-1]).sum() - self.radius, self.radius)]
 
@@ -266,6 +380,10 @@ class OWLBall(Known):
 @dataclass(frozen=True)
 class Birkhoff(Known):
     size: int
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(isqrt(size))
 
     def excess(self, w):
         square = w.reshape(self.size, self.size)
@@ -279,6 +397,13 @@ class Birkhoff(Known):
 @dataclass(frozen=True)
 class ConvexHull(Known):
     points: Any
+
+    @classmethod
+    def random(cls, rng, size):
+        points = random_radius(rng) * rng.normal(size=(int(rng.integers(1, 3 * size + 2)), size))
+        if rng.random() < 0.3:  # points that lie on others
+            points = points[rng.integers(0, len(points), len(points))]
+        return cls(points + rng.choice([0.0, 0.0, 1.0]))
 
     def excess(self, w):
         from scipy.optimize import linprog
@@ -298,7 +423,7 @@ class ConvexHull(Known):
 
 
 @dataclass(frozen=True)
-class Polytope:
+class Polytope(Known):
     """Vertices are listed: every choice of as many constraints as there are coordinates that meets in a point."""
 
     A: Any
@@ -307,6 +432,15 @@ class Polytope:
     e: Any = None
     sparse: bool = False
     accuracy = 1e-10  # of the library's linear programs
+
+    @classmethod
+    def random(cls, rng, size):
+        scale, m = random_radius(rng), int(rng.integers(0, 5))
+        A = np.vstack([rng.normal(size=(m, size)) * (rng.random((m, size)) < 0.7), np.eye(size), -np.eye(size)])
+        b = scale * np.concatenate([rng.uniform(0.3, 1.0, m), rng.uniform(0.5, 1.5, 2 * size)])
+        fixed = size > 1 and rng.random() < 0.4
+        E, e = (np.ones((1, size)), np.zeros(1)) if fixed else (None, None)
+        return cls(A, b, E, e, sparse=bool(rng.random() < 0.5))
 
     def make(self):
         from scipy.sparse import csr_array
@@ -342,12 +476,18 @@ class Polytope:
 
 
 @dataclass(frozen=True)
-class TraceBall:
+class TraceBall(Known):
     """``told``: whether the library's set is told the shape; it finds it where a loss has several outputs."""
 
     radius: float
     shape: tuple[int, int]
     told: bool = True
+
+    @classmethod
+    def random(cls, rng, size):
+        sides = [side for side in range(1, size + 1) if size % side == 0]
+        rows = int(rng.choice(sides))
+        return cls(random_radius(rng), (rows, size // rows))
 
     def make(self):
         return fw.TraceBall(self.radius, self.shape if self.told else None)
@@ -365,6 +505,10 @@ class TraceBall:
 @dataclass(frozen=True)
 class Spectrahedron(Known):
     trace: float
+
+    @classmethod
+    def random(cls, rng, size):
+        return cls(random_radius(rng))
 
     def excess(self, w):
         side = int(np.sqrt(len(w)))

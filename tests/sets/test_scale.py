@@ -14,6 +14,7 @@ import frankwolfe as fw
 from frankwolfe import sets
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.image_diameters import widths
+from tests import cases
 
 D = 4
 A = np.vstack([np.random.default_rng(0).normal(size=(6, D)), np.eye(D), -np.eye(D)])
@@ -52,6 +53,11 @@ AT_SCALE = {
     "Cached": lambda c: fw.Cached(fw.KSupportBall(2, c), 4),
     "Counted": lambda c: fw.Counted(fw.L2Ball(c)),
 }  # fmt: skip
+AT_SCALE |= {  # of those that have no row here
+    name: lambda c, make=make: fw.Scaled(make(D), c)
+    for name, make in cases.SIZED_SETS.items()
+    if name.split("-")[0] not in AT_SCALE
+}
 FAR = {
     "Box": lambda c: fw.Box(1.0, 1.0 + c),
     "MonotoneBox": lambda c: fw.MonotoneBox(1.0, 1.0 + c),

@@ -99,7 +99,7 @@ def test_a_wrapped_set_is_as_good_as_the_bare_one(name, view, outputs):
     assert one.success
     assert other.success
     assert other.method == one.method
-    assert abs(other.passes - one.passes) <= 1.0
+    assert abs(other.passes - one.passes) <= 2.0  # a round, where rounding decides
     assert abs(other.fun - one.fun) <= max(one.gap, other.gap) + 1e-12
     assert wrapped.constraint.contains(other.x.ravel(), 1e-8)
     assert wrapped.evaluate(other.x).gap == pytest.approx(other.gap, abs=1e-9)
@@ -124,9 +124,10 @@ def test_a_wrapped_set_can_do_what_the_bare_one_can(name, view, outputs):
             view.factor * inner.proven_support(direction), rel=1e-9
         )
         np.testing.assert_allclose(outer.vertex(direction), view.factor * inner.vertex(direction) + shift, atol=1e-12)
-    one, other = bare.head(2).diameters(), wrapped.head(2).diameters()
-    np.testing.assert_allclose(other[:3], one[:3], rtol=1e-9)
-    assert other.exact == one.exact
+    if inner.knows_diameters():
+        one, other = bare.head(2).diameters(), wrapped.head(2).diameters()
+        np.testing.assert_allclose(other[:3], one[:3], rtol=1e-9)
+        assert other.exact == one.exact
     assert wrapped.complexity(mapped) >= 0
     if inner.own_radius() is None:
         assert outer.own_radius() is None

@@ -20,8 +20,22 @@ class Name(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names that begin like this."""
-        names = getattr(import_module(self.module), self.table)
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+    def names(self) -> list[str]:
+        """Return the names in the table."""
+        return list(getattr(import_module(self.module), self.table))
+
+
+class NamedOption(click.Option):
+    """An option for a `Name`, whose help says ``{names}`` where the names are to stand."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return what ``--help`` prints: the names are looked up now, for a command does not need them all."""
+        assert isinstance(self.type, Name)
+        names = self.type.names()
+        self.help = (self.help or "").replace("{names}", f"{', '.join(names[:-1])} or {names[-1]}")
+        return super().get_help_record(ctx)
 
 
 def together(*options: Callable) -> Callable:
@@ -89,16 +103,17 @@ PROBLEM = together(
     click.option(
         "--loss",
         type=Name("frankwolfe.losses", "LOSSES"),
-        help="logistic, squared, huber, squared-hinge, modified-huber, sigmoid, cauchy, tukey, multinomial or "
-        "multitask-squared.  [default: logistic for two classes, multinomial for more, squared for numbers]",
+        cls=NamedOption,
+        help="{names}.  [default: logistic for two classes, multinomial for more, squared for numbers]",
     ),
     click.option(
         "--set",
         "constraint",
         type=Name("frankwolfe.sets.named", "SETS"),
+        cls=NamedOption,
         default="l1",
         show_default=True,
-        help="l1, l2, linf, simplex, nonnegative-l1; trace or group for several outputs.",
+        help="{names}; trace and group for several outputs.",
     ),
     click.option("--weights", metavar="COLUMN", help="Column of sample weights."),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
@@ -148,7 +163,14 @@ HELD_OUT = gathered(
 RUN = gathered(
     "run",
     Run,
-    click.option("--method", type=Name("frankwolfe.methods.table", "METHODS"), default="auto", show_default=True),
+    click.option(
+        "--method",
+        type=Name("frankwolfe.methods.table", "METHODS"),
+        cls=NamedOption,
+        default="auto",
+        show_default=True,
+        help="{names}.",
+    ),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of stochastic methods and splits."),
