@@ -41,9 +41,10 @@ format: $(VENV)/installed
 # make bench: five minutes at most, the main problems and the strongest peers. make bench-all: everything, an hour or
 # more; stochastic methods are there only, since at this target they need longer than a run may take here.
 PEERS := auto "liblinear[penalty=given]" "skglm[penalty=given]" "celer[penalty=given]" "snapml[penalty=given]"
+TABLES := breast-cancer california-housing rcv1-subset w8a
 THREADS ?= $(shell nproc)
 bench: $(VENV)/installed-bench
-	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --solvers $(PEERS) --max-seconds 5 --repeats 2 --threads $(THREADS)
+	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --datasets $(TABLES) --solvers $(PEERS) --max-seconds 5 --repeats 2 --threads $(THREADS)
 
 bench-all: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/step_cost.py --json out/bench/step_cost.json
