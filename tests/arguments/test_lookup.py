@@ -45,7 +45,8 @@ def test_a_far_name_is_not(typed):
 def test_what_is_known_elsewhere_is_answered_with_what_is_offered(argument):
     table = TABLES[argument]
     for name, hint in ELSEWHERE[argument].items():
-        assert name not in table
+        if name in table:
+            continue  # offered by now: nobody will be told
         for quoted in re.findall(r"'([^']+)'", hint):
             assert quoted in table, quoted
         with pytest.raises(ValueError, match=re.escape(f"unknown {argument} {name!r}: {hint}. Known: ")):

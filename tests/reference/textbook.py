@@ -186,3 +186,7 @@ def lu_freund(X, y, derivative, lmo, batches, w0):
         w = (1.0 - gamma) * w + gamma * s
         iterates.append(w)
     return np.array(iterates)
+
+
+METHODS = {"sfw": sfw, "mokhtari": mokhtari, "momentum": momentum, "lu-freund": lu_freund}
+"""By name. A method that takes snapshots is told the steps before which it does so, as ``snapshots``."""
