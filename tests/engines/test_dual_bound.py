@@ -195,3 +195,11 @@ def test_a_set_of_a_single_point_is_certified(loss):
     result = fw.minimize(problem, "corrective", tol=1e-6)
     assert result.success
     assert result.x == [1.0]
+
+
+def test_the_dual_value_is_the_same_compiled():
+    problem = cases.problem(fw.Huber(0.7), n=30)
+    alpha = problem.evaluate(np.zeros(12)).alpha
+    compiled = problem.dual_value(0.9 * alpha)
+    with fw.python_mode():
+        assert problem.dual_value(0.9 * alpha) == pytest.approx(compiled, rel=1e-12)

@@ -142,6 +142,12 @@ def residual(loss, z, y, a):
 
 
 @verb
+def conjugate(loss, a, y):
+    """Return ``f*(a) = sup_z <a, z> - f(z)``, infinite where that is not bounded."""
+    return loss.conjugate(a, y)
+
+
+@verb
 def smoothness(loss):
     """Smallest known Lipschitz constant ``L`` of the derivative."""
     return loss.smoothness()

@@ -11,9 +11,7 @@ slopes must sum to zero.
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.twofold import magnitude
-from frankwolfe.compile.verbs import residual
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
@@ -60,22 +58,18 @@ def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> f
     alpha : array
         Slopes, in the shape of the predictions.
     """
-    if not can_bound(problem) or not np.isfinite(alpha).all():
+    if not has_dual(problem.loss) or not problem.balances(alpha):
         return np.inf
-    if at.shift is not None:
-        rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * np.abs(alpha).sum()
-        if np.abs(alpha.sum(axis=0)).max() > rounding:
-            return np.inf
-    samples = problem.samples
+    left = problem.objective.residuals(at, alpha)
+    if np.isinf(left):
+        return np.inf
     r = problem.objective.gradient(alpha)
-    z = at.shifted().reshape(samples.shape)
-    left = residuals(samples.targets, samples.weights, problem.loss, z, alpha)
-    return max(problem.gap_for(r, w, proof=True), 0.0) + float(left)
+    return max(problem.gap_for(r, w, proof=True), 0.0) + left
 
 
 def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> float:
     """Return `dual_gap` where nothing is known of the point but its weights: one pass over the data."""
-    if np.shape(alpha) != problem.samples.shape or not can_bound(problem):
+    if np.shape(alpha) != problem.samples.shape or not has_dual(problem.loss):
         return np.inf
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
     return dual_gap(problem, at, w, alpha)
@@ -95,20 +89,3 @@ def with_bound(problem: Problem, found: Evaluation, lower_bound: float, target: 
 def sum_rounding(problem: Problem, value: float) -> float:
     """Return what rounding may do to a value of the objective, a sum over all rows."""
     return 4.0 * EPSILON * problem.n**0.5 * abs(value)
-
-
-def can_bound(problem: Problem) -> bool:
-    """Whether the loss is convex and knows its Fenchel-Young residual."""
-    return bool(problem.loss.convex and problem.loss.has_residual)
-
-
-@kernel
-def residuals(targets, weights, loss, z, alpha):
-    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
-    total = 0.0
-    for i in range(len(z)):
-        if weights[i] > 0.0:
-            total += weights[i] * residual(loss, z[i], targets[i], alpha[i] / weights[i])
-        elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
-            return np.inf
-    return total

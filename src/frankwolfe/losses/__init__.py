@@ -4,7 +4,7 @@ A loss gives its value, first derivative and curvature (second derivative) at on
 of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
 finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
 exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
-give its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
+give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
 
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
@@ -43,3 +43,8 @@ def as_loss(loss: Any) -> Any:
     if loss.is_vector:
         require("loss", loss, VECTOR_METHODS, "a loss of several outputs")
     return loss
+
+
+def has_dual(loss: Any) -> bool:
+    """Whether a loss is convex and knows the residuals of slopes: then any slopes bound the optimum."""
+    return bool(loss.convex and loss.has_residual)

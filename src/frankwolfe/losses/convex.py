@@ -1,10 +1,10 @@
 """Convex losses of one prediction, each a NamedTuple."""
 
-from math import exp, inf, log1p
+from math import exp, inf, isinf, log1p
 from typing import NamedTuple
 
 from frankwolfe.compile.part import positive
-from frankwolfe.losses.divergence import entropy_term
+from frankwolfe.losses.divergence import entropy, entropy_term, within
 from frankwolfe.losses.loss_defaults import loss
 
 
@@ -55,6 +55,11 @@ class Logistic(NamedTuple):
         difference = q - p if p < 0.5 else rest - (1.0 - q)
         return entropy_term(q, p, difference) + entropy_term(1.0 - q, rest, -difference)
 
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        q = -y * a
+        return entropy(q) + entropy(1.0 - q)
+
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return 0.25
@@ -96,6 +101,10 @@ class Squared(NamedTuple):
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
         return 0.5 * (z - y - a) * (z - y - a)
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        return a * (0.5 * a + y)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -150,13 +159,18 @@ class Huber(NamedTuple):
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        error = z - y
-        if abs(a) > self.delta:
+        error, a = z - y, within(a, -self.delta, self.delta)
+        if isinf(a):
             return inf
         if abs(error) <= self.delta:
             return 0.5 * (error - a) * (error - a)
         same = a if error > 0.0 else -a  # the slope toward the side of the error
         return (self.delta - same) * (abs(error) - 0.5 * (self.delta + same))
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        a = within(a, -self.delta, self.delta)
+        return inf if isinf(a) else a * (0.5 * a + y)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -199,12 +213,17 @@ class SquaredHinge(NamedTuple):
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        lack, slope = 1.0 - y * z, y * a
-        if slope > 0.0:
+        lack, slope = 1.0 - y * z, within(y * a, -inf, 0.0)
+        if isinf(slope):
             return inf
         if lack > 0.0:
             return (lack + 0.5 * slope) * (lack + 0.5 * slope)
         return slope * lack + 0.25 * slope * slope
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        slope = within(y * a, -inf, 0.0)
+        return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -250,8 +269,8 @@ class ModifiedHuber(NamedTuple):
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        margin, slope = y * z, y * a
-        if slope > 0.0 or slope < -4.0:
+        margin, slope = y * z, within(y * a, -4.0, 0.0)
+        if isinf(slope):
             return inf
         if margin < -1.0:
             return (4.0 + slope) * (-margin - 1.0 + 0.25 * (4.0 + slope))
@@ -259,6 +278,11 @@ class ModifiedHuber(NamedTuple):
         if lack > 0.0:
             return (lack + 0.5 * slope) * (lack + 0.5 * slope)
         return slope * lack + 0.25 * slope * slope
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        slope = within(y * a, -4.0, 0.0)
+        return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

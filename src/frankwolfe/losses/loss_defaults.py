@@ -10,6 +10,8 @@ What a loss has to bring along: `LOSS_METHODS`, and if it has several outputs `V
 from math import inf
 
 from frankwolfe.compile.part import Part, lent, part
+from frankwolfe.compile.twofold import contract
+from frankwolfe.compile.verbs import conjugate, value
 
 LOSS_METHODS = ("value", "derivative", "curvature", "smoothness")
 """What every loss has to bring along."""
@@ -48,11 +50,20 @@ class LossDefaults:
 
     @property
     def has_residual(self) -> bool:
-        """Whether the loss knows its Fenchel-Young residual."""
-        return type(self).residual is not LossDefaults.residual
+        """Whether the loss knows its Fenchel-Young residual, or the conjugate that it follows from."""
+        return type(self).residual is not LossDefaults.residual or self.has_conjugate
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss knows its conjugate."""
+        return type(self).conjugate is not LossDefaults.conjugate
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z``: surely not more than infinity."""
+        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>`` from its definition, which loses digits close to zero."""
+        return max(value(self, z, y) + conjugate(self, a, y) - contract(a, z), 0.0)
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z <a, z> - f(z)``: surely not more than infinity."""
         return inf
 
     def for_targets(self, targets):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import routine
-from frankwolfe.losses.divergence import entropy_term
+from frankwolfe.losses.divergence import entropy, entropy_term
 from frankwolfe.losses.loss_defaults import loss
 
 
@@ -137,6 +137,17 @@ class Multinomial(NamedTuple):
             return inf
         return total + entropy_term(1.0 - others, p[true], -difference)
 
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z <a, z> - f(z)``: a negative entropy where ``a`` is a difference to the true class."""
+        true, total, others = int(y), 0.0, 0.0
+        for c in range(len(a)):
+            if c != true:
+                total += entropy(a[c])
+                others += a[c]
+        if abs(a[true] + others) > 1e-12:
+            return inf
+        return total + entropy(1.0 - others)
+
     def smoothness(self):
         """Lipschitz constant of the derivative (Boehning 1992)."""
         return 0.5
@@ -209,6 +220,13 @@ class MultitaskSquared(NamedTuple):
         total = 0.0
         for c in range(len(z)):
             total += 0.5 * (z[c] - y[c] - a[c]) * (z[c] - y[c] - a[c])
+        return total
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z <a, z> - f(z)``."""
+        total = 0.0
+        for c in range(len(a)):
+            total += a[c] * (0.5 * a[c] + y[c])
         return total
 
     def smoothness(self):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import curvature, derivative, hessian_product, smoothness, value
+from frankwolfe.compile.verbs import curvature, derivative, hessian_product, residual, smoothness, value
 from frankwolfe.linalg.schur import FLAT
 from frankwolfe.losses.loss_defaults import loss
 
@@ -62,6 +62,10 @@ class Shifted(NamedTuple):
         """Second derivative in ``z``."""
         return curvature(self.base, z + self.shift[0], y)
 
+    def residual(self, z, y, a):
+        """Fenchel-Young residual for a slope ``a``."""
+        return residual(self.base, z + self.shift[0], y, a)
+
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return smoothness(self.base)
@@ -99,6 +103,10 @@ class ShiftedOutputs(NamedTuple):
     def hessian_product(self, z, y, q):
         """Second derivative in ``z`` times ``q``."""
         return hessian_product(self.base, z + self.shift, y, q)
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual for a slope ``a``."""
+        return residual(self.base, z + self.shift, y, a)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

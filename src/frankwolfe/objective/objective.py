@@ -17,7 +17,13 @@ from frankwolfe.data.rows import Samples
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.point import Guess, Point, ZeroModel
-from frankwolfe.objective.sums import evaluate_losses, fill_curvatures, fill_output_curvatures
+from frankwolfe.objective.sums import (
+    evaluate_losses,
+    fill_curvatures,
+    fill_output_curvatures,
+    sum_conjugates,
+    sum_residuals,
+)
 
 
 class Block(NamedTuple):
@@ -124,6 +130,36 @@ class Objective:
         """Evaluate the zero model. No row is read: all its predictions are zero."""
         at = self.point(self.samples.table())
         return ZeroModel(at.value, at.shift, at.mean, at.curve)
+
+    @property
+    def base_loss(self) -> Any:
+        """The loss of predictions to which the intercept, if there is one, has been added."""
+        loss = self.samples.loss
+        return loss.base if is_shifted(loss) else loss
+
+    def residuals(self, at: Point, alpha: np.ndarray) -> float:
+        """Return ``sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i)`` at a point: no term is negative.
+
+        It is infinite where a slope is outside of the domain of its conjugate. No row is read.
+        """
+        samples, loss, z = self.samples, self.base_loss, at.shifted().reshape(self.samples.shape)
+        targets, weights = samples.targets, samples.weights
+
+        def task(part: slice) -> tuple:
+            return (sum_residuals(targets[part], weights[part], loss, z[part], alpha[part]),)
+
+        return float(self.over(task)[0])
+
+    def conjugates(self, alpha: np.ndarray) -> tuple[float, float]:
+        """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of its terms' sizes; infinite outside of the domain."""
+        samples, loss = self.samples, self.base_loss
+        targets, weights = samples.targets, samples.weights
+
+        def task(part: slice) -> tuple:
+            return sum_conjugates(targets[part], weights[part], loss, alpha[part])
+
+        total, size = self.over(task)
+        return float(total), float(size)
 
     def column_norms(self, weights: np.ndarray) -> np.ndarray:
         """Return the Euclidean norms of all columns, row ``i`` counted ``weights[i]`` times, one for each weight."""

@@ -3,7 +3,8 @@
 import numpy as np
 
 from frankwolfe.compile.kernels import exact_kernel, kernel
-from frankwolfe.compile.verbs import contract, curvature, derivative, hessian_product, value
+from frankwolfe.compile.twofold import contract, magnitude
+from frankwolfe.compile.verbs import conjugate, curvature, derivative, hessian_product, residual, value
 from frankwolfe.objective.intercept import EPSILON
 
 
@@ -86,3 +87,29 @@ def fill_output_curvatures(targets, weights, loss, z, floor, curvatures):
     """Fill ``curvatures`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
     for i in range(len(z)):
         curvatures[i] = weights[i] * np.maximum(curvature(loss, z[i], targets[i]), floor)
+
+
+@kernel
+def sum_residuals(targets, weights, loss, z, alpha):
+    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
+    total = 0.0
+    for i in range(len(z)):
+        if weights[i] > 0.0:
+            total += weights[i] * residual(loss, z[i], targets[i], alpha[i] / weights[i])
+        elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
+            return np.inf
+    return total
+
+
+@kernel
+def sum_conjugates(targets, weights, loss, alpha):
+    """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms; infinite outside the domain."""
+    total, size = 0.0, 0.0
+    for i in range(len(alpha)):
+        if weights[i] > 0.0:
+            term = weights[i] * conjugate(loss, alpha[i] / weights[i], targets[i])
+            total += term
+            size += abs(term)
+        elif magnitude(alpha[i]) > 0.0:
+            return np.inf, np.inf
+    return total, size

@@ -215,6 +215,52 @@ class Problem(PosedProblem):
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return self.inner(gradient, w) + float(support(-gradient))
 
+    def dual_value(self, alpha: Any) -> float:
+        """Lower bound on the optimum that any slopes prove: ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha, s>``.
+
+        This is weak duality, for convex losses. Half a pass over the data, for ``X' alpha``. What rounding may have
+        added to the sums has been taken off.
+
+        Parameters
+        ----------
+        alpha : array of shape (n,), or (n, outputs)
+            One weighted derivative a sample: those at a point (`Evaluation.alpha`), or any others. Where there is an
+            intercept their sum must be zero to rounding, for each output.
+
+        Returns
+        -------
+        float
+            Minus infinity where nothing is proven: the loss is not convex or does not know its conjugate, or a slope
+            is not one that the loss can have.
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+        >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(1.0))
+        >>> best = fw.minimize(problem, tol=1e-9).fun
+        >>> slopes = problem.evaluate([0.0, 0.9]).alpha
+        >>> round(best, 6), round(problem.dual_value(slopes), 6), round(problem.dual_value(0.9 * slopes), 6)
+        (1.0, 0.935, 0.98415)
+        """
+        alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+        if alpha.shape != self._samples.shape:
+            raise ValueError(f"alpha must have shape {self._samples.shape}, one slope a prediction, got {alpha.shape}")
+        if not (self._loss.convex and self._loss.has_conjugate) or not self.balances(alpha):
+            return -np.inf
+        losses, size = self.objective.conjugates(alpha)
+        if not np.isfinite(losses):
+            return -np.inf
+        support = float(self._constraint.proven_support(-self.objective.gradient(alpha)))
+        return -losses - support - 4.0 * EPSILON * self.n**0.5 * (size + abs(support))
+
+    def balances(self, alpha: np.ndarray) -> bool:
+        """Whether slopes are finite and, where there is an intercept, sum to zero: nothing is proven elsewhere."""
+        if not np.isfinite(alpha).all():
+            return False
+        rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * np.abs(alpha).sum()
+        return not self.intercept or bool(np.abs(alpha.sum(axis=0)).max() <= rounding)
+
     def accept(self, method: Any) -> None:
         """Raise ValueError if a method cannot run on this problem."""
 

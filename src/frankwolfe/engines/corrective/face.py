@@ -3,7 +3,8 @@
 import numpy as np
 
 from frankwolfe.engines.corrective.hessian import loss_curvatures, objective_hessian
-from frankwolfe.engines.dual_bound import can_bound, slopes_after
+from frankwolfe.engines.dual_bound import slopes_after
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 from frankwolfe.sets.coordinate_hull import Hull
@@ -36,7 +37,7 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
         In the shape of the predictions; None where that would cost too much, or nothing could be proven by it.
     """
     active = np.flatnonzero(w)
-    if problem.size > MAX_FACE_WEIGHTS or len(active) < 2 or not can_bound(problem):
+    if problem.size > MAX_FACE_WEIGHTS or len(active) < 2 or not has_dual(problem.loss):
         return None
     curvatures = loss_curvatures(problem, at, 0.0, 0.0)
     hessian = objective_hessian(problem, at, curvatures)

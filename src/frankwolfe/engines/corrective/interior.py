@@ -15,9 +15,10 @@ from frankwolfe.engines.corrective.barrier_model import PathPoint, QuadraticMode
 from frankwolfe.engines.corrective.common_shift import kept_small
 from frankwolfe.engines.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.dual_bound import can_bound, dual_gap, slopes_after
+from frankwolfe.engines.dual_bound import dual_gap, slopes_after
 from frankwolfe.engines.state import copied
 from frankwolfe.linalg.threads import one_thread
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier
@@ -191,7 +192,7 @@ class InteriorEngine(RoundEngine):
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
         """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
-        if can_bound(self.problem) and not self.spent:
+        if has_dual(self.problem.loss) and not self.spent:
             self.rows_read += self.problem.n
             self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.engines.dual_bound import can_bound, dual_gap, sum_rounding, with_bound
+from frankwolfe.engines.dual_bound import dual_gap, sum_rounding, with_bound
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
@@ -138,7 +139,7 @@ class RoundEngine(ABC):
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
             self.slow, self.gap = gap > SLOW_ROUND * self.gap, gap
             self._raise_bound(self.at, gap)
-            if self.at.value <= 2.0 * self.target < gap and can_bound(self.problem):
+            if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
                 nothing = np.zeros(self.problem.samples.shape)
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
