@@ -7,8 +7,8 @@ from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
 from frankwolfe.engines.corrective.hessian import loss_curvatures
-from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.dual_bound import bound_at, dual_gap, slopes_after
+from frankwolfe.engines.lower_bound import Certificate, LowerBound
 from frankwolfe.linalg import threads as blas
 from tests import cases
 
@@ -174,19 +174,18 @@ def test_slopes_from_a_problem_with_other_weights_prove_nothing_where_they_have_
     y, loss = (np.column_stack([y, y]), "multitask-squared") if outputs else (y, "squared")
     problem = fw.Problem(X, y, loss, fw.L2Ball(1.0), sample_weight=[1.0, 1.0, 0.0])
     alpha = np.zeros(problem.samples.shape)
-    assert np.isfinite(bound_at(problem, np.zeros(problem.size), alpha))
+    assert np.isfinite(bound_at(problem, np.zeros(problem.size), alpha)[0])
     alpha[2] = 0.1
-    assert bound_at(problem, np.zeros(problem.size), alpha) == np.inf
+    assert bound_at(problem, np.zeros(problem.size), alpha)[0] == np.inf
 
 
 def test_a_bound_that_rounding_has_lifted_above_the_objective_makes_no_negative_gap():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0))
-    engine = InteriorEngine(problem, np.zeros(3))
-    found = engine.certificate()
-    engine.lower_bound, engine.slow = found.value + 1e-9, True
-    assert engine.certificate().gap == found.gap  # nothing was asked for
-    engine.target = 1e-3
-    assert engine.certificate().gap == 0.0
+    bound, found = LowerBound(problem), Certificate.of(problem.evaluate(np.zeros(3)))
+    assert bound.lower(found) == found
+    bound.offer(found.value + 1e-9, None)
+    assert bound.lower(found).gap == 0.0
+    assert bound.lower(found).by_bound
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])

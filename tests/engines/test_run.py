@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.engines.certificates import SHARE, CertificateSchedule
+from frankwolfe.engines.schedule import SHARE, CertificateSchedule
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.problem import Problem
 from frankwolfe.result import COLUMNS
@@ -68,7 +68,15 @@ def check_exact(result, problem, rounding=0.0):
     """What a result says of its point must be what the problem says of it."""
     assert problem.constraint.contains(result.x)
     assert result.fun == pytest.approx(problem.value(result.x), rel=0.0, abs=rounding)
-    assert result.gap == pytest.approx(problem.gap(result.x), rel=0.0, abs=rounding)
+    exact = problem.gap(result.x)
+    assert np.isnan(result.fw_gap) or result.fw_gap == pytest.approx(exact, rel=0.0, abs=rounding)
+    if problem.loss.convex:  # a lower bound may prove more than the Frank-Wolfe gap, and never less
+        assert not result.gap > result.fw_gap
+        assert result.lower_bound == result.fun - result.gap
+        assert result.lower_bound <= fw.minimize(problem, tol=1e-10).fun + 1e-14
+    else:
+        assert result.gap == pytest.approx(exact, rel=0.0, abs=rounding)
+        assert result.lower_bound == -np.inf
 
 
 # --- how a run ends -------------------------------------------------------------------------------------------
@@ -215,7 +223,7 @@ def test_ctrl_c_returns_the_point_reached_and_counts_its_steps():
     assert result.status is fw.Status.INTERRUPTED
     assert result.nit > 0
     assert result.seconds < 10.0
-    check_exact(result, problem)
+    check_exact(result, problem, rounding=1e-13)  # the same sums, in another order
     assert result.fun < problem.zero_value
     # the counters belong to the point: as many steps, made anew, lead there
     again = fw.minimize(problem, **arguments, max_passes=result.passes)
@@ -470,14 +478,16 @@ def test_a_trace_is_worked_out_when_it_is_read(shape, monkeypatch):
         max_passes=8,
         callback=lambda state: points.setdefault(state.nit, state.x) is None,
     )
-    assert len(calls) == 2  # the zero model's, for the tolerance, and the last point's
+    before = len(calls)
+    assert before < 3
     nits = result.trace.nit.tolist()
     assert len(nits) > 5
-    assert len(calls) == 2
+    assert len(calls) == before
     fun = result.trace.fun
-    assert len(calls) > 2
+    assert len(calls) > before
     worked = len(calls)
-    gap = result.trace.gap
+    gap = result.trace.fw_gap
+    assert (result.trace.gap <= gap).all()
     assert len(calls) == worked  # only once
     np.testing.assert_array_equal(fun, [problem.value(points[nit]) for nit in nits])
     np.testing.assert_array_equal(gap, [problem.gap(points[nit]) for nit in nits])
@@ -549,7 +559,7 @@ def test_a_callback_sees_feasible_points_and_can_evaluate_them(constraint):
     np.testing.assert_array_equal(passes, nit * 2 / problem.n)
     assert (np.diff(seconds) >= 0.0).all()
     assert estimate[-1] == result.gap_estimate
-    assert gap[-1] == result.gap
+    assert gap[-1] == result.fw_gap >= result.gap
 
 
 # --- going on -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.batches import Sampler
-from frankwolfe.engines.certificates import CertificateSchedule
+from frankwolfe.engines.schedule import CertificateSchedule
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases

@@ -1,73 +1,29 @@
-"""When to take an exact gap: a pass over the data, so not too often; but often enough to stop in time.
+"""Certificates of a run: what is proven of its points, and the best of them.
 
-The estimated gap is free and *triggers*; the exact gap costs a pass and *certifies*. Certificates are counted in
-passes, never in seconds, so that the same seed stops at the same step on a slow day.
+A table of slopes bounds the optimum for any convex loss (`frankwolfe.engines.dual_bound`), so a certificate needs the
+objective at the iterate and nothing else of the data: predictions, half a pass. Only before success is said is
+``r = X' alpha`` summed up anew, another half: the one that steps keep up to date has their rounding in it. Where there
+is no such table, or it proves too little, the exact Frank-Wolfe gap certifies.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.engines.balance import balanced
 from frankwolfe.engines.dual_bound import bound_at
 from frankwolfe.engines.limits import Stopwatch
+from frankwolfe.engines.lower_bound import Certificate, LowerBound
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.schedule import CertificateSchedule
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation
 
-SHARE = 0.1
-"""Part of the passes that certificates may take."""
-
 STOCHASTIC_OPTIMISM = 10.0
-"""How much too low to expect a stochastic estimate at first: it is by 5 to 40 on the paper's data."""
-
-SPACING = 1.5
-"""A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
+"""How much lower than the exact gap to expect a stochastic estimate at first, where no table certifies."""
 
 VALUE_ROUNDING = 1e-12
 """Objectives that differ by no more than this part of them may be equal: they are sums over all rows."""
-
-
-class CertificateSchedule:
-    """Decides when an exact gap is due.
-
-    Parameters
-    ----------
-    tolerance : float or None
-        The gap that ends the run. None: never due.
-    optimism : float
-        By what factor to expect the estimate to be too low, until a certificate tells.
-
-    Examples
-    --------
-    >>> schedule = CertificateSchedule(tolerance=1e-3)
-    >>> schedule.due(passes=2.0, gap_estimate=1e-2), schedule.due(passes=2.0, gap_estimate=1e-4)
-    (False, True)
-    """
-
-    def __init__(self, tolerance: float | None, optimism: float = 1.0):
-        self.tolerance = tolerance
-        self.taken = 0
-        self._last = 0.0
-        self._optimism = optimism
-
-    def due(self, passes: float, gap_estimate: float) -> bool:
-        """Whether to take a certificate now.
-
-        The first one is free to come at the first trigger: a short run must be able to stop. From then on certificates
-        stay within their share. An estimate may be wrong on the high side for good, so that nothing triggers: hence
-        the untriggered ones, spaced geometrically.
-        """
-        if self.tolerance is None or passes <= self._last or passes < 1.0:
-            return False  # within the first pass most of the table is still empty, and the estimate says nothing
-        affordable = self.taken + 1 <= SHARE * passes
-        if gap_estimate * self._optimism <= self.tolerance:
-            return affordable or self.taken == 0
-        return affordable and passes >= SPACING * self._last
-
-    def note(self, passes: float, gap: float, gap_estimate: float) -> None:
-        """Remember a certificate, and how much too low the estimate was: the next trigger allows for it."""
-        self.taken += 1
-        self._last = passes
-        self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
 
 
 class Start(NamedTuple):
@@ -82,7 +38,7 @@ class Start(NamedTuple):
 
 
 class Certifier:
-    """Takes exact gaps of a run, and keeps the best point that has one.
+    """Certifies points of a run, and keeps the best of them and the best lower bound on the optimum.
 
     Parameters
     ----------
@@ -99,41 +55,94 @@ class Certifier:
     def __init__(self, engine: Engine, watch: Stopwatch, start: Start, wanted: bool):
         self.engine, self.watch, self.start, self.wanted = engine, watch, start, wanted
         self.tolerance = 0.0
+        self.bound = LowerBound(engine.problem)
         self.schedule = CertificateSchedule(None)
-        self.best: tuple[Evaluation, Any] | None = None
-        self._last: tuple[int, Evaluation] | None = None
+        self.best: tuple[Certificate, Any] | None = None
+        self._last: tuple[int, Certificate] | None = None
 
     def aim_at(self, tolerance: float) -> None:
         """Set the gap that ends the run."""
         self.tolerance = tolerance
         optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
-        self.schedule = CertificateSchedule(tolerance if self.wanted else None, optimism)
+        by_table = self.engine.table() is not None and self.engine.table_follows and not self.engine.problem.intercept
+        self.schedule = CertificateSchedule(tolerance if self.wanted else None, optimism, by_table)
 
-    def due(self, nit: int, passes: float, gap_estimate: float) -> bool:
-        """Whether to take an exact gap now: always where it costs nothing, else as the schedule says.
+    def due(self, nit: int, passes: float, gap_estimate: float, bound_estimate: float) -> bool:
+        """Whether to certify now: always where it costs nothing, else as the schedule says.
 
         A start whose gap was within the tolerance, by the result that it comes from, is certified before a step can
         lead away from it: what was proven once must not be lost.
         """
         if (nit == 0 and self.start.gap <= self.tolerance) or self.engine.certificate() is not None:
             return self.wanted
-        return self.schedule.due(passes, gap_estimate)
+        return self.schedule.due(passes, gap_estimate, bound_estimate)
 
-    def certify(self, passes: float, gap_estimate: float) -> Evaluation:
-        """Take the exact gap at the iterate, unless the last one was taken at this very step."""
+    def note_dual_value(self) -> None:
+        """Keep the lower bound that the engine's last step proves, where it costs no row to know it."""
+        if (bound := self.engine.dual_value(self.bound.value)) > self.bound.value:
+            self.bound.offer(bound, self.engine.slopes)
+
+    def certify(self, passes: float, gap_estimate: float, at_end: bool = False) -> Certificate:
+        """Certify the iterate; at the end of a run with all means.
+
+        What was certified at this very step is not certified again, unless it missed and the end has come.
+        """
         engine = self.engine
         if self._last is not None and self._last[0] == engine.steps:
-            return self._last[1]
+            found = self._last[1]
+            if not (at_end and np.isnan(found.fw_gap)) or self.meets(found):
+                return found
         with self.watch.charged(certificate=True):
-            w, found = engine.point(), engine.certificate()
-            if found is None:
-                found = engine.problem.evaluate(w)
-                self.schedule.note(passes, found.gap, gap_estimate)
+            w, exact = engine.point(), engine.certificate()
+            if exact is not None:
+                found = self._exactly(exact)
+            else:
+                found, price = self._checked(w, at_end)
+                self.schedule.note(passes, found.fw_gap, gap_estimate, price)
+            self.bound.offer(engine.lower_bound, engine.slopes)
+            found = self.bound.lower(found)
         self._last = (engine.steps, found)
         self._keep_if_better(found, w)
         return found
 
-    def meets(self, found: Evaluation) -> bool:
+    def _checked(self, w: Any, at_end: bool) -> tuple[Certificate, float]:
+        """Return what is proven of the iterate, and what that costs in passes: as little as will do."""
+        problem, table = self.engine.problem, self.engine.table()
+        if table is None and self.bound.value == -np.inf:
+            return self._exactly(problem.evaluate(w)), 1.0
+        at, price = problem.objective.point(problem.objective.predict(w), problem.guess), 0.5
+        found = self.bound.lower(Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)))
+        if table is not None and not self.meets(found):
+            gap, proof = self._bound_by_table(at, w, table, at_end)
+            found, price = found._replace(gap=min(found.gap, gap)), price + proof
+        if at_end or not (self.meets(found) or self.schedule.by_table):
+            exact = problem.evaluation(at, problem.objective.gradient(at.alpha), w)
+            found, price = self._exactly(exact)._replace(gap=min(found.gap, exact.gap)), price + 0.5
+        return found, price
+
+    def _exactly(self, exact: Evaluation) -> Certificate:
+        """Return what an exact evaluation proves, and keep its bound on the optimum."""
+        self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
+        return Certificate.of(exact)
+
+    def _bound_by_table(self, at: Point, w: Any, table: np.ndarray, at_end: bool) -> tuple[float, float]:
+        """Return the gap that the table proves, where that is enough or the run ends, and the price in passes.
+
+        With the running ``r``, which has the rounding of all steps in it, no row is read. It tells whether the sum that
+        proves it is worth its price. With an intercept the table is mended first, and ``r`` is only known then.
+        """
+        problem, objective = self.engine.problem, self.engine.problem.objective
+        slopes = balanced(problem, at, table)
+        if slopes is None or not np.isfinite(left := objective.residuals(at, slopes)):
+            return np.inf, 0.0
+        likely = left + max(self.engine.gap_estimate(), 0.0)
+        if slopes is table and likely > self.tolerance and not at_end:
+            return np.inf, 0.0
+        gap = left + max(problem.gap_for(objective.gradient(slopes), w, proof=True), 0.0)
+        self.bound.offer_gap(at.value, gap + at.gap_rounding(slopes), slopes)
+        return gap if gap == gap else np.inf, 0.5
+
+    def meets(self, found: Certificate) -> bool:
         """Whether a gap is within the tolerance, where there is one."""
         return self.wanted and bool(found.gap <= self.tolerance)
 
@@ -164,21 +173,22 @@ class Certifier:
                 found = self._evaluate_start()
             self._keep_if_better(found, self.start.w)
 
-    def _evaluate_start(self) -> Evaluation:
-        """Return the exact evaluation at the start, with the bound that slopes of an earlier run prove."""
+    def _evaluate_start(self) -> Certificate:
+        """Return what is proven of the start, also by slopes of an earlier run."""
         problem, (w, _, slopes) = self.engine.problem, self.start
-        found = problem.evaluate(w)
-        if slopes is None or found.gap <= self.tolerance:
-            return found
-        bound = bound_at(problem, w, slopes)
-        return found._replace(gap=bound, by_bound=True) if bound <= self.tolerance else found
+        found = self._exactly(problem.evaluate(w))
+        if slopes is not None and not found.gap <= self.tolerance:
+            gap, rounding = bound_at(problem, w, slopes)
+            self.bound.offer_gap(found.value, gap + rounding, slopes)
+            found = found._replace(gap=min(found.gap, gap))
+        return self.bound.lower(found)
 
-    def _keep_if_better(self, found: Evaluation, w: Any) -> None:
+    def _keep_if_better(self, found: Certificate, w: Any) -> None:
         """Make a certified point the best one if it is no worse."""
         if self.best is None or self._no_worse(found, self.best[0]):
             self.best = found, w
 
-    def _no_worse(self, found: Evaluation, other: Evaluation) -> bool:
+    def _no_worse(self, found: Certificate, other: Certificate) -> bool:
         """Whether a certified point is as good as another: within the tolerance, then by objective.
 
         Near the optimum objectives differ by rounding only, and the gap tells which point is better.
@@ -190,6 +200,6 @@ class Certifier:
             return found.gap <= other.gap
         return found.value <= other.value
 
-    def _flaws(self, found: Evaluation) -> tuple[bool, bool]:
+    def _flaws(self, found: Certificate) -> tuple[bool, bool]:
         """Whether a point has no value, and whether it misses the tolerance."""
         return bool(np.isnan(found.value)), self.wanted and not self.meets(found)

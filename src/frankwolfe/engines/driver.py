@@ -1,13 +1,15 @@
 """The interpreted half of a run: when to look at an engine, and when to stop it."""
 
+from typing import Any
+
 from frankwolfe.engines.certificates import Certifier, Start
-from frankwolfe.engines.dual_bound import with_bound
 from frankwolfe.engines.endings import message, what_was_not_finite
 from frankwolfe.engines.limits import Limits, Stopwatch
+from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.observer import Callback, Observer, next_on_grid
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import handed_over
-from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
 
@@ -134,16 +136,19 @@ class Driver:
         planned = observer.nit >= self.next_look
         if planned:
             observer.look(renew_after=self.look_every)
+            with self.watch.charged():
+                self.certifier.note_dual_value()
         else:
             observer.look()
         observer.show()
-        observer.trace_if_due()
+        observer.trace_if_due(self.certifier.bound.value)
         if observer.asked_to_stop():
             return Status.CALLBACK
         if planned:
             self.next_look = self._look_after()
         if planned or self.engine.certificate() is not None:
-            due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate)
+            likely = observer.bound_estimate + observer.bound_error
+            due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate, likely)
             if due and self.certifier.meets(self._certify()):
                 return Status.CONVERGED
         status = self.engine.finished()
@@ -151,9 +156,9 @@ class Driver:
             return Status.MAX_SECONDS
         return status
 
-    def _certify(self) -> Evaluation:
-        """Take the exact gap at the iterate."""
-        return self.certifier.certify(self.observer.passes, self.observer.gap_estimate)
+    def _certify(self, at_end: bool = False) -> Certificate:
+        """Certify the iterate."""
+        return self.certifier.certify(self.observer.passes, self.observer.gap_estimate, at_end)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -161,23 +166,23 @@ class Driver:
         """Certify the last iterate and return the best point that has been certified."""
         engine, certifier, observer, watch = self.engine, self.certifier, self.observer, self.watch
         observer.look()
-        last = self._certify()
+        last = self._certify(at_end=True)
         certifier.recall_start()
         assert certifier.best is not None
         found, w = certifier.best
-        found = with_bound(engine.problem, found, engine.lower_bound, certifier.tolerance)
+        found = certifier.bound.lower(found)
         if not abs(found.value) < float("inf"):
             status = Status.NON_FINITE
         elif certifier.meets(found):
             status = Status.CONVERGED
-        observer.trace_last(last)
+        observer.trace_last(last, certifier.bound.value)
         observer.show()
-        state = engine.state()
         return Result(
             x=engine.problem.shaped(w),
             intercept=found.intercept,
             fun=found.value,
             gap=found.gap,
+            fw_gap=found.fw_gap,
             gap_estimate=observer.gap_estimate,
             status=status,
             message=self._message(status, found),
@@ -185,6 +190,7 @@ class Driver:
             nit=observer.nit,
             passes=observer.passes,
             checks=certifier.schedule.taken,
+            certificate_passes=certifier.schedule.passes,
             seconds=watch.seconds,
             certificate_seconds=watch.certificate_seconds,
             compile_seconds=watch.compile_seconds,
@@ -192,10 +198,17 @@ class Driver:
             method=method,
             batch_size=engine.batch_size or engine.problem.n,
             trace=observer.trace,
-            state=handed_over(state),
+            state=self._handed_over(found),
         )
 
-    def _message(self, status: Status, found: Evaluation) -> str:
+    def _handed_over(self, found: Certificate) -> dict[str, Any]:
+        """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
+        state = handed_over(self.engine.state()) | {"slopes": self.certifier.bound.slopes}
+        if state["slopes"] is None or not found.by_bound:
+            del state["slopes"]
+        return state
+
+    def _message(self, status: Status, found: Certificate) -> str:
         """Say in a sentence how the run ended."""
         problem, certifier = self.engine.problem, self.certifier
         if status is Status.NON_FINITE:

@@ -4,17 +4,18 @@ For a convex loss and any slopes ``alpha``, with ``r = X' alpha`` and weights ``
 
     F(w) - F*  <=  max_s <r, w - s>  +  sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i).
 
-With the slopes at ``w`` itself the second term is zero and the first is the Frank-Wolfe gap. Other slopes help where
-rounding is in the way: a step too small to show in the weights can still show in the slopes. With a free intercept the
-slopes must sum to zero.
+With the slopes at ``w`` itself the second term is zero and the first is the Frank-Wolfe gap. The table of a stochastic
+method is such slopes too, and mostly proves more: ``r`` averages over the last pass and swings less than the gradient
+does, and the residuals are of second order in how stale the table is (docs/certificates.md). Other slopes also help
+where rounding is in the way: a step too small to show in the weights can still show in the slopes. With a free
+intercept the slopes must sum to zero (`frankwolfe.engines.balance`).
 """
 
 import numpy as np
 
 from frankwolfe.losses import has_dual
-from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
-from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem import Problem
 
 
 def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -67,25 +68,9 @@ def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> f
     return max(problem.gap_for(r, w, proof=True), 0.0) + left
 
 
-def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> float:
-    """Return `dual_gap` where nothing is known of the point but its weights: one pass over the data."""
+def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
+    """Return `dual_gap` where nothing is known of the point but its weights, and its rounding: a pass over the data."""
     if np.shape(alpha) != problem.samples.shape or not has_dual(problem.loss):
-        return np.inf
+        return np.inf, 0.0
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
-    return dual_gap(problem, at, w, alpha)
-
-
-def with_bound(problem: Problem, found: Evaluation, lower_bound: float, target: float) -> Evaluation:
-    """Return what was found; with the distance to a lower bound on the optimum, where only that meets the target.
-
-    It helps where rounding is in the way: the last digit of the weights may change the gap by more than the target, and
-    changes the objective by far less.
-    """
-    above = max(0.0, found.value - lower_bound + sum_rounding(problem, found.value))
-    enough = target > 0.0 and above <= target < found.gap
-    return found._replace(gap=above, by_bound=True) if enough else found
-
-
-def sum_rounding(problem: Problem, value: float) -> float:
-    """Return what rounding may do to a value of the objective, a sum over all rows."""
-    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+    return dual_gap(problem, at, w, alpha), at.gap_rounding(alpha)

@@ -6,19 +6,20 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.engines.limits import Limits
+from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.state import ESTIMATE
-from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem import Problem
 from frankwolfe.result import Status
 
 
-def message(status: Status, found: Evaluation, tolerance: float, limits: Limits, intercept: bool) -> str:
+def message(status: Status, found: Certificate, tolerance: float, limits: Limits, intercept: bool) -> str:
     """Say in a sentence how a run ended; for one that met what is not finite, see `what_was_not_finite`.
 
     Parameters
     ----------
     status : Status
         How it ended.
-    found : Evaluation
+    found : Certificate
         At the point that is returned.
     tolerance : float
         The gap that would have ended it.
@@ -28,7 +29,7 @@ def message(status: Status, found: Evaluation, tolerance: float, limits: Limits,
         Whether the problem has one.
     """
     proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
-    so_far = f"the exact gap is {found.gap:.3g}, the tolerance {tolerance:.3g}"
+    so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
     stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
     if intercept and np.isinf(found.gap):
         stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."

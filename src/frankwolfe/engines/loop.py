@@ -5,15 +5,17 @@ from math import isfinite
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
 from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
+from frankwolfe.methods.residual_samples import sample_residuals
 
 
 @kernel
-def advance(samples, constraint, method, gradient, iterate, order, offsets, ahead, least, clock, steps):
+def advance(samples, constraint, method, gradient, iterate, table, order, offsets, ahead, least, clock, steps):
     """Make ``steps`` steps in place, with the batches ``order[offsets[k]:offsets[k + 1]]``.
 
     ``clock`` counts the steps and the rows that they read, so that counts and iterate cannot come apart. A step is
     charged ``least`` rows at least: all of them, where its step rule reads all. Unless ``ahead`` is None, which is
-    known when this is compiled and costs nothing then, the batch of the next step is shown as well.
+    known when this is compiled and costs nothing then, the batch of the next step is shown as well. Unless ``table`` is
+    None, its residuals are sampled.
     """
     estimate, direction, step = method
     rows, counters = samples.rows, gradient.counters
@@ -27,6 +29,8 @@ def advance(samples, constraint, method, gradient, iterate, order, offsets, ahea
         counters[ROWS_READ] = len(batch)
         if end < len(order):
             fetch_row(rows, order[end])
+        if table is not None:
+            sample_residuals(samples, iterate, counters, table, batch, t)
         refresh(estimate, samples, iterate, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
         follow(estimate, samples, iterate, move, gradient, batch, upcoming, t)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from frankwolfe.engines.limits import Stopwatch
+from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
@@ -26,6 +27,9 @@ class State:
         Time of the method so far.
     gap_estimate : float
         The estimated gap.
+    bound_estimate : float
+        Online estimate of the gap that the table would prove: the estimated gap and the mean residual of recent batches
+        (NaN where there is no table, or the loss does not know its conjugate).
     table_error : float
         Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
         it is an error bar for the estimated gap.
@@ -39,6 +43,7 @@ class State:
     passes: float
     seconds: float
     gap_estimate: float
+    bound_estimate: float
     table_error: float
     x: np.ndarray
     problem: Problem
@@ -111,7 +116,8 @@ class Observer:
         self.points_a_decade = points_a_decade
         self.trace = Trace(engine.problem)
         self.next_trace = 0 if points_a_decade else np.inf
-        self.gap_estimate, self.table_error = np.inf, np.nan
+        self.gap_estimate, self.bound_estimate, self.table_error = np.inf, np.nan, np.nan
+        self.bound_error = np.nan
         self._table = TableError(engine)
 
     @property
@@ -131,6 +137,8 @@ class Observer:
         """
         with self.watch.charged():
             self.gap_estimate = self.engine.gap_estimate()
+        residual, self.bound_error = self.engine.mean_residual()
+        self.bound_estimate = max(self.gap_estimate, 0.0) + residual
         self.table_error = self._table.estimate()
         if self._table.steps >= renew_after:
             self._table.mark()
@@ -142,16 +150,19 @@ class Observer:
         else:
             self.bar.update(self.passes)
 
-    def trace_if_due(self) -> None:
-        """Trace the iterate if its step is on the grid."""
+    def trace_if_due(self, lower_bound: float) -> None:
+        """Trace the iterate if its step is on the grid, with the lower bound that the run has proven so far."""
         if self.nit >= self.next_trace:
-            self._record()
+            self._record(lower_bound=lower_bound)
             self.next_trace = next_on_grid(self.nit, self.points_a_decade)
 
-    def trace_last(self, last: Evaluation) -> None:
-        """Trace the last iterate, which is certified, unless it has been."""
+    def trace_last(self, last: Certificate, lower_bound: float) -> None:
+        """Trace the last iterate, which is certified."""
+        known = {"fun": last.value, "gap": last.gap, "fw_gap": last.fw_gap, "lower_bound": lower_bound}
         if self.trace.last_nit() != self.nit:
-            self._record(fun=last.value, gap=last.gap)
+            self._record(**known)
+        else:
+            self.trace.know_last(**known)
 
     def _record(self, **known: float) -> None:
         numbers = {
@@ -159,9 +170,10 @@ class Observer:
             "passes": self.passes,
             "seconds": self.watch.seconds,
             "gap_estimate": self.gap_estimate,
+            "bound_estimate": self.bound_estimate,
             "table_error": self.table_error,
         }
-        self.trace.record(self.engine.point(), **numbers, **known)
+        self.trace.record(self.engine.point(), self.engine.table(), **numbers, **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""
@@ -173,6 +185,7 @@ class Observer:
             self.passes,
             self.watch.seconds,
             self.gap_estimate,
+            self.bound_estimate,
             self.table_error,
             problem.shaped(self.engine.point()),
             problem,

@@ -39,6 +39,14 @@ class Engine(Protocol):
     def lower_bound(self) -> float:
         """Best proven lower bound on the optimum that no certificate shows; minus infinity if there is none."""
 
+    @property
+    def slopes(self) -> Any:
+        """The slopes that prove ``lower_bound`` or `dual_value`; None where they are those at a point of the run."""
+
+    @property
+    def table_follows(self) -> bool:
+        """Whether the table stands for the derivatives at the iterate, and so proves about as much as they do."""
+
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
 
@@ -62,6 +70,21 @@ class Engine(Protocol):
 
     def steps_to_certificate(self) -> float:
         """Return the number of steps until an exact evaluation will cost nothing; infinity if none is planned."""
+
+    def table(self) -> Any:
+        """Return the table, slopes that bound the optimum, if there is one and the loss knows its conjugate.
+
+        It is the engine's own: copy it before the next step.
+        """
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return an online estimate of the table's mean residual, and its standard error; NaN where there is none."""
+
+    def dual_value(self, above: float) -> float:
+        """Return the lower bound on the optimum that the last step proves, if it is above a number and costs no row.
+
+        Else return minus infinity.
+        """
 
     def table_change(self) -> float | None:
         """Return the sum of all changes of the table so far, if they sample its error; else None."""

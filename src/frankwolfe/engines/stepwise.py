@@ -9,9 +9,12 @@ from frankwolfe.data.centred import mean_prediction
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
+from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, states_for_run
+from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
 from frankwolfe.methods.table import Method
+from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Guess
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -44,7 +47,7 @@ class StepwiseEngine:
         What the result of another run hands over (`frankwolfe.engines.state.handed_over`).
     """
 
-    lower_bound = float("-inf")  # none is kept
+    lower_bound = float("-inf")  # none is kept: certificates are
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class StepwiseEngine:
         if earlier is not None and earlier["rows"] != problem.n:
             earlier = None  # other data: what was remembered of its rows means nothing here
         before = {} if earlier is None else remembered(earlier)
-        self.abilities = method.estimate.abilities
+        self.abilities, self._has_dual = method.estimate.abilities, has_dual(problem.loss)
         setting = Setting(problem.samples, batch_size, w, problem.constraint, before, self.steps, generator)
         self.parts = states_for_run(method, setting)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
@@ -77,8 +80,9 @@ class StepwiseEngine:
         self._least = problem.n if method.step.reads_all_rows else 0
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
-        counters = np.zeros(3)
-        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED:])
+        counters = np.zeros(COUNTERS)
+        counters[FADING] = fading(problem.n)
+        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.gradient.tracker.rebuild(r)
 
@@ -98,7 +102,11 @@ class StepwiseEngine:
     def warm_up(self) -> None:
         """Compile, or load from the cache, without making a step."""
         self._advance(0)
-        self.problem.head(1).evaluate(self.point())  # the exact pass too
+        few, w = self.problem.head(1), self.point()
+        found = few.evaluate(w)  # the exact pass too
+        if self.table() is not None:
+            residuals_of(self.problem.samples, self.iterate, self.table(), np.arange(1))
+            few.objective.residuals(few.objective.point(few.objective.predict(w), few.guess), found.alpha)
 
     def begin(self, budget: float, target: float) -> None:
         """Go on within a budget of rows; no step aims at a gap."""
@@ -147,6 +155,7 @@ class StepwiseEngine:
             self.parts,
             self.gradient,
             self.iterate,
+            self.table(),
             order,
             offsets,
             self.sampler.ahead or None,
@@ -257,6 +266,43 @@ class StepwiseEngine:
     def gap_estimate(self) -> float:
         """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
         return self.problem.gap_for(self.gradient.dense(), self.point())
+
+    def table(self) -> np.ndarray | None:
+        """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
+        usable = self.abilities.has_table and not self.abilities.reads_all_rows and self._has_dual
+        return self.parts[0].alpha if usable else None
+
+    @property
+    def table_follows(self) -> bool:
+        """Whether the table stands for the derivatives at the iterate."""
+        return self.abilities.exact_table
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
+        table = self.table()
+        if table is None:
+            return np.nan, np.nan
+        return mean_residual(self.problem.samples, self.iterate, self.gradient.counters, table, self.steps)
+
+    @property
+    def slopes(self) -> np.ndarray | None:
+        """The derivatives that the last step has seen, where there is a table."""
+        return self.parts[0].alpha if self.abilities.has_table else None
+
+    def dual_value(self, above: float) -> float:
+        """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
+
+        Such a step knows the first sum, and its ``r`` is the exact gradient. The support is proven only where it pays.
+        """
+        if not (self.abilities.sums_conjugates and self._has_dual):
+            return -np.inf
+        total, size = self.parts[0].conjugates
+        r, constraint = self.gradient.dense(), self.problem.constraint
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = -total - constraint.support(-r) - 4.0 * EPSILON * self.problem.n**0.5 * size
+        if not bound > above or not self.problem.balances(self.parts[0].alpha):
+            return -np.inf
+        return float(min(bound, bound + constraint.support(-r) - constraint.proven_support(-r)))
 
     def table_change(self) -> float | None:
         """Return the sum of all changes of the table so far, if they sample its error; else None."""

@@ -24,22 +24,26 @@ class FullGradient(NamedTuple):
 
     @property
     def abilities(self):
-        """Reads all rows, and keeps their derivatives."""
-        return Abilities(reads_all_rows=True, has_table=True)
+        """Reads all rows, and keeps their derivatives and the sum of their conjugates."""
+        return Abilities(reads_all_rows=True, has_table=True, sums_conjugates=True)
 
     def for_run(self, setting):
         """Make room for the derivatives."""
-        return FullGradientState(setting.table())
+        return FullGradientState(setting.table(), np.full(2, np.nan))
 
 
 class FullGradientState(NamedTuple):
-    """The derivatives of all samples at the iterate of the last step."""
+    """The derivatives of all samples at the iterate of the last step, and the sum of their conjugates."""
 
     alpha: np.ndarray
+    conjugates: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Take the gradient anew."""
-        gradient.counters[TABLE_CHANGE] += abs(sweep(samples, iterate, self.alpha, gradient.r))
+        total, pairing, size = sweep(samples, iterate, self.alpha, gradient.r)
+        self.conjugates[0] = pairing - total  # f*(f'(z)) = f'(z) z - f(z)
+        self.conjugates[1] = size + abs(total)
+        gradient.counters[TABLE_CHANGE] += abs(total)
         count_rows(gradient, len(samples.targets))
         rebuild(gradient.tracker, gradient.r)
 

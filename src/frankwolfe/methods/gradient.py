@@ -22,8 +22,9 @@ class Gradient(NamedTuple):
         The estimate up to a positive factor, which no oracle minds.
     scale : array of shape (1,)
         That factor.
-    counters : array of shape (3,)
-        `TABLE_CHANGE`, `ROWS_READ` and `FAILED`. (One array: each more would cost a step its time.)
+    counters : array of shape (7,)
+        `TABLE_CHANGE`, `ROWS_READ` and `FAILED`, and what is known of the residuals of the table
+        (`frankwolfe.methods.residual_samples`). (One array: each more would cost a step its time.)
     tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.
     """

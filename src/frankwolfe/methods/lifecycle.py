@@ -27,6 +27,9 @@ class Abilities(NamedTuple):
         state's ``renew(alpha)`` takes them over.
     samples_error : bool
         What a step changes in the table is an unbiased sample of the table's error.
+    sums_conjugates : bool
+        The state has an array ``conjugates`` of two numbers, NaN before the first step: for a convex loss
+        ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of what that is made of.
     reads_upcoming : bool
         A step also reads the batch of the next step, which is shown to it. Others are shown an empty one.
     grows : bool
@@ -42,6 +45,7 @@ class Abilities(NamedTuple):
     has_table: bool = False
     exact_table: bool = False
     samples_error: bool = False
+    sums_conjugates: bool = False
     reads_upcoming: bool = False
     grows: bool = False
     takes_snapshots: bool = False

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 
 class Guess(NamedTuple):
     """Where the search for an intercept starts: what is known of another model. Attributes as those of `Point`."""
@@ -65,6 +67,11 @@ class Point(NamedTuple):
     def proven(self, gap: float) -> float:
         """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
         return gap if self.stationary else float("inf")
+
+    def gap_rounding(self, alpha: np.ndarray) -> float:
+        """Return what rounding may do to a gap by some slopes, whose terms are of the size of ``alpha_i z_i``."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+            return 4.0 * EPSILON * float(np.abs(alpha.ravel() * self.z).sum())
 
     def shifted(self) -> np.ndarray:
         """Return the predictions with the intercept, flat: what the loss is taken at."""

@@ -22,9 +22,8 @@ class Evaluation(NamedTuple):
         One weighted derivative a sample: the gradient is ``X' alpha``.
     intercept : float, or array of shape (outputs,)
         The best one, where the problem has one; else zero.
-    by_bound : bool
-        Whether the gap is instead the distance to a lower bound on ``F*``, which some runs know
-        (`frankwolfe.engines.dual_bound`).
+    rounding : float
+        What rounding may have done to the gap, about.
     """
 
     value: float
@@ -32,4 +31,4 @@ class Evaluation(NamedTuple):
     gap: float
     alpha: np.ndarray
     intercept: Any = 0.0
-    by_bound: bool = False
+    rounding: float = 0.0

@@ -154,15 +154,21 @@ class Problem(PosedProblem):
         """
         flat = self.flat("w", w)
         at, gradient = self.objective.at(flat, self.guess if self.intercept else None)
+        found = self.evaluation(at, gradient, flat)
+        return found._replace(gradient=gradient.reshape(np.shape(w))) if self.outputs else found
+
+    def evaluation(self, at: Point, gradient: np.ndarray, flat: Any) -> Evaluation:
+        """Return what is known of flat weights whose predictions have been judged, given the gradient there."""
         gap = self.gap_for(gradient, flat, proof=True)
         if gap < 0.0 and (-gap <= ROUNDING * abs(self.inner(gradient, flat)) or self._constraint.contains(flat)):
             gap = 0.0  # it cannot be negative at a feasible point, but for rounding, which steps add up
         return Evaluation(
             at.value,
-            gradient.reshape(np.shape(w)) if self.outputs else gradient,
+            gradient,
             at.proven(gap),
             at.alpha.reshape(self._samples.shape),
             self.shift_of(at, flat),
+            at.gap_rounding(at.alpha),
         )
 
     def shift_of(self, at: Point, w: Any) -> Any:

@@ -12,7 +12,7 @@ from frankwolfe.result.trace import Trace
 
 
 class Status(StrEnum):
-    """Every way a run can end. Only ``CONVERGED`` is a success, and only an exact gap makes it one."""
+    """Every way a run can end. Only ``CONVERGED`` is a success, and only a proven gap makes it one."""
 
     CONVERGED = "converged"
     MAX_PASSES = "max-passes"
@@ -36,9 +36,13 @@ class Result:
     fun : float
         Exact objective at ``x``.
     gap : float
-        Exact Frank-Wolfe gap at ``x``: for convex losses ``fun - gap <= F* <= fun``. Where rounding keeps it above the
-        tolerance, and a lower bound from the dual (`frankwolfe.engines.dual_bound`) meets that, how far ``fun`` is
-        above the bound.
+        How far ``fun`` is above the best lower bound on the optimum that the run has proven: for convex losses
+        ``fun - gap <= F* <= fun`` (docs/certificates.md). For others, the exact Frank-Wolfe gap at ``x``.
+    fw_gap : float
+        Exact Frank-Wolfe gap at ``x``, never less than ``gap``; NaN where a bound made it needless to take it.
+        ``problem.gap(x)`` takes it at any time.
+    lower_bound : float
+        ``fun - gap``: no point of the set has a smaller objective. Minus infinity where the loss is not convex.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status
@@ -46,16 +50,18 @@ class Result:
     message : str
         The same in words.
     success : bool
-        Whether the exact gap at ``x`` met the tolerance.
+        Whether the gap at ``x`` met the tolerance.
     tolerance : float
-        What the exact gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
+        What the gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
         what gaps are computed from (`Problem.tolerance`).
     nit : int
         Steps made.
     passes : float
         Gradient evaluations divided by n.
     checks : int
-        Exact certificates taken, each a pass over the data beyond ``passes``.
+        Certificates taken beyond ``passes``.
+    certificate_passes : float
+        What they have read of the data: predictions of all rows, or a sum over all rows, are half a pass each.
     seconds : float
         Time of the method and its certificates; tracing, callbacks and compilation are not in it.
     certificate_seconds : float
@@ -80,6 +86,7 @@ class Result:
     intercept: Any
     fun: float
     gap: float
+    fw_gap: float
     gap_estimate: float
     status: Status
     message: str
@@ -87,6 +94,7 @@ class Result:
     nit: int
     passes: float
     checks: int
+    certificate_passes: float
     seconds: float
     certificate_seconds: float
     compile_seconds: float
@@ -123,8 +131,13 @@ class Result:
         return self.__dict__
 
     @property
+    def lower_bound(self) -> float:
+        """The best proven lower bound on the optimum; minus infinity where the loss is not convex."""
+        return self.fun - self.gap if self.convex else -np.inf
+
+    @property
     def success(self) -> bool:
-        """Whether the exact gap at ``x`` met the tolerance."""
+        """Whether the gap at ``x`` met the tolerance."""
         return self.status is Status.CONVERGED
 
     @property
@@ -164,7 +177,7 @@ class Result:
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
-            ("passes", f"{self.passes:.4g}, and {self.checks} for certificates"),
+            ("passes", f"{self.passes:.4g}, and {self.certificate_passes:.4g} for {self.checks} certificates"),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
             *(("advice", sentence) for sentence in self.advice),
         ]

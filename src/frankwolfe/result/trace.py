@@ -8,8 +8,19 @@ import numpy as np
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
 
-COLUMNS = ("nit", "passes", "seconds", "fun", "gap", "gap_estimate", "table_error", "complexity")
-LAZY = ("fun", "gap", "complexity")
+COLUMNS = (
+    "nit",
+    "passes",
+    "seconds",
+    "fun",
+    "gap",
+    "gap_estimate",
+    "table_error",
+    "complexity",
+    "fw_gap",
+    "bound_estimate",
+)
+LAZY = ("fun", "gap", "fw_gap", "complexity")
 """Columns that are worked out when they are first read."""
 PENDING_BYTES = 2**28
 """Memory that iterates waiting to be evaluated may take before that is done at once."""
@@ -22,9 +33,12 @@ class Trace(Mapping[str, np.ndarray]):
     point, are worked out when they are first read: who does not look does not pay.
 
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
-    objective), ``gap`` (exact gap), ``gap_estimate``, ``table_error`` (``"sfw"`` only, NaN elsewhere: the
-    free online estimate of ``H = ||alpha - grad f||_1``; ``problem.diameters().inf`` times it is an error bar for the
-    estimated gap), ``complexity`` (of the iterate: its rank over a trace-norm ball, else its number of non-zeros).
+    objective), ``gap`` (how far that is above the best lower bound that the run, or a traced point, has proven by then;
+    where the loss is not convex, ``fw_gap``), ``fw_gap`` (exact Frank-Wolfe gap), ``gap_estimate`` (the free estimate,
+    ``max_s <r, w - s>``), ``bound_estimate`` (online estimate of the gap that the table proves; NaN where there is
+    none), ``table_error`` (``"sfw"`` only, NaN elsewhere: the free online estimate of ``H = ||alpha - grad f||_1``;
+    ``problem.diameters().inf`` times it is an error bar for the estimated gap), ``complexity`` (of the iterate: its
+    rank over a trace-norm ball, else its number of non-zeros).
 
     Examples
     --------
@@ -37,14 +51,18 @@ class Trace(Mapping[str, np.ndarray]):
 
     def __init__(self, problem: "Problem"):
         self._problem: Problem | None = problem
+        self._convex = bool(problem.loss.convex)
         self._rows: list[dict[str, float]] = []
         self._pending: list[tuple[dict[str, float], Any]] = []
         self._pending_bytes = 0
 
-    def record(self, w: Any, **numbers: float) -> None:
-        """Add a point; numbers for ``fun`` and ``gap`` that are known already save the work later."""
+    def record(self, w: Any, table: np.ndarray | None = None, **numbers: float) -> None:
+        """Add a point, with the table of slopes that went with it.
+
+        Numbers for ``fun``, ``gap`` and ``fw_gap`` that are known already save the work later.
+        """
         self._rows.append(numbers)
-        if "gap" in numbers:
+        if not np.isnan(numbers.get("fw_gap", np.nan)):
             assert self._problem is not None
             numbers["complexity"] = self._problem.complexity(w)
             return
@@ -52,10 +70,15 @@ class Trace(Mapping[str, np.ndarray]):
         if isinstance(w, np.ndarray):
             nonzero = np.flatnonzero(w)
             packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
-        self._pending.append((numbers, packed))
-        self._pending_bytes += packed[1].nbytes + (0 if packed[0] is None else packed[0].nbytes)
+        table = None if table is None or "gap" in numbers else table.copy()
+        self._pending.append((numbers, (*packed, table)))
+        self._pending_bytes += sum(part.nbytes for part in (*packed, table) if part is not None)
         if self._pending_bytes > PENDING_BYTES:
             self._evaluate_pending()
+
+    def know_last(self, **numbers: float) -> None:
+        """Take note of what has come to be known of the latest point."""
+        self._rows[-1].update(numbers)
 
     @property
     def problem(self) -> "Problem | None":
@@ -68,14 +91,19 @@ class Trace(Mapping[str, np.ndarray]):
 
     def _evaluate_pending(self) -> None:
         """Evaluate the iterates that wait."""
-        for numbers, (nonzero, values) in self._pending:
+        for numbers, (nonzero, values, table) in self._pending:
             assert self._problem is not None
             w = values
             if nonzero is not None:
                 w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
-            numbers.update(fun=found.value, gap=found.gap, complexity=self._problem.complexity(w))
+            if np.isnan(numbers.get("fw_gap", np.nan)):
+                numbers["fw_gap"] = found.gap
+            numbers.setdefault("fun", found.value)
+            numbers["complexity"] = self._problem.complexity(w)
+            if table is not None:
+                numbers["lower_bound"] = max(numbers["lower_bound"], self._problem.dual_value(table))
         self._pending, self._pending_bytes = [], 0
 
     def __getitem__(self, column: str) -> np.ndarray:
@@ -83,7 +111,20 @@ class Trace(Mapping[str, np.ndarray]):
             raise KeyError(f"{column!r}; the columns are {', '.join(COLUMNS)}")
         if column in LAZY:
             self._evaluate_pending()
+        if column == "gap":
+            return self._gaps()
         return np.array([row[column] for row in self._rows])
+
+    def _gaps(self) -> np.ndarray:
+        """Return how far each objective is above the best bound by then, and no more than its own gap."""
+        gaps, bound = [], -np.inf
+        for row in self._rows:
+            bound = max(bound, row["lower_bound"])
+            above = max(row["fun"] - bound, 0.0)
+            gaps.append(row.get("gap", above if above < row["fw_gap"] else row["fw_gap"]))
+            if self._convex:
+                bound = max(bound, row["fun"] - row["fw_gap"])
+        return np.array(gaps)
 
     def __getattr__(self, column: str) -> np.ndarray:
         if column in COLUMNS:

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.engines.dual_bound import dual_gap, sum_rounding, with_bound
+from frankwolfe.engines.dual_bound import dual_gap
+from frankwolfe.engines.lower_bound import sum_rounding
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
 from frankwolfe.losses import has_dual
-from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -21,10 +21,6 @@ no difference."""
 CANCELLED_PREDICTIONS = 0.1
 """Part of the largest prediction that may be left on a way before predictions are made anew. Twice or half: no
 difference."""
-
-SLOW_ROUND = 0.2
-"""Part of the gap that a round may leave and still count as on its way: Newton steps that converge leave far less.
-Doubled: 1% more passes on small problems. Halved: no difference."""
 
 
 class RoundEngine(ABC):
@@ -39,9 +35,10 @@ class RoundEngine(ABC):
     """
 
     batch_size = 0  # every round reads all rows
+    table_follows = False
     rows_a_step = None  # a round makes as many inner passes as it needs
 
-    remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "gap", "slow", "lower_bound", "slopes")
+    remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "lower_bound", "slopes")
     """Attributes that are numbers or arrays, and part of the state."""
 
     def __init__(self, problem: Problem, earlier: Mapping[str, Any] | None):
@@ -55,7 +52,6 @@ class RoundEngine(ABC):
 
     def _forget_bounds(self) -> None:
         """Begin anew with what is known of the optimum."""
-        self.gap, self.slow = np.inf, False  # the last exact one, and whether it fell by little
         self.lower_bound = -np.inf
         self.slopes: np.ndarray | None = None  # that prove it, unless they are those at a point of the run
 
@@ -97,7 +93,6 @@ class RoundEngine(ABC):
                     return made
                 if self.at.stationary:
                     self._round(found)
-                    self.slow = self.slow or self._found is found
                 else:
                     self.stuck = True  # no best intercept was found: its slope jumps, and no step would mend that
                 self.steps += 1
@@ -123,13 +118,8 @@ class RoundEngine(ABC):
         return None if self._is_finite(self._exact()) else Status.NON_FINITE
 
     def certificate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate.
-
-        Where rounds hardly lower the gap any more, and the best lower bound proves enough, the gap is the distance to
-        that. As long as rounds do, a better point is a round away.
-        """
-        found = self._exact()
-        return with_bound(self.problem, found, self.lower_bound, self.target) if self.slow else found
+        """Return the exact evaluation at the iterate."""
+        return self._exact()
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
@@ -137,13 +127,13 @@ class RoundEngine(ABC):
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap = self.at.proven(0.0 if gap < 0.0 else gap)
-            self.slow, self.gap = gap > SLOW_ROUND * self.gap, gap
             self._raise_bound(self.at, gap)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
                 nothing = np.zeros(self.problem.samples.shape)
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
-            self._found = Evaluation(self.at.value, gradient, gap, alpha, self.problem.shift_of(self.at, self.point()))
+            shift, rounding = self.problem.shift_of(self.at, self.point()), self.at.gap_rounding(alpha)
+            self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
         return self._found
 
     def _raise_bound(self, at: Point, gap: float, slopes: np.ndarray | None = None) -> None:
@@ -154,7 +144,7 @@ class RoundEngine(ABC):
         bound = at.value - gap - sum_rounding(self.problem, at.value)
         if not self.problem.loss.convex or not bound > self.lower_bound:
             return
-        bound -= 4.0 * EPSILON * float(np.abs(at.alpha * at.z).sum())
+        bound -= at.gap_rounding(at.alpha)
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
@@ -219,11 +209,23 @@ class RoundEngine(ABC):
 
     def gap_estimate(self) -> float:
         """Return the exact gap, which the next round needs anyway."""
-        return self.certificate().gap
+        return self._exact().gap
+
+    def table(self) -> np.ndarray | None:
+        """Return None: there is no table."""
+        return None
 
     def table_change(self) -> float | None:
         """Return None: there is no table."""
         return None
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return NaN: there is no table."""
+        return np.nan, np.nan
+
+    def dual_value(self, above: float) -> float:
+        """Return minus infinity: the best bound of all rounds is in ``lower_bound``."""
+        return -np.inf
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 
@@ -250,7 +252,7 @@ class RoundEngine(ABC):
         alpha = state[f"{ESTIMATE}.alpha"].copy()
         self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
         gradient, gap, intercept = (copied(state[name]) for name in ("gradient", "found.gap", "found.intercept"))
-        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept)
+        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self.at.gap_rounding(alpha))
 
 
 def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:

@@ -1,0 +1,79 @@
+"""What a run has proven of the optimum, and of a point: `LowerBound` and `Certificate`."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.objective.intercept import EPSILON
+from frankwolfe.problem import Evaluation, Problem
+
+
+def sum_rounding(problem: Problem, value: float) -> float:
+    """Return what rounding may do to a value of the objective, a sum over all rows."""
+    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+
+
+class Certificate(NamedTuple):
+    """What is proven of a point.
+
+    Attributes
+    ----------
+    value : float
+        The objective.
+    gap : float
+        How far it is above the optimum at most, for convex losses; for others the Frank-Wolfe gap.
+    fw_gap : float
+        The exact Frank-Wolfe gap; NaN where it was not taken.
+    intercept : float, or array of shape (outputs,)
+        The best one, where the problem has one; else zero.
+    """
+
+    value: float
+    gap: float
+    fw_gap: float = np.nan
+    intercept: Any = 0.0
+
+    @property
+    def by_bound(self) -> bool:
+        """Whether a lower bound on the optimum proves more than the Frank-Wolfe gap."""
+        return not self.fw_gap <= self.gap
+
+    @classmethod
+    def of(cls, found: Evaluation) -> "Certificate":
+        """Return what an exact evaluation proves."""
+        return cls(found.value, found.gap, found.gap, found.intercept)
+
+
+class LowerBound:
+    """The best proven lower bound on the optimum of a convex problem, and the slopes that prove it.
+
+    Every bound that was proven in a run holds for all of it: they are about the problem, not about a point.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.value = -np.inf
+        self.slopes: np.ndarray | None = None
+        self._convex = bool(problem.loss.convex)
+
+    def offer(self, bound: float, slopes: np.ndarray | None) -> None:
+        """Keep a bound if it is the best so far, and a copy of the slopes that prove it."""
+        if self._convex and bound > self.value:
+            self.value, self.slopes = bound, None if slopes is None else slopes.copy()
+
+    def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:
+        """Keep what a point proves that is at most ``gap`` above the optimum, less what rounding may have added."""
+        self.offer(value - gap - sum_rounding(self.problem, value), slopes)
+
+    def lower(self, found: Certificate) -> Certificate:
+        """Return a certificate with the distance to the bound for its gap, where that is smaller.
+
+        The two may agree to the last digit, so what rounding may do to the difference is added to it.
+        """
+        above = found.value - self.value + sum_rounding(self.problem, found.value)
+        return found._replace(gap=max(above, 0.0)) if above < found.gap else found
