@@ -78,7 +78,7 @@ def html_of(result: "Result") -> str:
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
         ("objective", f"{result.fun:.10g}"),
-        ("exact gap", f"{result.gap:.3g} ({_ratio(result)})"),
+        ("gap", f"{result.gap:.3g} ({_ratio(result)})"),
         ("x", result.size_in_words()),
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),

@@ -45,9 +45,9 @@ def _curve(ax: Any, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
 def plot_result(result: "Result", ax: Any = None) -> Any:
     """Draw a run: how far the objective is above the best certified bound, and both gaps, against passes.
 
-    The bound is ``max_t (F(w_t) - gap_t)``, the best lower bound on ``F*`` that the run itself proves. It is only
-    drawn where it is one, for convex losses; there the curve is an honest ceiling on the true suboptimality. A curve
-    that would hide behind another is left out: the estimated gap of a method that looks at all rows is the exact one.
+    The bound is the best lower bound on ``F*`` that the run itself has proven in the end. It is only drawn where it is
+    one, for convex losses; there the curve is an honest ceiling on the true suboptimality. A curve that would hide
+    behind another is left out: the estimated gap of a method that looks at all rows is the exact one.
     """
     ax = _axes(ax)
     trace = result.trace
@@ -55,11 +55,11 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
     # zero has no place on a logarithmic axis; a run of few passes needs none
     few = passes[-1] < 20.0 * passes[passes > 0].min(initial=np.inf)
     seen = np.full(len(passes), True) if few else passes > 0
-    if not np.allclose(trace.gap_estimate, trace.gap, rtol=1e-6, atol=0.0):
+    if not np.allclose(trace.gap_estimate, trace.fw_gap, rtol=1e-6, atol=0.0):
         _curve(ax, passes[seen], trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
-    _curve(ax, passes[seen], trace.gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
+    _curve(ax, passes[seen], trace.fw_gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
     above = trace.fun - np.max(trace.fun - trace.gap)
-    if result.convex and not np.allclose(above, trace.gap, rtol=1e-6, atol=0.0):
+    if result.convex and not np.allclose(above, trace.fw_gap, rtol=1e-6, atol=0.0):
         _curve(ax, passes[seen], above[seen], color=COLOURS["fun"], lw=2, label="objective above the certified bound")
     if result.tolerance > 0:
         ax.axhline(result.tolerance, color="black", lw=0.8, ls=":", label="tolerance")

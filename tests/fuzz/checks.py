@@ -80,16 +80,30 @@ def objective(run):
 
 
 def gap(run):
-    """``gap`` is the Frank-Wolfe gap, or zero where a point on the boundary, by rounding outside, makes it negative.
+    """``fw_gap`` is the Frank-Wolfe gap, or zero where a point on the boundary, by rounding outside, makes it negative.
 
-    A smaller bound may take its place where that meets the tolerance; a solver's optimum checks it.
+    ``gap`` is no larger; where the loss is not convex, it is the same.
     """
     result, exact = run.result, run.exact
-    if result.convex and result.gap <= result.tolerance < exact.gap:
+    if not np.isnan(result.fw_gap) and not abs(result.fw_gap - max(exact.gap, 0)) <= ROOM * exact.gap_error:
+        off = float(result.fw_gap - exact.gap)
+        yield f"fw_gap {result.fw_gap!r} is off by {off:.3g}, rounding {exact.gap_error:.2g}"
+    if result.gap > result.fw_gap or (not result.convex and result.gap != result.fw_gap):
+        yield f"gap {result.gap!r}, fw_gap {result.fw_gap!r}"
+
+
+def lower_bound(run):
+    """No bound is above the objective, computed from the definitions, of any point that another method finds."""
+    result = run.result
+    if not result.convex:
         return
-    if not abs(result.gap - max(exact.gap, 0)) <= ROOM * exact.gap_error:
-        off = float(result.gap - exact.gap)
-        yield f"gap {result.gap!r} is off by {off:.3g}, rounding {exact.gap_error:.2g}"
+    best = fw.minimize(run.problem, "auto", tol=1e-10, max_passes=60.0, x0=result.x, trace=0)
+    for found in (best, run.again):
+        exact = run.recomputed.at(found.x, found.intercept)
+        room = ROOM * (exact.fun_error + _rounding(run, max(found.fun, result.fun)) + run.exact.gap_error)
+        if not result.lower_bound <= exact.fun + room:
+            yield f"the bound {result.lower_bound!r} is above {float(exact.fun)!r}, rounding {float(room):.2g}"
+            return
 
 
 def intercept(run):
@@ -213,6 +227,7 @@ CHECKS = {
         feasible,
         objective,
         gap,
+        lower_bound,
         intercept,
         tolerance,
         success,

@@ -121,6 +121,6 @@ def race(
             runs[0].nit,
             runs[0].passes,
             np.mean([run.seconds for run in runs], axis=0),
-            *(np.array([run[column] for run in runs]) for column in ("fun", "gap", "gap_estimate")),
+            *(np.array([run[column] for run in runs]) for column in ("fun", "fw_gap", "gap_estimate")),
         )
     return Race(table, problem, reference, batch_size, curves)

@@ -1,4 +1,4 @@
-"""The gap as a stopping rule: how good the free estimate is, what its error bar covers, what certificates cost."""
+"""The gap as a stopping rule: what the free estimate says, what the table proves, what certificates cost."""
 
 from typing import NamedTuple
 
@@ -19,14 +19,16 @@ class Stopping(NamedTuple):
     ----------
     table : Table
         The data.
-    passes, gap_estimate, error_bar, gap, suboptimality : array
-        Along one run: estimated gap, its free error bar ``D_inf H^``, exact gap, ``F - F*``.
+    passes, gap_estimate, error_bar, gap, bound, bound_estimate, suboptimality : array
+        Along one run: estimated gap, its free error bar ``D_inf H^``, exact Frank-Wolfe gap, what the table proves (the
+        distance to the best lower bound so far) and the online estimate of that, ``F - F*``.
     covered : float
         Share of the points at which the error bar covers the true error of the estimate.
     early : float
-        Share of the tolerances at which the estimate alone would have stopped the run too early.
+        Share of the tolerances at which the estimated gap alone would have stopped the run before it was ``F - F*``.
     overshoot : float
-        Median, over those tolerances, of exact gap over tolerance at the point where the estimate would have stopped.
+        Median, over all tolerances, of proven gap over tolerance at the point where the online estimate would have
+        stopped.
     checks, certified_passes, share : float
         A run with a tolerance: certificates taken, passes made, and the certificates' share of the time.
     """
@@ -36,6 +38,8 @@ class Stopping(NamedTuple):
     gap_estimate: np.ndarray
     error_bar: np.ndarray
     gap: np.ndarray
+    bound: np.ndarray
+    bound_estimate: np.ndarray
     suboptimality: np.ndarray
     covered: float
     early: float
@@ -53,14 +57,18 @@ def observe(table: Table, reference: Reference, passes: float = 50.0, seed: int 
     trace = run.trace
     bar = problem.diameters().inf * trace.table_error
     seen = np.isfinite(bar) & (trace.passes > 0)
-    covered = np.abs(trace.gap - trace.gap_estimate)[seen] <= bar[seen]
+    covered = np.abs(trace.fw_gap - trace.gap_estimate)[seen] <= bar[seen]
+    above = trace.fun[seen] - reference.value
 
-    ratios = []
+    early, ratios = [], []
     for tolerance in TOLERANCES:
-        triggered = np.flatnonzero(trace.gap_estimate[seen] <= tolerance * problem.zero_value)
+        wanted = tolerance * problem.zero_value
+        triggered = np.flatnonzero(trace.gap_estimate[seen] <= wanted)
         if triggered.size:
-            ratios.append(trace.gap[seen][triggered[0]] / (tolerance * problem.zero_value))
-    early = [ratio for ratio in ratios if ratio > 1.0]
+            early.append(above[triggered[0]] > wanted)
+        triggered = np.flatnonzero(trace.bound_estimate[seen] <= wanted)
+        if triggered.size:
+            ratios.append(trace.gap[seen][triggered[0]] / wanted)
 
     certified = minimize(problem, "sfw", batch_size=batch_size, tol=1e-9, max_passes=passes, random_state=seed, trace=0)
     return Stopping(
@@ -68,11 +76,13 @@ def observe(table: Table, reference: Reference, passes: float = 50.0, seed: int 
         trace.passes[seen],
         trace.gap_estimate[seen],
         bar[seen],
+        trace.fw_gap[seen],
         trace.gap[seen],
-        trace.fun[seen] - reference.value,
+        trace.bound_estimate[seen],
+        above,
         float(covered.mean()),
-        len(early) / max(1, len(ratios)),
-        float(np.median(early)) if early else np.nan,
+        float(np.mean(early)) if early else np.nan,
+        float(np.median(ratios)) if ratios else np.nan,
         certified.checks,
         certified.passes,
         certified.certificate_seconds / certified.seconds,

@@ -7,6 +7,7 @@ COLOURS = {
     "momentum": "#cc79a7",
     "fw": "#7f7f7f",
     "exact gap": "#d55e00",
+    "proven by the table": "#009e73",
     "estimated gap": "#56b4e9",
     "error bar": "#9aa5b1",
     "suboptimality": "#0072b2",
