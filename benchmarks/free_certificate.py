@@ -60,12 +60,8 @@ class WithoutConjugate(NamedTuple):
 def certified(X, y, loss, radius, args):
     """Return the run of default ``sfw`` for each seed."""
     problem = fw.Problem(X, y, loss, fw.L1Ball(radius))
-    runs = []
-    for seed in range(args.seeds):
-        runs.append(
-            fw.minimize(problem, "sfw", tol=args.tol, max_passes=args.passes, random_state=seed, trace=0),
-        )
-    return runs
+    how = {"tol": args.tol, "max_passes": args.passes, "trace": 0}
+    return [fw.minimize(problem, "sfw", random_state=seed, **how) for seed in range(args.seeds)]
 
 
 def looks(X, y, loss, radius, passes, most=400):
@@ -100,7 +96,7 @@ def main():
         before, now = (certified(X, y, kind, radius, args) for kind in (WithoutConjugate(loss), loss))
         passes = [np.median([run.passes for run in runs]) for runs in (before, now)]
         more = ["" if all(run.success for run in runs) else "more than " for runs in (before, now)]
-        share = max(run.certificate_seconds / run.seconds for run in now)
+        share = np.median([run.certificate_seconds / run.seconds for run in now])
         ratios = looks(X, y, loss, radius, passes[1])
         near = np.mean(np.abs(ratios - 1.0) <= 0.2)
         told = [f"{word}{number:.1f}" for word, number in zip(more, passes, strict=True)]

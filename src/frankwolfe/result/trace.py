@@ -116,7 +116,10 @@ class Trace(Mapping[str, np.ndarray]):
         return np.array([row[column] for row in self._rows])
 
     def _gaps(self) -> np.ndarray:
-        """Return how far each objective is above the best bound by then, and no more than its own gap."""
+        """Return how far each objective is above the best bound by then, and no more than its own gap.
+
+        At the last point it is what the run has found, which knew less: it had no need to look at all traced points.
+        """
         gaps, bound = [], -np.inf
         for row in self._rows:
             bound = max(bound, row["lower_bound"])

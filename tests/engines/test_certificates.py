@@ -1,0 +1,195 @@
+"""Certificates by the table: what is proven holds, a mended table proves too, and nothing proven is lost."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import frankwolfe as fw
+from frankwolfe.engines.balance import balanced
+from frankwolfe.engines.schedule import TABLE_SHARE, CertificateSchedule
+from frankwolfe.engines.stepwise import StepwiseEngine
+from tests import cases
+
+interpreted = pytest.mark.usefixtures("interpreted")
+
+TABLES = [
+    name for name, method in fw.METHODS.items() if method.engine == "loop" and method.estimate.abilities.has_table
+]
+STOCHASTIC = [name for name in TABLES if not fw.METHODS[name].estimate.abilities.reads_all_rows]
+
+
+def engine_of(problem, method, steps):
+    """Return an engine that has made some steps."""
+    engine = StepwiseEngine(problem, fw.METHODS[method], 4, np.random.default_rng(0), problem.default_start())
+    engine.begin(np.inf, 0.0)
+    engine.advance(steps)
+    return engine
+
+
+def with_intercept(loss, outputs=False, **more):
+    X, y = cases.vector_table(loss) if outputs else cases.table(loss)
+    return fw.Problem(X + 0.3, y, loss, fw.L1Ball(2.0), intercept=True, **more)
+
+
+# --- what the table proves ---------------------------------------------------------------------------------------
+
+
+@interpreted
+@pytest.mark.parametrize("method", TABLES)
+def test_the_identity_holds_for_the_table_of_every_method(method):
+    problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0), sample_weight=np.arange(40) % 4)
+    engine = engine_of(problem, method, 60)
+    w, alpha = engine.point(), engine.slopes
+    at = problem.objective.point(problem.objective.predict(w))
+    bound = engine.gap_estimate() + problem.objective.residuals(at, alpha)
+    assert at.value - problem.dual_value(alpha) == pytest.approx(bound, rel=1e-10)
+    assert problem.dual_value(alpha) <= fw.minimize(problem, tol=1e-11).fun
+
+
+@interpreted
+@pytest.mark.parametrize("method", [name for name in TABLES if name not in STOCHASTIC])
+def test_a_step_that_has_read_all_rows_knows_its_dual_value(method):
+    problem = cases.problem(fw.Huber(0.7), fw.L1Ball(3.0))
+    engine = engine_of(problem, method, 5)
+    assert engine.dual_value(-np.inf) == pytest.approx(problem.dual_value(engine.slopes), rel=1e-12)
+    assert engine.dual_value(np.inf) == -np.inf
+
+
+@interpreted
+@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.convex], ids=cases.name_of)
+@pytest.mark.parametrize("method", STOCHASTIC)
+def test_what_a_run_says_of_the_optimum_is_true(method, loss):
+    problem = cases.problem(loss, fw.L1Ball(3.0))
+    best = fw.minimize(problem, tol=1e-11)
+    assert best.success
+    for tol, passes in ((0.2, 100), (1e-2, 100), (0.0, 7)):
+        result = fw.minimize(problem, method, tol=tol, max_passes=passes, random_state=1, batch_size=2)
+        assert result.lower_bound <= best.fun
+        assert result.fun - best.fun <= result.gap
+        assert not result.gap > result.fw_gap
+        trace = result.trace
+        assert (trace.fun - trace.gap <= best.fun + 1e-14).all()
+        assert trace.gap[-1] == result.gap or tol != 0.0  # the last one is what the run itself has found
+        assert (trace.gap <= trace.fw_gap)[:-1].all()
+        assert (np.diff(trace.fun - trace.gap)[:-1] >= -1e-14).all()  # the best bound so far
+
+
+@interpreted
+def test_a_loss_that_is_not_convex_has_the_frank_wolfe_gap():
+    problem = cases.problem(fw.Sigmoid(), fw.L1Ball(3.0))
+    result = fw.minimize(problem, "sfw", tol=1e-2, max_passes=50, random_state=0)
+    assert result.gap == result.fw_gap == pytest.approx(problem.gap(result.x), rel=1e-12)
+    assert result.lower_bound == -np.inf
+    np.testing.assert_array_equal(result.trace.gap, result.trace.fw_gap)
+
+
+def test_the_table_certifies_long_before_the_frank_wolfe_gap_does():
+    X, y = cases.data("breast_cancer")
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(5.0))
+    result = fw.minimize(problem, "sfw", tol=1e-3, random_state=0)
+    assert result.success
+    assert result.passes < 40.0  # it takes over a hundred by the Frank-Wolfe gap
+    assert problem.gap(result.x) > 2.0 * result.tolerance
+    assert result.fun - 0.13903871821195155 <= result.gap
+    assert "distance to a lower bound" in result.message
+    late = result.trace.passes > 5.0
+    near = np.abs(result.trace.bound_estimate / result.trace.gap - 1.0)[late]
+    assert np.median(near) < 0.2
+
+
+# --- an intercept ------------------------------------------------------------------------------------------------
+
+
+@interpreted
+@pytest.mark.parametrize(
+    ("loss", "outputs"),
+    [
+        (fw.Logistic(), False),
+        (fw.Squared(), False),
+        (fw.Huber(0.7), False),
+        (fw.ModifiedHuber(), False),
+        (fw.Multinomial(), True),
+        (fw.MultitaskSquared(), True),
+    ],
+    ids=str,
+)
+def test_a_table_that_does_not_sum_to_zero_is_mended(loss, outputs):
+    problem = with_intercept(loss, outputs, sample_weight=1.0 + np.arange(40) % 3)
+    best = fw.minimize(problem, tol=1e-11)
+    rng, w = np.random.default_rng(0), 0.5 * best.x.ravel()
+    at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
+    for noise in (1e-6, 1e-2, 0.3):
+        z = at.shifted().reshape(problem.samples.shape) + noise * rng.normal(size=problem.samples.shape)
+        rows = [problem.loss.derivative(z[i], problem.y[i]) for i in range(problem.n)]
+        alpha = (problem.samples.weights * np.array(rows).T).T
+        assert problem.dual_value(alpha) == -np.inf
+        slopes = balanced(problem, at, alpha)
+        assert slopes is not None
+        assert -np.inf < problem.dual_value(slopes) <= best.fun
+        bound = problem.gap_for(problem.objective.gradient(slopes), w) + problem.objective.residuals(at, slopes)
+        assert at.value - problem.dual_value(slopes) == pytest.approx(bound, rel=1e-9)
+
+
+@interpreted
+def test_without_an_intercept_nothing_is_mended():
+    problem = cases.problem()
+    at = problem.objective.point(problem.samples.table())
+    alpha = np.full(40, 0.01)
+    assert balanced(problem, at, alpha) is alpha
+    assert balanced(problem, at, np.full(40, np.nan)) is None
+
+
+@interpreted
+@pytest.mark.parametrize("method", STOCHASTIC)
+def test_with_an_intercept_what_a_run_says_is_true(method):
+    problem = with_intercept(fw.Logistic())
+    best = fw.minimize(problem, tol=1e-11)
+    result = fw.minimize(problem, method, tol=2e-2, max_passes=200, random_state=0)
+    assert result.lower_bound <= best.fun <= result.fun
+
+
+# --- nothing is lost ---------------------------------------------------------------------------------------------
+
+
+@interpreted
+@pytest.mark.parametrize("method", ["sfw", "fw", "lu-freund", "auto"])
+@pytest.mark.parametrize("first", ["sfw", "stochastic-pairwise", "fw"])
+def test_what_a_table_has_certified_is_certified_again(first, method):
+    problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0))
+    result = fw.minimize(problem, first, tol=0.03, max_passes=300, random_state=0)
+    assert result.success
+    again = fw.minimize(problem, method, tol=0.03, max_passes=1, x0=result, random_state=1)
+    assert again.success
+    assert again.fun <= result.fun + 1e-15
+    if problem.gap(result.x) > result.tolerance:
+        assert "slopes" in result.state
+        assert problem.dual_value(result.state["slopes"]) == pytest.approx(result.lower_bound, rel=1e-12)
+
+
+# --- when to check -----------------------------------------------------------------------------------------------
+
+
+@given(
+    st.floats(1e-8, 1.0),
+    st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.0, 2.0)), min_size=1, max_size=60),
+)
+def test_a_schedule_by_table_keeps_to_its_share_but_for_a_few_triggers(tolerance, looks):
+    schedule, passes, triggers = CertificateSchedule(tolerance, by_table=True), 0.0, 0
+    for further, estimate in looks:
+        passes += further
+        if schedule.due(passes, 0.0, estimate):
+            triggers += estimate <= tolerance
+            schedule.note(passes, np.nan, 0.0, 0.5)
+    assert schedule.passes <= TABLE_SHARE * passes + 0.5 * min(triggers, 1.0 + np.log(max(passes, 1.0)) / np.log(1.25))
+
+
+def test_an_untriggered_check_does_not_delay_the_first_trigger():
+    schedule = CertificateSchedule(1e-3, by_table=True)
+    assert schedule.due(10.0, 0.0, 1.0)
+    schedule.note(10.0, np.nan, 0.0, 0.5)
+    assert not schedule.due(10.2, 0.0, 1.0)
+    assert schedule.due(10.2, 0.0, 1e-4)
+    schedule.note(10.2, np.nan, 0.0, 0.5)
+    assert not schedule.due(10.5, 0.0, 1e-4)
+    assert schedule.due(13.0, 0.0, 1e-4)
