@@ -2,27 +2,31 @@
 
     FRANKWOLFE_DATA=folder python benchmarks/free_certificate.py
 
-The run by the Frank-Wolfe gap has the same loss, but one that does not know its conjugate: the library then does what
-it can without. Both stop at 1e-3 of the zero model's objective. The last columns compare the online estimate with the
+The run by the Frank-Wolfe gap has the same loss, but one that does not know its conjugate, and stops by the gap at its
+last iterate alone. Both stop at 1e-3 of the zero model's objective. ``F - F*`` over the gap says how much of what is
+proven is true: at one, no certificate could have come earlier. The last columns compare the online estimate with the
 exact bound of the table, at looks a quarter of a pass apart, from 5 passes on.
 """
 
 import argparse
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from tables import read
 
 import frankwolfe as fw
 from frankwolfe.compile.verbs import curvature, derivative, smoothness, value
+from frankwolfe.engines.lower_bound import LowerBound
 from frankwolfe.engines.stepwise import StepwiseEngine
 
 PROBLEMS = {
-    "RCV1 subset, 100": ("rcv1_subset", fw.Logistic(), 100.0),
-    "w8a, 50": ("w8a", fw.Logistic(), 50.0),
-    "Breast Cancer, 5": ("breast_cancer", fw.Logistic(), 5.0),
-    "California Housing, 0.1": ("california_housing", fw.Squared(), 0.1),
+    "RCV1 subset, 100": ("rcv1_subset", fw.Logistic(), 100.0, 0.4648347512304136),
+    "w8a, 50": ("w8a", fw.Logistic(), 50.0, 0.17725004330071426),
+    "Breast Cancer, 5": ("breast_cancer", fw.Logistic(), 5.0, 0.13903871821195155),
+    "California Housing, 0.1": ("california_housing", fw.Squared(), 0.1, 0.547049654174),
 }
+"""File, loss, radius and optimum."""
 
 
 class WithoutConjugate(NamedTuple):
@@ -87,20 +91,23 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="part of a problem's name")
     args = parser.parse_args()
-    print("problem | passes by the Frank-Wolfe gap | by the bound | ratio | time in certificates | within 20% | looks")
-    print("---|---|---|---|---|---|---")
-    for name, (file, loss, radius) in PROBLEMS.items():
+    print("problem | passes by the Frank-Wolfe gap | by the bound | ratio | F - F* over the gap | ", end="")
+    print("time in certificates | estimate within 20% | looks\n" + "|".join(8 * ["---"]))
+    for name, (file, loss, radius, optimum) in PROBLEMS.items():
         if args.only and args.only not in name:
             continue
         X, y = read(file)
-        before, now = (certified(X, y, kind, radius, args) for kind in (WithoutConjugate(loss), loss))
+        with patch.object(LowerBound, "lower", lambda self, found: found):  # the gap at a point, and no other bound
+            before = certified(X, y, WithoutConjugate(loss), radius, args)
+        now = certified(X, y, loss, radius, args)
         passes = [np.median([run.passes for run in runs]) for runs in (before, now)]
         more = ["" if all(run.success for run in runs) else "more than " for runs in (before, now)]
         share = np.median([run.certificate_seconds / run.seconds for run in now])
         ratios = looks(X, y, loss, radius, passes[1])
         near = np.mean(np.abs(ratios - 1.0) <= 0.2)
         told = [f"{word}{number:.1f}" for word, number in zip(more, passes, strict=True)]
-        told += [f"{passes[1] / passes[0]:.2f}", f"{share:.1%}", f"{near:.0%}", str(len(ratios))]
+        true = np.median([(run.fun - optimum) / run.gap for run in now])
+        told += [f"{passes[1] / passes[0]:.2f}", f"{true:.2f}", f"{share:.1%}", f"{near:.0%}", str(len(ratios))]
         print(" | ".join([name, *told]), flush=True)
 
 
