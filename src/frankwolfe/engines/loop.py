@@ -5,7 +5,7 @@ from math import isfinite
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
 from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
-from frankwolfe.methods.residual_samples import sample_residuals
+from frankwolfe.methods.residual_samples import EVERY, sample_residuals
 
 
 @kernel
@@ -29,8 +29,8 @@ def advance(samples, constraint, method, gradient, iterate, table, order, offset
         counters[ROWS_READ] = len(batch)
         if end < len(order):
             fetch_row(rows, order[end])
-        if table is not None:
-            sample_residuals(samples, iterate, counters, table, batch, t)
+        if table is not None and -t % EVERY < len(batch):  # most small batches are left alone
+            sample_residuals(samples, iterate, counters, table, batch, -t % EVERY, t)
         refresh(estimate, samples, iterate, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
         follow(estimate, samples, iterate, move, gradient, batch, upcoming, t)
