@@ -793,7 +793,7 @@ def test_a_plot_has_labels_and_the_curves_of_the_trace(loss):
         assert axes.get_title().count("sfw") == 1
         assert str(result.status) in axes.get_title()
         curves = {line.get_label(): line for line in axes.get_lines()}
-        np.testing.assert_array_equal(curves["exact gap"].get_ydata(), result.trace.gap[1:])
+        np.testing.assert_array_equal(curves["exact gap"].get_ydata(), result.trace.fw_gap[1:])
         np.testing.assert_array_equal(curves["estimated gap"].get_ydata(), result.trace.gap_estimate[1:])
         # a bound on the optimum is only claimed where there is one
         assert any("certified bound" in label for label in curves) == loss.convex
