@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.problem import Evaluation
+from frankwolfe.engines.certificates import Certifier
+from frankwolfe.engines.lower_bound import Certificate
 from tests import cases
 
 TOL, PASSES = 1e-6, 150.0
@@ -141,12 +142,9 @@ def test_ends_certified_or_honest(method, name, data):
 
 def test_the_point_whose_gap_ends_the_run_is_the_one_returned(monkeypatch):
     # near the optimum objectives are equal up to rounding, and an earlier point may have the lower one
-    problem = cases.problem()
-    blank = np.zeros(problem.d), np.zeros(problem.n)
-    real = fw.Problem.evaluate
-    found = [Evaluation(0.5, blank[0], 0.3, blank[1]), Evaluation(0.5 + 1e-16, blank[0], 1e-9, blank[1])]
-    monkeypatch.setattr(fw.Problem, "evaluate", lambda self, w: found.pop(0) if self.n == problem.n else real(self, w))
-    result = fw.minimize(problem, "fw", tol=1e-6, max_passes=1000, trace=0)
+    found = [Certificate(0.5, 0.3, 0.3), Certificate(0.5 + 1e-16, 1e-9, 1e-9)]
+    monkeypatch.setattr(Certifier, "_checked", lambda self, w, at_end: (found.pop(0), 1.0))
+    result = fw.minimize(cases.problem(), "sfw", tol=1e-6, max_passes=1000, trace=0)
     assert found == []
     assert result.success
     assert result.gap == 1e-9

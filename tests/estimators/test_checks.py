@@ -11,7 +11,7 @@ ESTIMATORS = [
     fw.FrankWolfeClassifier(tol=1e-12),
     fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
     fw.FrankWolfeRegressor(),
-    fw.FrankWolfeRegressorCV(radii=4, cv=3, tol=1e-12),
+    fw.FrankWolfeRegressorCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
     fw.SimplexRegressor(),
     fw.NonNegativeRegressor(),
     fw.LowRankClassifier(tol=1e-12),

@@ -64,7 +64,8 @@ def test_corrective_certifies(name):
     result = fw.minimize(problem, "corrective", tol=1e-6, max_passes=3000)
     assert result.success
     assert problem.constraint.contains(result.x, 1e-8)
-    assert result.gap == pytest.approx(problem.gap(result.x), abs=1e-10)
+    assert result.fw_gap == pytest.approx(problem.gap(result.x), abs=1e-10)
+    assert result.gap <= result.fw_gap
 
 
 @EVERY_SET

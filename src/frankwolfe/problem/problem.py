@@ -247,7 +247,7 @@ class Problem(PosedProblem):
         >>> best = fw.minimize(problem, tol=1e-9).fun
         >>> slopes = problem.evaluate([0.0, 0.9]).alpha
         >>> round(best, 6), round(problem.dual_value(slopes), 6), round(problem.dual_value(0.9 * slopes), 6)
-        (1.0, 0.935, 0.98415)
+        (1.0, 0.996667, 0.9963)
         """
         alpha = np.ascontiguousarray(alpha, dtype=np.float64)
         if alpha.shape != self._samples.shape:
