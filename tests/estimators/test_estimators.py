@@ -214,7 +214,8 @@ def test_probabilities_come_with_the_losses_that_have_them():
 def test_a_budget_that_ends_first_is_said_with_the_gap():
     X, y = _binary()
     model = fw.FrankWolfeClassifier(method="fw", max_passes=3, tol=1e-8)
-    with pytest.warns(ConvergenceWarning, match=r"budget of 3 passes ended; the distance to a lower bound on the optimum is [\d.e-]+, "):
+    said = r"budget of 3 passes ended; the distance to a lower bound on the optimum is [\d.e-]+, the tolerance"
+    with pytest.warns(ConvergenceWarning, match=said):
         model.fit(X, y)
     assert model.gap_ > 1e-8
 
