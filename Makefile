@@ -22,12 +22,12 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10
+# random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10; OPTIMA=1: each beside a solver's
 SEED ?= 0
 CASES ?=
 MINUTES ?=
 fuzz: $(VENV)/installed
-	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES))
+	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """``python -m tests.fuzz --seed 3 --cases 20000``, or one case again: ``python -m tests.fuzz --seed 3 --case 17``."""
 
 import argparse
+import os
 import sys
 
 from tests.fuzz.runner import attend, describe, run, work
@@ -13,8 +14,13 @@ def main():
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--case", type=int, default=None, help="run one case and say all about it")
+    parser.add_argument(
+        "--optima", type=float, help="part of the cases for which a solver is asked, where it can be (0.1)"
+    )
     parser.add_argument("--work", nargs=5, default=None, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.optima is not None:
+        os.environ["FUZZ_OPTIMA"] = str(given.optima)  # workers inherit it
     if given.work:
         *whole, until = given.work
         work(*map(int, whole), float(until))
