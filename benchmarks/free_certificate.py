@@ -28,6 +28,14 @@ PROBLEMS = {
 }
 """File, loss, radius and optimum."""
 
+NONCONVEX = {
+    "RCV1 subset, 100": ("rcv1_subset", "sigmoid", 100.0, 3e-3),
+    "w8a, 50": ("w8a", "sigmoid", 50.0, 3e-3),
+    "Breast Cancer, 5": ("breast_cancer", "sigmoid", 5.0, 3e-3),
+    "California Housing, 0.1": ("california_housing", "cauchy", 0.1, 0.5),
+}
+"""File, loss, radius and tolerance."""
+
 
 class WithoutConjugate(NamedTuple):
     """A convex loss that does not know its conjugate."""
@@ -83,6 +91,20 @@ def looks(X, y, loss, radius, passes, most=400):
     return np.array(found)
 
 
+def compare_nonconvex():
+    """Print the passes until the exact gap of a loss that is not convex is small, with and without samples."""
+    print("loss, problem, tolerance over F(0) | without samples | with\n---|---|---")
+    for name, (file, loss, radius, tol) in NONCONVEX.items():
+        problem = fw.Problem(*read(file), loss, fw.L1Ball(radius))
+        spent = []
+        for sampled in (False, True):
+            with patch.object(StepwiseEngine, "samples_gap", sampled):
+                runs = [fw.minimize(problem, "sfw", tol=tol, max_passes=500, trace=0, random_state=k) for k in range(6)]
+            assert all(run.success for run in runs)
+            spent.append(np.mean([run.passes + run.certificate_passes for run in runs]))
+        print(f"{loss}, {name}, {tol:g} | {spent[0]:.1f} | {spent[1]:.1f}", flush=True)
+
+
 def main():
     """Run all and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -90,7 +112,16 @@ def main():
     parser.add_argument("--passes", type=float, default=3000.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="part of a problem's name")
+    parser.add_argument("--nonconvex", action="store_true", help="losses that are not convex, with and without samples")
     args = parser.parse_args()
+    if args.nonconvex:
+        compare_nonconvex()
+    else:
+        compare_convex(args)
+
+
+def compare_convex(args):
+    """Print the passes until a convex problem is certified, by the Frank-Wolfe gap and by the bound."""
     print("problem | passes by the Frank-Wolfe gap | by the bound | ratio | F - F* over the gap | ", end="")
     print("time in certificates | estimate within 20% | looks\n" + "|".join(8 * ["---"]))
     for name, (file, loss, radius, optimum) in PROBLEMS.items():

@@ -65,7 +65,9 @@ class Certifier:
         self.tolerance = tolerance
         optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
         by_table = self.engine.table() is not None and self.engine.table_follows and not self.engine.problem.intercept
-        self.schedule = CertificateSchedule(tolerance if self.wanted else None, optimism, by_table)
+        self.schedule = CertificateSchedule(
+            tolerance if self.wanted else None, optimism, by_table, self.engine.samples_gap
+        )
 
     def due(self, nit: int, passes: float, gap_estimate: float, bound_estimate: float) -> bool:
         """Whether to certify now: always where it costs nothing, else as the schedule says.
@@ -75,6 +77,11 @@ class Certifier:
         """
         if (nit == 0 and self.start.gap <= self.tolerance) or self.engine.certificate() is not None:
             return self.wanted
+        if self.schedule.sample_due(passes, gap_estimate):
+            with self.watch.charged(certificate=True):
+                sampled = self.engine.sampled_gap(draws=0)
+            self.schedule.note_sample(passes, sampled.passes)
+            bound_estimate = sampled.estimate
         return self.schedule.due(passes, gap_estimate, bound_estimate)
 
     def note_dual_value(self) -> None:

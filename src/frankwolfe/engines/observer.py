@@ -1,13 +1,14 @@
 """What is seen of a run while it goes on: the estimated gap, the trace, the callback, the progress bar."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Trace
@@ -37,6 +38,8 @@ class State:
         A copy of the iterate.
     problem : Problem
         What is being minimised.
+    engine : Engine
+        What makes the steps; not for callbacks.
     """
 
     nit: int
@@ -47,6 +50,17 @@ class State:
     table_error: float
     x: np.ndarray
     problem: Problem
+    engine: Engine = field(repr=False)
+
+    def sampled_gap(self, draws: int = 20) -> SampledGap:
+        """Estimate the Frank-Wolfe gap at the iterate from a thirty-second of the rows, with the error of that.
+
+        For methods with a table that follows the derivatives, such as ``"sfw"``, and any loss, also one that is not
+        convex. Ask while the callback runs: the table goes on with the run. See `frankwolfe.engines.sampled_gap`.
+        """
+        if not np.array_equal(self.problem.shaped(self.engine.point()), self.x):
+            raise ValueError("sampled_gap must be asked while the callback runs: the run has gone on since")
+        return self.engine.sampled_gap(draws)
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
@@ -189,6 +203,7 @@ class Observer:
             self.table_error,
             problem.shaped(self.engine.point()),
             problem,
+            self.engine,
         )
         outcome = self.callback(state)
         if outcome is None or isinstance(outcome, bool | np.bool_):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
+from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 
@@ -47,6 +48,13 @@ class Engine(Protocol):
     def table_follows(self) -> bool:
         """Whether the table stands for the derivatives at the iterate, and so proves about as much as they do."""
 
+    @property
+    def samples_gap(self) -> bool:
+        """Whether `sampled_gap` is to trigger: the table follows the derivatives, but proves nothing.
+
+        The loss is not convex, or does not know its conjugate.
+        """
+
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
 
@@ -79,6 +87,9 @@ class Engine(Protocol):
 
     def mean_residual(self) -> tuple[float, float]:
         """Return an online estimate of the table's mean residual, and its standard error; NaN where there is none."""
+
+    def sampled_gap(self, draws: int) -> SampledGap:
+        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
 
     def dual_value(self, above: float) -> float:
         """Return the lower bound on the optimum that the last step proves, if it is above a number and costs no row.

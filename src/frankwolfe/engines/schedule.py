@@ -16,7 +16,10 @@ SPACING = 1.5
 """A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
 
 RETRY = 1.25
-"""A table's certificate that missed is taken again, if triggered, once the passes have grown by this factor."""
+"""A certificate that missed is taken again, if a table or sample triggers, once the passes have grown by this factor."""
+
+SAMPLE_AGAIN = 1.1
+"""A sample of rows is looked at again once the passes have grown by this factor."""
 
 
 class CertificateSchedule:
@@ -30,6 +33,8 @@ class CertificateSchedule:
         By what factor to expect the estimated gap to be too low, until a certificate tells.
     by_table : bool
         Whether the table certifies: half a pass, triggered by an estimate of what it will say.
+    by_sample : bool
+        Whether samples of rows trigger, where the table proves nothing: a small part of a pass.
 
     Examples
     --------
@@ -38,11 +43,11 @@ class CertificateSchedule:
     (False, True)
     """
 
-    def __init__(self, tolerance: float | None, optimism: float = 1.0, by_table: bool = False):
+    def __init__(self, tolerance: float | None, optimism: float = 1.0, by_table: bool = False, by_sample: bool = False):
         self.tolerance = tolerance
-        self.by_table = by_table
+        self.by_table, self.by_sample = by_table, by_sample
         self.taken, self.passes = 0, 0.0
-        self._last, self._last_triggered, self._triggered = 0.0, 0.0, False
+        self._last, self._last_triggered, self._triggered, self._last_sample = 0.0, 0.0, False, 0.0
         self._optimism = optimism
 
     def due(self, passes: float, gap_estimate: float, bound_estimate: float = np.nan) -> bool:
@@ -58,11 +63,21 @@ class CertificateSchedule:
         affordable = self.passes + price <= share * passes
         self._triggered = bound_estimate <= self.tolerance
         if self._triggered:
-            again = self.by_table and passes >= RETRY * self._last_triggered
+            again = (self.by_table or self.by_sample) and passes >= RETRY * self._last_triggered
             return affordable or self.taken == 0 or again
-        if not self.by_table and gap_estimate * self._optimism <= self.tolerance:
+        if not (self.by_table or self.by_sample) and gap_estimate * self._optimism <= self.tolerance:
             return affordable or self.taken == 0
         return affordable and passes >= SPACING * self._last
+
+    def sample_due(self, passes: float, gap_estimate: float) -> bool:
+        """Whether to look at a sample of rows now: where the estimated gap gives hope, and not too often."""
+        hopeful = self.tolerance is not None and passes >= 1.0 and gap_estimate <= self.tolerance
+        return self.by_sample and hopeful and passes >= SAMPLE_AGAIN * self._last_sample
+
+    def note_sample(self, passes: float, price: float) -> None:
+        """Remember a sample and its price in passes."""
+        self.passes += price
+        self._last_sample = passes
 
     def note(self, passes: float, gap: float, gap_estimate: float, price: float = 1.0) -> None:
         """Remember a certificate, its price in passes, and how much too low the estimated gap was, if that is known.

@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.data.centred import mean_prediction
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.loop import advance
+from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
@@ -107,6 +108,9 @@ class StepwiseEngine:
         if self.table() is not None:
             residuals_of(self.problem.samples, self.iterate, self.table(), np.arange(1))
             few.objective.residuals(few.objective.point(few.objective.predict(w), few.guess), found.alpha)
+        if self.samples_gap:
+            sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
+            table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
     def begin(self, budget: float, target: float) -> None:
         """Go on within a budget of rows; no step aims at a gap."""
@@ -271,6 +275,17 @@ class StepwiseEngine:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
         usable = self.abilities.has_table and not self.abilities.reads_all_rows and self._has_dual
         return self.parts[0].alpha if usable else None
+
+    @property
+    def samples_gap(self) -> bool:
+        """Whether a sample of rows tells the gap: the table follows the derivatives, and proves nothing."""
+        return self.table_follows and not self.abilities.reads_all_rows and not self._has_dual
+
+    def sampled_gap(self, draws: int) -> SampledGap:
+        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
+        if self.abilities.reads_all_rows or not self.table_follows:
+            raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
+        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, self.gradient.dense(), self.steps, draws)
 
     @property
     def table_follows(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.engines.lower_bound import sum_rounding
+from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
@@ -35,7 +36,7 @@ class RoundEngine(ABC):
     """
 
     batch_size = 0  # every round reads all rows
-    table_follows = False
+    table_follows = samples_gap = False
     rows_a_step = None  # a round makes as many inner passes as it needs
 
     remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "lower_bound", "slopes")
@@ -222,6 +223,10 @@ class RoundEngine(ABC):
     def mean_residual(self) -> tuple[float, float]:
         """Return NaN: there is no table."""
         return np.nan, np.nan
+
+    def sampled_gap(self, draws: int) -> SampledGap:
+        """Return the exact gap, which is known."""
+        return SampledGap(self._exact().gap, 0.0, 0.0)
 
     def dual_value(self, above: float) -> float:
         """Return minus infinity: the best bound of all rounds is in ``lower_bound``."""
