@@ -320,3 +320,12 @@ def test_models_that_lead_nowhere_are_solved_further_however_large_the_gap_is():
     y = np.where(rng.random(30) < 0.7, 1.0, -1.0)
     ball = fw.GroupBall(np.array([3, 2, 0, 1, 2, 3, 0]), 75.0, np.inf)
     assert fw.minimize(fw.Problem(100.0 * X, y, "modified-huber", ball), tol=1e-3, max_passes=50).success
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_gap_at_the_end_of_the_floating_point_numbers_is_no_division_by_zero():
+    """All labels are the same, so that the best intercept is at infinity and losses fall to 1e-120 and less."""
+    X = np.array([[0.04], [6e-4], [470.0], [680.0], [0.27]])
+    problem = fw.Problem(X, np.ones(5), "logistic", fw.TraceBall(1.94, shape=(1, 1)), intercept=True)
+    start = fw.minimize(problem, "momentum", max_passes=1, random_state=0).x
+    assert fw.minimize(problem, tol=1e-10, max_passes=60, x0=start).success

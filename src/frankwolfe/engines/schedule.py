@@ -16,7 +16,7 @@ SPACING = 1.5
 """A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
 
 RETRY = 1.25
-"""A certificate that missed is taken again, if a table or sample triggers, once the passes have grown by this factor."""
+"""A certificate that missed is taken again, if a table or sample triggers, once passes have grown by this factor."""
 
 SAMPLE_AGAIN = 1.1
 """A sample of rows is looked at again once the passes have grown by this factor."""

@@ -34,6 +34,9 @@ passes on small problems."""
 MODEL_TARGET = 0.3
 """Part of the tolerance that a model aims at, as long as models lead anywhere. Twice or half: passes change by 1%."""
 
+UNDERFLOW = 1e-290
+"""Gaps that are no larger are zero: parts of them, which a path ends at, would underflow."""
+
 CURVATURE_FLOOR = 1e-4
 """Smallest curvature of a sample in a model as a part of the loss's smoothness, where curvatures are not trusted at
 all. Twice or half: passes change by 1%."""
@@ -147,7 +150,7 @@ class InteriorEngine(RoundEngine):
         if not self.path:
             found = self._from_the_centre(found)
         self._look_back(found)
-        self.stuck = self.stuck or found.gap == 0.0
+        self.stuck = self.stuck or found.gap <= UNDERFLOW
         if self.stuck or self.spent:
             return
         floor = CURVATURE_FLOOR * self.care * self.problem.loss.smoothness()
