@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.keywords import teaching
-from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_generator, as_threads
+from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.certificates import Start
@@ -108,7 +108,7 @@ def minimize(
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
-    generator = as_generator(random_state)
+    seed = as_seed(random_state)
     problem = problem.own(executor_for(as_threads(n_threads)))
     start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
@@ -118,7 +118,7 @@ def minimize(
     if method.engine == "corrective":
         engine = _corrective_engine(problem, start.w, earlier)
     else:
-        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier)
+        engine = StepwiseEngine(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
 
@@ -159,7 +159,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
     Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
     be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole.
     """
-    if method.batch_size < 1:
+    if method.batch_size < 1 or method.engine == "corrective":
         return method.batch_size
     own = min(method.batch_size, problem.n)
     stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None

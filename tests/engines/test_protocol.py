@@ -10,7 +10,6 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import handed_over
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step
 from frankwolfe.problem import Evaluation
@@ -248,7 +247,7 @@ def test_a_run_broken_off_anywhere_ends_as_the_whole_one(kind, name, continued):
     if continued:  # from the result of another run
         first = run.engine()
         first.advance(10)
-        run.earlier, run.start = handed_over(copied(first.state())), first.point()
+        run.earlier, run.start = copied(first.handed_over()), first.point()
     run.problem = run.problem.own()
     whole = run.engine()
     whole.begin(budget, TARGET)
@@ -333,7 +332,7 @@ def test_what_is_not_finite_finishes_an_engine(kind):
 def test_what_is_handed_over_is_little_and_has_one_form(kind, name):
     engine = Run(kind, name).engine()
     engine.advance(2)
-    kept = handed_over(engine.state())
+    kept = engine.handed_over()
     assert {"steps", "rows", "gradient"} <= set(kept)
     others = {name.partition(".")[0] for name in set(kept) - {"steps", "rows", "gradient", "slopes"}}
     assert others <= {"estimate"}

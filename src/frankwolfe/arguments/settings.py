@@ -60,14 +60,14 @@ def as_callback(callback: Any) -> Any:
     return callback
 
 
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Return a NumPy generator from a seed, a generator or None."""
+def as_seed(random_state: Any) -> Any:
+    """Return what NumPy makes a generator of: a seed, a generator or None."""
     kinds = (Integral, np.random.SeedSequence, np.random.BitGenerator, np.random.Generator)
     if isinstance(random_state, bool) or not (random_state is None or isinstance(random_state, kinds)):
         raise TypeError(f"random_state must be an int, a numpy Generator or None, got {type(random_state).__name__}")
     if isinstance(random_state, Integral) and int(random_state) < 0:
         raise ValueError(f"random_state must not be negative, got {random_state}")
-    return np.random.default_rng(random_state)  # type: ignore[arg-type]
+    return random_state
 
 
 def as_threads(n_threads: Any) -> int | None:

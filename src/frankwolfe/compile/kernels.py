@@ -100,7 +100,7 @@ class Kernel:
             with _teaching:  # blocks of rows may meet a kernel for the first time in several threads
                 _teach_numba()
         try:
-            if not all(_from_package(value) for value in args if isinstance(value, tuple)):
+            if not _all_from_package(args):
                 return self.uncached(*args)
             try:
                 return self.cached(*args)
@@ -253,11 +253,18 @@ def _typeable(args: tuple) -> bool:
         return False
 
 
-def _from_package(value: Any) -> bool:
-    """Whether a kernel argument holds no part defined outside the package."""
-    if isinstance(value, tuple):
-        return type(value).__module__.partition(".")[0] in (PACKAGE, "builtins") and all(map(_from_package, value))
+def _all_from_package(values: tuple) -> bool:
+    """Whether the arguments of a kernel hold no part defined outside the package. Called for every kernel: be quick."""
+    for value in values:
+        if isinstance(value, tuple) and not (_is_ours(type(value)) and _all_from_package(value)):
+            return False
     return True
+
+
+@cache
+def _is_ours(kind: type) -> bool:
+    """Whether a kind of tuple is Python's own, or a part that is defined in the package."""
+    return kind.__module__.partition(".")[0] in (PACKAGE, "builtins")
 
 
 def _explained(error: Exception, args: tuple) -> TypeError:

@@ -8,7 +8,6 @@ from frankwolfe.engines.limits import Limits, Stopwatch
 from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.observer import Callback, Observer, next_on_grid
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import handed_over
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
@@ -203,7 +202,7 @@ class Driver:
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:
         """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
-        state = handed_over(self.engine.state()) | {"slopes": self.certifier.bound.slopes}
+        state = self.engine.handed_over() | {"slopes": self.certifier.bound.slopes}
         if state["slopes"] is None or not found.by_bound:
             del state["slopes"]
         return state

@@ -100,6 +100,14 @@ class Engine(Protocol):
     def table_change(self) -> float | None:
         """Return the sum of all changes of the table so far, if they sample its error; else None."""
 
+    def handed_over(self) -> dict[str, Any]:
+        """Return the part of `state` that a run of another method, or on other data, can use: what a result keeps.
+
+        ``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data,
+        and the rest is of use for as many rows only; ``gradient`` is the last gradient estimate; names that begin with
+        ``estimate.`` are of what a gradient estimate remembers.
+        """
+
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on: arrays, numbers and strings by name.
 

@@ -18,19 +18,6 @@ Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 ESTIMATE = "estimate"
 """What the names of a gradient estimate's arrays begin with."""
 
-HANDED_OVER = ("steps", "rows", "gradient", "slopes")
-"""What a run of another method, or on other data, can use of a state, beside what a gradient estimate remembers.
-
-``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data, and the
-rest is of use for as many rows only; ``gradient`` is the last gradient estimate; ``slopes`` are those whose bound
-proves more than the gradient does (`frankwolfe.engines.dual_bound`).
-"""
-
-
-def handed_over(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a state that a warm start uses: what a result keeps."""
-    return {name: value for name, value in state.items() if name in HANDED_OVER or name.startswith(f"{ESTIMATE}.")}
-
 
 def remembered(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the arrays of a gradient estimate, by the names that they have there."""

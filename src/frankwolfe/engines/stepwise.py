@@ -45,7 +45,7 @@ class StepwiseEngine:
     w : array, or Factors
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over (`frankwolfe.engines.state.handed_over`).
+        What the result of another run hands over (`handed_over`).
     """
 
     lower_bound = float("-inf")  # none is kept: certificates are
@@ -325,17 +325,20 @@ class StepwiseEngine:
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 
+    def handed_over(self) -> dict[str, Any]:
+        """Return what a run of another method, or on other data, can use."""
+        found = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
+        return found | arrays(ESTIMATE, self.parts[0])
+
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         numbers = {
-            "steps": self.steps,
-            "rows": self.problem.n,
             "first_step": self._first_step,
             "next_intercept": self._next_intercept,
             "rows_read_in_steps": int(self.clock[1]),
             "rows_read_in_passes": self._pass_cost,
         }
-        found = {**numbers, "gradient": self.gradient.dense(), **self.sampler.state(), **self._arrays()}
+        found = self.handed_over() | numbers | self.sampler.state() | self._arrays()
         if self.problem.intercept:
             found["shift"] = self.problem.samples.loss.shift
         return found | flat("intercept", self._guess) | flat("snapshot", self.certificate())

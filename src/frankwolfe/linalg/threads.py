@@ -12,17 +12,17 @@ from threading import Lock
 from typing import Any
 
 _lock = Lock()
-_limits: list[Any] = []  # one for each block that is open, in whatever thread: the first has set the limit
+_open: list[list[int]] = []  # blocks that are open, in whatever thread; the first has the libraries' own threads
 
 
 @cache
-def _libraries() -> Any:
-    """Return the libraries that are loaded; None where threadpoolctl, which comes with scikit-learn, is missing."""
+def _libraries() -> list[Any]:
+    """Return the libraries that are loaded; none where threadpoolctl, which comes with scikit-learn, is missing."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
-        return None
-    return ThreadpoolController().select(user_api="blas")
+        return []
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 @contextmanager
@@ -33,16 +33,20 @@ def one_thread() -> Iterator[None]:
     sets it and the last to leave restores it, else one would restore what another had set.
     """
     libraries = _libraries()
-    if libraries is None:
-        yield
-        return
-    with _lock:
-        _limits.append(None if _limits else libraries.limit(limits=1))
+    with _lock:  # the libraries are asked one by one: threadpoolctl's own limits cost a small problem a per cent
+        _open.append([] if _open else [library.get_num_threads() for library in libraries])
+        if len(_open) == 1:
+            _set(libraries, [1] * len(libraries))
     try:
         yield
     finally:
         with _lock:
-            if len(_limits) > 1:
-                _limits.pop()
-            else:
-                _limits.pop().restore_original_limits()
+            before = _open.pop()
+            if not _open:
+                _set(libraries, before)
+
+
+def _set(libraries: list[Any], numbers: list[int]) -> None:
+    """Tell each library how many threads to use."""
+    for library, number in zip(libraries, numbers, strict=True):
+        library.set_num_threads(number)

@@ -99,13 +99,16 @@ def as_method(method: Any, step: Any = None) -> Method:
         method = lookup("method", method, METHODS)
     if not isinstance(method, Method):
         raise TypeError(f"method must be a name or a fw.Method, got {type(method).__name__}")
-    accept_estimate("method.estimate", method.estimate)
-    accept_direction("method.direction", method.direction)
+    if method is not METHODS.get(method.name):
+        accept_estimate("method.estimate", method.estimate)
+        accept_direction("method.direction", method.direction)
+        accept_step("method.step", method.step)
     if step is not None:
         if method.engine == "corrective":
             raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
         method = METHODS["fw"] if method.engine == "auto" else method
         name = step if isinstance(step, str) else type(step).__name__
-        method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
-    accept_step("method.step", method.step)
+        step = as_step(step)
+        accept_step("method.step", step)
+        method = method._replace(step=step, name=f"{method.name}, {name}")
     return method

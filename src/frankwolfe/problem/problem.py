@@ -183,6 +183,7 @@ class Problem(PosedProblem):
 
         ``executor`` works on all rows instead of the one that the problem has.
         """
+        self.zero_model  # noqa: B018 - known once for all runs
         part = copy(self)
         part._constraint = self._constraint.for_run()
         if self.intercept:

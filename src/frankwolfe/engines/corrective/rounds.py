@@ -127,17 +127,19 @@ class RoundEngine(ABC):
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gap = self.at.proven(0.0 if gap < 0.0 else gap)
-            self._raise_bound(self.at, gap)
+            gap, rounding = self.at.proven(0.0 if gap < 0.0 else gap), self.at.gap_rounding(alpha)
+            self._raise_bound(self.at, gap, rounding=rounding)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
                 nothing = np.zeros(self.problem.samples.shape)
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
-            shift, rounding = self.problem.shift_of(self.at, self.point()), self.at.gap_rounding(alpha)
+            shift = self.problem.shift_of(self.at, self.point())
             self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
         return self._found
 
-    def _raise_bound(self, at: Point, gap: float, slopes: np.ndarray | None = None) -> None:
+    def _raise_bound(
+        self, at: Point, gap: float, slopes: np.ndarray | None = None, rounding: float | None = None
+    ) -> None:
         """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes.
 
         The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
@@ -145,7 +147,7 @@ class RoundEngine(ABC):
         bound = at.value - gap - sum_rounding(self.problem, at.value)
         if not self.problem.loss.convex or not bound > self.lower_bound:
             return
-        bound -= at.gap_rounding(at.alpha)
+        bound -= at.gap_rounding(at.alpha) if rounding is None else rounding
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
@@ -234,11 +236,16 @@ class RoundEngine(ABC):
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 
+    def handed_over(self) -> dict[str, Any]:
+        """Return what a run of another method, or on other data, can use."""
+        found = self._exact()
+        steps = {"steps": self.steps, "rows": self.problem.n}
+        return steps | {"gradient": found.gradient, f"{ESTIMATE}.alpha": found.alpha}
+
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         found = self._exact()
-        state = {"steps": self.steps, "rows": self.problem.n, "gradient": found.gradient}
-        state |= {f"{ESTIMATE}.alpha": found.alpha, "found.gap": found.gap, "found.intercept": found.intercept}
+        state = self.handed_over() | {"found.gap": found.gap, "found.intercept": found.intercept}
         for name in self.remembered:
             state |= flat(name, getattr(self, name))
         return state | flat("at", self.at._replace(alpha=None))
