@@ -91,6 +91,29 @@ def looks(X, y, loss, radius, passes, most=400):
     return np.array(found)
 
 
+def draw(path, passes=30.0):
+    """Draw what is proven, what is true and what is estimated along a run of ``sfw`` on each problem."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 4, figsize=(13.0, 3.4), layout="constrained")
+    for ax, (name, (file, loss, radius, optimum)) in zip(axes, PROBLEMS.items(), strict=True):
+        problem = fw.Problem(*read(file), loss, fw.L1Ball(radius))
+        trace = fw.minimize(problem, "sfw", tol=0, max_passes=passes, trace=40, random_state=0).trace
+        seen, scale = trace.passes >= 1.0, problem.zero_value
+        for label, values, style in (
+            ("Frank-Wolfe gap", trace.fw_gap, {"color": "tab:red"}),
+            ("proven gap", trace.gap, {"color": "tab:blue", "linewidth": 2.2}),
+            ("its free estimate", trace.bound_estimate, {"color": "tab:cyan", "linestyle": "--"}),
+            ("F - F*", trace.fun - optimum, {"color": "black", "linewidth": 1.0}),
+        ):
+            ax.loglog(trace.passes[seen], values[seen] / scale, label=label, **style)
+        ax.set_title(name)
+        ax.set_xlabel("passes over the data")
+    axes[0].set_ylabel("part of F(0)")
+    axes[0].legend(loc="lower left", fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
 def compare_nonconvex():
     """Print the passes until the exact gap of a loss that is not convex is small, with and without samples."""
     print("loss, problem, tolerance over F(0) | without samples | with\n---|---|---")
@@ -112,9 +135,12 @@ def main():
     parser.add_argument("--passes", type=float, default=3000.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="part of a problem's name")
+    parser.add_argument("--plot", metavar="FILE", help="draw the curves of one run on each problem instead")
     parser.add_argument("--nonconvex", action="store_true", help="losses that are not convex, with and without samples")
     args = parser.parse_args()
-    if args.nonconvex:
+    if args.plot:
+        draw(args.plot)
+    elif args.nonconvex:
         compare_nonconvex()
     else:
         compare_convex(args)

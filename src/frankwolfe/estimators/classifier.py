@@ -177,7 +177,7 @@ class FrankWolfeClassifier(LinearClassifier):
     method : str or Method
         As for `minimize`.
     tol : float
-        The exact gap must be at most ``tol`` times the objective of the zero model.
+        The proven gap must be at most ``tol`` times the objective of the zero model.
     max_passes : float or None
         Budget, in passes over the data.
     fit_intercept : bool

@@ -23,7 +23,7 @@ class LowRankClassifier(LinearClassifier):
     method : str or Method
         As for `minimize`.
     tol : float
-        The exact gap must be at most ``tol`` times the objective of the zero model.
+        The proven gap must be at most ``tol`` times the objective of the zero model.
     max_passes : float or None
         Budget, in passes over the data.
     fit_intercept : bool
@@ -108,7 +108,7 @@ class LowRankRegressor(LinearRegressor):
     method : str or Method
         As for `minimize`.
     tol : float
-        The exact gap must be at most ``tol`` times the objective of the zero model.
+        The proven gap must be at most ``tol`` times the objective of the zero model.
     max_passes : float or None
         Budget, in passes over the data.
     fit_intercept : bool

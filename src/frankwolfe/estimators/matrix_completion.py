@@ -76,7 +76,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     method : str or Method
         As for `minimize`.
     tol : float
-        The exact gap must be at most ``tol`` times the objective of the zero matrix.
+        The proven gap must be at most ``tol`` times the objective of the zero matrix.
     max_passes : float or None
         Budget, in passes over the entries.
     random_state : int, RandomState, Generator or None

@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.experiments.bounds import Measured
 from frankwolfe.experiments.convergence import PAPER_METHODS, TAIL, THEORY_EXPONENTS, Curve, Race
 from frankwolfe.experiments.nonconvex_losses import Descent
+from frankwolfe.experiments.render import MISSING
 from frankwolfe.experiments.report import Cell, Chart, DataTable, Report, Section, Series
 from frankwolfe.experiments.stopping import Stopping
 from frankwolfe.experiments.style import COLOURS
@@ -182,7 +183,7 @@ def _stopping(stoppings: Sequence[Stopping]) -> Section:
         [
             found.table.label,
             f"{found.covered:.1%}",
-            f"{found.early:.0%}",
+            MISSING if np.isnan(found.early) else f"{found.early:.0%}",
             found.overshoot,
             found.checks,
             f"{found.share:.1%}",

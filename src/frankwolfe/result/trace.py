@@ -118,13 +118,14 @@ class Trace(Mapping[str, np.ndarray]):
     def _gaps(self) -> np.ndarray:
         """Return how far each objective is above the best bound by then, and no more than its own gap.
 
-        At the last point it is what the run has found, which knew less: it had no need to look at all traced points.
+        At the last point that may be less than what the run has found: it had no need to look at all traced points.
         """
         gaps, bound = [], -np.inf
         for row in self._rows:
             bound = max(bound, row["lower_bound"])
             above = max(row["fun"] - bound, 0.0)
-            gaps.append(row.get("gap", above if above < row["fw_gap"] else row["fw_gap"]))
+            least = above if above < row["fw_gap"] else row["fw_gap"]
+            gaps.append(min(least, row.get("gap", least)))
             if self._convex:
                 bound = max(bound, row["fun"] - row["fw_gap"])
         return np.array(gaps)
