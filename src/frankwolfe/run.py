@@ -56,8 +56,8 @@ def minimize(
     batch_size : int or float, optional
         Rows a step looks at, or a fraction of them in (0, 1). By default the method's own.
     tol : float
-        Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may be
-        zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
+        Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
+        be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
         (`Problem.tolerance`).
     max_passes : float or None
         Most gradient evaluations, divided by n. None means no limit, and then ``max_seconds`` must be given.

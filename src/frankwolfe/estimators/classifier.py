@@ -207,7 +207,7 @@ class FrankWolfeClassifier(LinearClassifier):
     classes_ : array
         The classes.
     gap_ : float
-        Exact gap: the objective is at most this far above its minimum. With ``"ovr"`` the largest.
+        Proven gap: the objective is at most this far above its minimum. With ``"ovr"`` the largest.
     n_iter_ : int
         Steps made.
     passes_ : float

@@ -97,7 +97,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     rank_ : int
         Rank of the matrix.
     gap_ : float
-        Exact gap: the objective is at most this far above its minimum.
+        Proven gap: the objective is at most this far above its minimum.
     n_iter_ : int
         Steps made.
     passes_ : float

@@ -152,7 +152,7 @@ class FrankWolfeRegressor(SignedRegressor):
     intercept_ : float, or array of shape (outputs,)
         Intercept.
     gap_ : float
-        Exact gap: the objective is at most this far above its minimum.
+        Proven gap: the objective is at most this far above its minimum.
     n_iter_ : int
         Steps made.
     passes_ : float

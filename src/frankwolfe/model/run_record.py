@@ -13,7 +13,7 @@ class Run:
     Attributes
     ----------
     fun, gap, tolerance : float
-        Exact objective, exact gap, and what the gap had to meet.
+        Exact objective, proven gap, and what the gap had to meet.
     convex : bool
         Whether the loss is convex, so that the objective is at most ``gap`` above its minimum.
     status, message, method : str
@@ -57,5 +57,5 @@ class Run:
 
     @property
     def success(self) -> bool:
-        """Whether the exact gap met the tolerance."""
+        """Whether the proven gap met the tolerance."""
         return self.status == Status.CONVERGED
