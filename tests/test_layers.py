@@ -109,7 +109,7 @@ def test_attributes_are_looked_for_at_the_doors_only():
         ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
         ("OWLBall", "sets/sparse_balls.py", "sets/__init__.py"),
         ("LpBall", "sets/smooth_balls.py", "sets/__init__.py"),
-        ("CoordinateAverage", "methods/estimates.py", "methods/table.py"),
+        ("CoordinateAverage", "methods/estimates/coordinate_average.py", "methods/table.py"),
         ("BlendedPairwise", "methods/directions.py", "methods/table.py"),
         ("LogAdaptive", "methods/steps/open_loop.py", "methods/steps/__init__.py"),
         ("Secant", "methods/steps/searches.py", "methods/steps/__init__.py"),

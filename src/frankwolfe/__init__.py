@@ -62,7 +62,11 @@ _HOMES = {
         "TraceBall",
         "Translated",
     ),
-    "frankwolfe.methods.estimates": ("CoordinateAverage", "FullGradient", "Momentum", "SagTable", "Substitute"),
+    "frankwolfe.methods.estimates.coordinate_average": ("CoordinateAverage",),
+    "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
+    "frankwolfe.methods.estimates.momentum": ("Momentum",),
+    "frankwolfe.methods.estimates.sag_table": ("SagTable",),
+    "frankwolfe.methods.estimates.substitute": ("Substitute",),
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.methods.steps": (
         "Backtracking",
@@ -124,11 +128,11 @@ if TYPE_CHECKING:
     from frankwolfe.methods.directions import BlendedPairwise as BlendedPairwise
     from frankwolfe.methods.directions import Pairwise as Pairwise
     from frankwolfe.methods.directions import Toward as Toward
-    from frankwolfe.methods.estimates import CoordinateAverage as CoordinateAverage
-    from frankwolfe.methods.estimates import FullGradient as FullGradient
-    from frankwolfe.methods.estimates import Momentum as Momentum
-    from frankwolfe.methods.estimates import SagTable as SagTable
-    from frankwolfe.methods.estimates import Substitute as Substitute
+    from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage as CoordinateAverage
+    from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
+    from frankwolfe.methods.estimates.momentum import Momentum as Momentum
+    from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
+    from frankwolfe.methods.estimates.substitute import Substitute as Substitute
     from frankwolfe.methods.steps import Backtracking as Backtracking
     from frankwolfe.methods.steps import DampedStep as DampedStep
     from frankwolfe.methods.steps import LineSearch as LineSearch

@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
-from frankwolfe.methods.estimates import CoordinateAverage, FullGradient, Momentum, SagTable, Substitute
+from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage
+from frankwolfe.methods.estimates.full_gradient import FullGradient
+from frankwolfe.methods.estimates.momentum import Momentum
+from frankwolfe.methods.estimates.sag_table import SagTable
+from frankwolfe.methods.estimates.substitute import Substitute
 from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
 from frankwolfe.methods.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
 
