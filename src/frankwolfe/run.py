@@ -181,4 +181,4 @@ def _start(problem: Problem, x0: Any) -> Start:
             f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
-    return Start(w, x0.gap, x0.state.get("slopes")) if isinstance(x0, Result) else Start(w)
+    return Start(w, x0.fun, x0.gap, x0.state.get("slopes")) if isinstance(x0, Result) else Start(w)

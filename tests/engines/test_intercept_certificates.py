@@ -78,10 +78,10 @@ def test_shifted_columns_change_neither_the_answer_nor_the_passes(loss, constrai
     X, classes = classes_far_from_zero(1, 0.0)
     targets = {"multinomial": classes, "logistic": 2 * (classes > 0) - 1, "squared": X[:, 0] + rng.normal(size=N)}
     y = targets[loss] if isinstance(loss, str) else X[:, :2] + rng.normal(size=(N, 2))
-    base = fw.minimize(fw.Problem(X, y, loss, constraint, intercept=True), tol=1e-7)
+    base = fw.minimize(fw.Problem(X, y, loss, constraint, intercept=True), tol=1e-9)
     assert base.success
     for shift in (1.0, 100.0, 1e4):
-        moved = fw.minimize(fw.Problem(X + shift, y, loss, constraint, intercept=True), tol=1e-7)
+        moved = fw.minimize(fw.Problem(X + shift, y, loss, constraint, intercept=True), tol=1e-9)
         assert moved.success
         assert abs(moved.passes - base.passes) <= 2
         assert moved.fun == pytest.approx(base.fun, rel=1e-8)

@@ -27,12 +27,13 @@ VALUE_ROUNDING = 1e-12
 
 
 class Start(NamedTuple):
-    """Where a run starts: weights and, if they come from a result, its gap and the slopes that prove it.
+    """Where a run starts: weights and, if they come from a result, its objective, gap and the slopes that prove that.
 
-    Both are for the problem of that result, which may have been another one.
+    All are for the problem of that result, which may have been another one.
     """
 
     w: Any = None
+    fun: float = np.inf
     gap: float = np.inf
     slopes: np.ndarray | None = None
 
@@ -175,14 +176,16 @@ class Certifier:
         A run with a smaller tolerance, or too small a budget, must not return a worse point than it was given.
         """
         assert self.best is not None
-        if self.wanted and self.start.gap < self.best[0].gap and not self.meets(self.best[0]):
+        best = self.best[0]
+        better = self.start.fun < best.value or self.start.gap < best.gap
+        if self.wanted and better and not self.meets(best):
             with self.watch.charged():
                 found = self._evaluate_start()
             self._keep_if_better(found, self.start.w)
 
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
-        problem, (w, _, slopes) = self.engine.problem, self.start
+        problem, (w, _, _, slopes) = self.engine.problem, self.start
         found = self._exactly(problem.evaluate(w))
         if slopes is not None and not found.gap <= self.tolerance:
             gap, rounding = bound_at(problem, w, slopes)

@@ -154,7 +154,8 @@ def _floats(X: Any) -> np.ndarray:
             array = np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711  # entry by entry
     if array.dtype.kind not in "fiub":
         raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
-    array = array.astype(np.float64, copy=False)
+    # by rows: products round by how an array is laid out, and equal rows should have equal scores
+    array = np.ascontiguousarray(array, dtype=np.float64)
     if np.isinf(array).any():
         raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
     return array
