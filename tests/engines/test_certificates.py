@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe.engines.balance import balanced
+from frankwolfe.engines.recent_mean import RecentMean
 from frankwolfe.engines.schedule import TABLE_SHARE, CertificateSchedule
 from frankwolfe.engines.stepwise import StepwiseEngine
 from tests import cases
@@ -193,3 +194,55 @@ def test_an_untriggered_check_does_not_delay_the_first_trigger():
     schedule.note(10.2, np.nan, 0.0, 0.5)
     assert not schedule.due(10.5, 0.0, 1e-4)
     assert schedule.due(13.0, 0.0, 1e-4)
+
+
+# --- a better point than the iterate -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [fw.OpenLoop(), fw.OpenLoop(1.0, 1.0), fw.OpenLoop(3.0, 2.5)], ids=str)
+@pytest.mark.parametrize(("first", "last"), [(0, 7), (5, 6), (10**6, 10**6 + 1000)])
+def test_what_is_left_of_an_iterate_is_the_product_of_its_steps(rule, first, last):
+    steps = np.array([rule.length(None, None, None, None, t) for t in range(first + 1, last + 1)])
+    product = np.prod(1.0 - steps)
+    assert product * (1.0 - 1e-6) <= rule.part_left(first, last) <= product
+
+
+def ill_scaled():
+    """A problem whose first vertices are far off: one column is much larger than the others, as in raw tables."""
+    X, y = cases.table(fw.Squared(), n=80, d=6, seed=3, density=1.0)
+    X[:, 0] *= 30.0
+    return fw.Problem(X, y, "squared", fw.L1Ball(1.0))
+
+
+@interpreted
+@pytest.mark.parametrize("method", ["sfw", "mokhtari"])
+def test_the_mean_of_recent_vertices_is_in_the_set_and_the_best_point_of_its_line_is_found(method):
+    problem = ill_scaled()
+    engine = engine_of(problem, method, 300)
+    recent, objective = RecentMean(engine), problem.objective
+    before = engine.point()
+    recent.note(objective.point(objective.predict(before)), before)
+    engine.advance(300)
+    w = engine.point()
+    at = objective.point(objective.predict(w))
+    left = engine.part_left(300)
+    mean = (w - left * before) / (1.0 - left)
+    assert problem.constraint.contains(mean, 1e-12)
+    found, better = recent.best(at, w, 1e-9 * problem.zero_value)
+    on_the_line = [problem.value(before + share * (mean - before)) for share in np.linspace(0.0, 1.0, 401)]
+    assert problem.value(better) == found.value <= min(on_the_line) + 1e-9 * problem.zero_value
+    assert recent.promise(at) == pytest.approx(at.value - found.value, rel=1e-6)  # a squared loss is a parabola
+
+
+@interpreted
+def test_a_better_point_than_the_iterate_certifies_a_run_earlier(monkeypatch):
+    problem = ill_scaled()
+    how = {"tol": 1e-2, "max_passes": 2000, "random_state": 0}
+    result = fw.minimize(problem, "sfw", **how)
+    check = problem.evaluate(result.x)
+    assert result.success
+    assert problem.constraint.contains(result.x)
+    assert result.fun == check.value
+    assert result.lower_bound <= fw.minimize(problem, tol=1e-11).fun
+    monkeypatch.setattr(RecentMean, "promise", lambda self, at: 0.0)
+    assert result.passes < 0.8 * fw.minimize(problem, "sfw", **how).passes

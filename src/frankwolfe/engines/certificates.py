@@ -15,12 +15,16 @@ from frankwolfe.engines.dual_bound import bound_at
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.lower_bound import Certificate, LowerBound
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.recent_mean import RecentMean
 from frankwolfe.engines.schedule import CertificateSchedule
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation
 
 STOCHASTIC_OPTIMISM = 10.0
 """How much lower than the exact gap to expect a stochastic estimate at first, where no table certifies."""
+
+LINE_PRECISION = 0.05
+"""How near the best point of a line is looked for: part of the tolerance."""
 
 VALUE_ROUNDING = 1e-12
 """Objectives that differ by no more than this part of them may be equal: they are sums over all rows."""
@@ -60,6 +64,7 @@ class Certifier:
         self.schedule = CertificateSchedule(None)
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
+        self.recent = RecentMean(engine)
 
     def aim_at(self, tolerance: float) -> None:
         """Set the gap that ends the run."""
@@ -105,7 +110,7 @@ class Certifier:
             if exact is not None:
                 found = self._exactly(exact)
             else:
-                found, price = self._checked(w, at_end)
+                found, w, price = self._checked(w, at_end)
                 self.schedule.note(passes, found.fw_gap, gap_estimate, price)
             self.bound.offer(engine.lower_bound, engine.slopes)
             found = self.bound.lower(found)
@@ -113,42 +118,65 @@ class Certifier:
         self._keep_if_better(found, w)
         return found
 
-    def _checked(self, w: Any, at_end: bool) -> tuple[Certificate, float]:
-        """Return what is proven of the iterate, and what that costs in passes: as little as will do."""
+    def _checked(self, w: Any, at_end: bool) -> tuple[Certificate, Any, float]:
+        """Return what is proven of the iterate or of a better point, that point, and the price in passes."""
         problem, table = self.engine.problem, self.engine.table()
         if table is None and self.bound.value == -np.inf:
-            return self._exactly(problem.evaluate(w)), 1.0
+            return self._exactly(problem.evaluate(w)), w, 1.0
         at, price = problem.objective.point(problem.objective.predict(w), problem.guess), 0.5
-        found = self.bound.lower(Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)))
+        found = self._above_bound(at, w)
         if table is not None and not self.meets(found):
-            gap, proof = self._bound_by_table(at, w, table, at_end)
-            found, price = found._replace(gap=min(found.gap, gap)), price + proof
+            slopes = balanced(problem, at, table)
+            likely = self._likely_gap(at, slopes)
+            better = self._better_point(at, w, likely, at_end)
+            self.recent.note(at, w)
+            if better is not None:
+                likely -= at.value - better[0].value  # the bound is the same for all points
+                (at, w), price = better, price + 0.5
+                found = self._above_bound(at, w)
+            # with an intercept the table has been mended, and the sum that goes with it is not at hand
+            worth_it = likely <= self.tolerance or at_end or slopes is not table
+            if slopes is not None and worth_it and np.isfinite(likely):
+                gap, price = self._bound_by_slopes(at, w, slopes), price + 0.5
+                found = found._replace(gap=min(found.gap, gap))
         if at_end or not (self.meets(found) or self.schedule.by_table):
             exact = problem.evaluation(at, problem.objective.gradient(at.alpha), w)
             found, price = self._exactly(exact)._replace(gap=min(found.gap, exact.gap)), price + 0.5
-        return found, price
+        return found, w, price
+
+    def _above_bound(self, at: Point, w: Any) -> Certificate:
+        """Return what the best bound so far proves of a point."""
+        return self.bound.lower(Certificate(at.value, np.inf, intercept=self.engine.problem.shift_of(at, w)))
 
     def _exactly(self, exact: Evaluation) -> Certificate:
         """Return what an exact evaluation proves, and keep its bound on the optimum."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
         return Certificate.of(exact)
 
-    def _bound_by_table(self, at: Point, w: Any, table: np.ndarray, at_end: bool) -> tuple[float, float]:
-        """Return the gap that the table proves, where that is enough or the run ends, and the price in passes.
+    def _likely_gap(self, at: Point, slopes: np.ndarray | None) -> float:
+        """Return the gap that slopes prove of the iterate, with the running ``r``: no row is read.
 
-        With the running ``r``, which has the rounding of all steps in it, no row is read. It tells whether the sum that
-        proves it is worth its price. With an intercept the table is mended first, and ``r`` is only known then.
+        That has the rounding of all steps in it. It tells whether the sum that proves the gap is worth its price.
         """
+        left = np.inf if slopes is None else self.engine.problem.objective.residuals(at, slopes)
+        return left + max(self.engine.gap_estimate(), 0.0)
+
+    def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
+        """Return a better point than the iterate, where a certificate is wanted and the point may make it one."""
+        if not (self.wanted and likely > self.tolerance and isinstance(w, np.ndarray)):
+            return None
+        promise = self.recent.promise(at)
+        if promise > 0.0 and (at_end or likely - promise <= self.tolerance):
+            return self.recent.best(at, w, LINE_PRECISION * self.tolerance)
+        return None
+
+    def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray) -> float:
+        """Return the gap that slopes prove of a point, with ``X' alpha`` summed up anew; keep it as a bound."""
         problem, objective = self.engine.problem, self.engine.problem.objective
-        slopes = balanced(problem, at, table)
-        if slopes is None or not np.isfinite(left := objective.residuals(at, slopes)):
-            return np.inf, 0.0
-        likely = left + max(self.engine.gap_estimate(), 0.0)
-        if slopes is table and likely > self.tolerance and not at_end:
-            return np.inf, 0.0
+        left = objective.residuals(at, slopes)
         gap = left + max(problem.gap_for(objective.gradient(slopes), w, proof=True), 0.0)
         self.bound.offer_gap(at.value, gap + at.gap_rounding(slopes), slopes)
-        return gap if gap == gap else np.inf, 0.5
+        return gap if gap == gap else np.inf
 
     def meets(self, found: Certificate) -> bool:
         """Whether a gap is within the tolerance, where there is one."""

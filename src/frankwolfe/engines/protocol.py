@@ -70,6 +70,12 @@ class Engine(Protocol):
     def point(self) -> Any:
         """Return the iterate as a new object, as the problem keeps its weights."""
 
+    def part_left(self, steps: int) -> float:
+        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown.
+
+        The rest is a mean of vertices. It may be told a little too low.
+        """
+
     def gap_estimate(self) -> float:
         """Return the estimated gap at the iterate."""
 

@@ -79,6 +79,7 @@ class StepwiseEngine:
         ahead = self.abilities.reads_upcoming
         self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
         self._least = problem.n if method.step.reads_all_rows else 0
+        self._part_left = method.step.part_left if method.direction.mixes_vertices else None
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
         counters = np.zeros(COUNTERS)
@@ -107,7 +108,9 @@ class StepwiseEngine:
         found = few.evaluate(w)  # the exact pass too
         if self.table() is not None:
             residuals_of(self.problem.samples, self.iterate, self.table(), np.arange(1))
-            few.objective.residuals(few.objective.point(few.objective.predict(w), few.guess), found.alpha)
+            at = few.objective.point(few.objective.predict(w), few.guess)
+            few.objective.residuals(at, found.alpha)
+            few.objective.curvatures(at, 0.0, 0.0)
         if self.samples_gap:
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
@@ -286,6 +289,10 @@ class StepwiseEngine:
         if self.abilities.reads_all_rows or not self.table_follows:
             raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
         return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, self.gradient.dense(), self.steps, draws)
+
+    def part_left(self, steps: int) -> float:
+        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown."""
+        return np.nan if self._part_left is None else float(self._part_left(steps, self.steps))
 
     @property
     def table_follows(self) -> bool:

@@ -31,6 +31,11 @@ class Toward(NamedTuple):
         """Whether a run may keep atoms: a vertex is forgotten once the iterate has moved."""
         return False
 
+    @property
+    def mixes_vertices(self):
+        """Whether every step is a mixture of the iterate and a vertex."""
+        return True
+
     def choose(self, constraint, gradient, iterate):
         """Ask the oracle."""
         return Straight(oracle(constraint, gradient.tracker, gradient.r))

@@ -102,6 +102,11 @@ class DirectionDefaults(StatelessDefaults):
         """Whether a run may keep atoms, which are whole vectors unless the set's vertices are single coordinates."""
         return True
 
+    @property
+    def mixes_vertices(self):
+        """Whether every step is a mixture of the iterate and a vertex."""
+        return False
+
 
 class StepDefaults(StatelessDefaults):
     """A step rule that remembers nothing and reads no rows."""
@@ -110,6 +115,13 @@ class StepDefaults(StatelessDefaults):
     def reads_all_rows(self):
         """Whether a step reads the whole data."""
         return False
+
+    def part_left(self, first, last):
+        """Return the product of ``1 - gamma_t`` over the steps after ``first`` up to ``last``, or a little less.
+
+        NaN where the numbers of the steps do not tell.
+        """
+        return np.nan
 
 
 ESTIMATE_METHODS, DIRECTION_METHODS, STEP_METHODS = ("refresh", "follow"), ("choose",), ("length",)

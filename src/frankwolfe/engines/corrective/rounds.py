@@ -210,6 +210,10 @@ class RoundEngine(ABC):
             return lower  # round a sharp bend less is to be had than the slope before it promised
         return best
 
+    def part_left(self, steps: int) -> float:
+        """Return NaN: rounds are no mixtures."""
+        return np.nan
+
     def gap_estimate(self) -> float:
         """Return the exact gap, which the next round needs anyway."""
         return self._exact().gap

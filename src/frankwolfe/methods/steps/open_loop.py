@@ -1,10 +1,13 @@
 """Open-loop steps: the length depends on the step's number alone, so they suit every estimate."""
 
-from math import log
+from math import exp, lgamma, log
+from sys import float_info
 from typing import NamedTuple
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.methods.lifecycle import step_rule
+
+EPSILON = float_info.epsilon
 
 
 @step_rule
@@ -39,6 +42,16 @@ class OpenLoop(NamedTuple):
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         return self.numerator / (t + self.offset)
+
+    def part_left(self, first, last):
+        """Return the product of ``1 - gamma_t`` over the steps after ``first`` up to ``last``, less its rounding."""
+        after = self.offset + 1.0
+        before = after - self.numerator
+        if first + before <= 0.0:
+            return 0.0  # the first step of all goes the whole way
+        largest = lgamma(last + after)
+        left = lgamma(last + before) - lgamma(first + before) - largest + lgamma(first + after)
+        return exp(left - 8.0 * EPSILON * largest)
 
 
 @step_rule
