@@ -2,9 +2,9 @@
 
     FRANKWOLFE_DATA=folder make compare BASE=main~20
 
-Each revision runs in a process of its own, on one thread, with the same packages. A round runs a case once in each of
-the two, in alternating order. The table has the least time of each, their ratio (new / base), and the middle half of
-the rounds' own ratios: where that range holds 1, the difference is noise.
+Each revision runs in a process of its own, on one thread unless told otherwise, with the same packages. A round runs a
+case once in each of the two, in alternating order. The table has the least time of each, their ratio (new / base), and
+the middle half of the rounds' own ratios: where that range holds 1, the difference is noise.
 """
 
 import argparse
@@ -25,8 +25,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 class Revision:
     """A process that runs cases with the sources of one revision."""
 
-    def __init__(self, source):
-        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONPATH": str(source)}
+    def __init__(self, source, threads):
+        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "PYTHONPATH": str(source)}
         self.process = subprocess.Popen(
             [sys.executable, str(HERE / "workload.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
@@ -76,6 +76,7 @@ def main():
     parser.add_argument("base", help="the revision to compare with, as git names it")
     parser.add_argument("--rounds", type=int, default=9, help="how often each case runs in each revision (9)")
     parser.add_argument("--cases", default="*", help="which ones, as a pattern such as 'race*' (all)")
+    parser.add_argument("--threads", type=int, default=1, help="how many threads each revision may use (1)")
     parser.add_argument("--limit", type=float, help="exit with 1 if any ratio of least times is above this")
     args = parser.parse_args()
     root = HERE.parent
@@ -83,7 +84,7 @@ def main():
         tree = Path(folder) / "base"
         subprocess.run(["git", "-C", root, "worktree", "add", "--quiet", "--detach", tree, args.base], check=True)
         try:
-            base, new = Revision(tree / "src"), Revision(root / "src")
+            base, new = Revision(tree / "src", args.threads), Revision(root / "src", args.threads)
             cases = [case for case in new.cases if fnmatch(case, args.cases)]
             ratios = compare(base, new, cases, args.rounds)
             base.close()
