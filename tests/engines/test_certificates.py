@@ -244,5 +244,5 @@ def test_a_better_point_than_the_iterate_certifies_a_run_earlier(monkeypatch):
     assert problem.constraint.contains(result.x)
     assert result.fun == check.value
     assert result.lower_bound <= fw.minimize(problem, tol=1e-11).fun
-    monkeypatch.setattr(RecentMean, "promise", lambda self, at: 0.0)
+    monkeypatch.setattr(RecentMean, "promise", lambda self, at, wanted: 0.0)
     assert result.passes < 0.8 * fw.minimize(problem, "sfw", **how).passes

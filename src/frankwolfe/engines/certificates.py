@@ -127,17 +127,19 @@ class Certifier:
         found = self._above_bound(at, w)
         if table is not None and not self.meets(found):
             slopes = balanced(problem, at, table)
-            likely = self._likely_gap(at, slopes)
+            left = np.inf if slopes is None else problem.objective.residuals(at, slopes)
+            # with the running r, which has the rounding of all steps in it, no row is read
+            likely = left + max(self.engine.gap_estimate(), 0.0)
             better = self._better_point(at, w, likely, at_end)
             self.recent.note(at, w)
-            if better is not None:
+            if better is not None and slopes is not None:
                 likely -= at.value - better[0].value  # the bound is the same for all points
                 (at, w), price = better, price + 0.5
-                found = self._above_bound(at, w)
+                found, left = self._above_bound(at, w), problem.objective.residuals(at, slopes)
             # with an intercept the table has been mended, and the sum that goes with it is not at hand
             worth_it = likely <= self.tolerance or at_end or slopes is not table
-            if slopes is not None and worth_it and np.isfinite(likely):
-                gap, price = self._bound_by_slopes(at, w, slopes), price + 0.5
+            if slopes is not None and worth_it and np.isfinite(left):
+                gap, price = self._bound_by_slopes(at, w, slopes, left), price + 0.5
                 found = found._replace(gap=min(found.gap, gap))
         if at_end or not (self.meets(found) or self.schedule.by_table):
             exact = problem.evaluation(at, problem.objective.gradient(at.alpha), w)
@@ -153,28 +155,19 @@ class Certifier:
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
         return Certificate.of(exact)
 
-    def _likely_gap(self, at: Point, slopes: np.ndarray | None) -> float:
-        """Return the gap that slopes prove of the iterate, with the running ``r``: no row is read.
-
-        That has the rounding of all steps in it. It tells whether the sum that proves the gap is worth its price.
-        """
-        left = np.inf if slopes is None else self.engine.problem.objective.residuals(at, slopes)
-        return left + max(self.engine.gap_estimate(), 0.0)
-
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate, where a certificate is wanted and the point may make it one."""
         if not (self.wanted and likely > self.tolerance and isinstance(w, np.ndarray)):
             return None
-        promise = self.recent.promise(at)
-        if promise > 0.0 and (at_end or likely - promise <= self.tolerance):
+        wanted = 0.0 if at_end else likely - self.tolerance
+        if self.recent.promise(at, wanted) > wanted:
             return self.recent.best(at, w, LINE_PRECISION * self.tolerance)
         return None
 
-    def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray) -> float:
+    def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray, residuals: float) -> float:
         """Return the gap that slopes prove of a point, with ``X' alpha`` summed up anew; keep it as a bound."""
-        problem, objective = self.engine.problem, self.engine.problem.objective
-        left = objective.residuals(at, slopes)
-        gap = left + max(problem.gap_for(objective.gradient(slopes), w, proof=True), 0.0)
+        problem = self.engine.problem
+        gap = residuals + max(problem.gap_for(problem.objective.gradient(slopes), w, proof=True), 0.0)
         self.bound.offer_gap(at.value, gap + at.gap_rounding(slopes), slopes)
         return gap if gap == gap else np.inf
 

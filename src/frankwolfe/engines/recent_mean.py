@@ -55,13 +55,18 @@ class RecentMean:
         slope = float(at.alpha @ along)
         return along, slope, 1.0 / (1.0 - self.engine.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
 
-    def promise(self, at: Point) -> float:
-        """Return about how much lower than at the iterate the objective is on the line: by a parabola; 0 if unknown."""
+    def promise(self, at: Point, wanted: float = 0.0) -> float:
+        """Return about how much lower than at the iterate the objective is on the line: by a parabola.
+
+        Zero where nothing is known, or where the slope alone tells that it cannot be as much as ``wanted``.
+        """
         if self.earlier is None or self.earlier.steps == self.engine.steps:
             return 0.0
         along, slope, end = self._line(at)
-        curvature = float(self.engine.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
         length = abs(end - 1.0)
+        if abs(slope) * length <= wanted:
+            return 0.0  # the objective is convex: it falls by no more than that
+        curvature = float(self.engine.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
         if curvature > 0.0:
             length = min(length, abs(slope) / curvature)
         return abs(slope) * length - 0.5 * curvature * length**2
