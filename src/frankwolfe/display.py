@@ -53,6 +53,8 @@ def verdict(result: "Result") -> tuple[bool, str]:
     >>> verdict(fw.minimize(problem))[0]
     True
     """
+    if result.status == "likely":
+        return False, f"Likely to be within the tolerance, not proven. {result.message}"
     if not result.success:
         return False, f"Not certified to the tolerance. {result.message}"
     within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
@@ -77,8 +79,7 @@ def html_of(result: "Result") -> str:
     sure, words = verdict(result)
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
-        ("objective", f"{result.fun:.10g}"),
-        ("gap", f"{result.gap:.3g} ({_ratio(result)})"),
+        *_known(result),
         ("x", result.size_in_words()),
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),
@@ -90,6 +91,14 @@ def html_of(result: "Result") -> str:
         f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>{advice}'
         f'<div class="side"><dl>{items}</dl>{_picture(result)}</div></div>'
     )
+
+
+def _known(result: "Result") -> list[tuple[str, str]]:
+    """Return what is known of the objective."""
+    if result.is_likely:
+        likely = f"{result.likely_gap:.3g} with {result.confidence:.0%} confidence"
+        return [("objective", "not evaluated"), ("likely gap", likely)]
+    return [("objective", f"{result.fun:.10g}"), ("gap", f"{result.gap:.3g} ({_ratio(result)})")]
 
 
 def _ratio(result: "Result") -> str:

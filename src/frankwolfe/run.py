@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.lookup import lookup
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.likely import NO_TABLE, why_unlikely
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
@@ -22,6 +24,9 @@ from frankwolfe.progress import Progress
 from frankwolfe.result import Result
 from frankwolfe.trackers.tracker_defaults import tracker_of
 
+STOPS = {"proven": False, "likely": True}
+"""What ends a run: whether a likely bound is enough."""
+
 
 @teaching
 def minimize(
@@ -31,6 +36,7 @@ def minimize(
     step: Any = None,
     batch_size: float | None = None,
     tol: float = 1e-4,
+    stop: str = "proven",
     max_passes: float | None = 100.0,
     max_seconds: float | None = None,
     random_state: Any = None,
@@ -59,6 +65,11 @@ def minimize(
         Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
         be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
         (`Problem.tolerance`).
+    stop : {"proven", "likely"}
+        ``"likely"`` is for data so large that a pass is dear. Stop once the gap is at most ``tol * F(0)`` with 99%
+        confidence, as a sample of rows tells, and take no pass to prove it: ``result.likely_gap`` is the bound, the
+        status is ``"likely"``, and ``success`` is False (docs/certificates.md). Needs a convex loss, no intercept, and
+        a method with a table, such as ``"sfw"``.
     max_passes : float or None
         Most gradient evaluations, divided by n. None means no limit, and then ``max_seconds`` must be given.
     max_seconds : float, optional
@@ -102,6 +113,9 @@ def minimize(
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes)
     problem.accept(method)
+    likely = lookup("stop", stop, STOPS)
+    if likely and (why := why_unlikely(problem, method)) is not None:
+        raise ValueError(f"stop='likely' is not to be had: {why}")
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
@@ -119,7 +133,9 @@ def minimize(
         engine = _corrective_engine(problem, start.w, earlier)
     else:
         engine = StepwiseEngine(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
-    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
+    if likely and not engine.sums_table:
+        raise ValueError(f"stop='likely' is not to be had: method {method.name!r} {NO_TABLE}")
+    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start, likely)
 
 
 def drive(
@@ -130,15 +146,16 @@ def drive(
     progress: bool = False,
     trace: int = 0,
     start: Start | None = None,
+    likely: bool = False,
 ) -> Result:
     """Run an engine, new or used, until something ends the run.
 
-    ``name`` is what results call the method, ``start`` where it starts.
+    ``name`` is what results call the method, ``start`` where it starts; ``likely`` whether a likely bound ends it.
     """
     bar = Progress(progress, name, limits.passes)
     try:
         with one_thread():  # threads of linear algebra would stand in the way of those that work on blocks
-            run = Driver(engine, limits, callback, bar, trace, start)
+            run = Driver(engine, limits, callback, bar, trace, start, likely)
             status = run.drive()
             return run.result(status, name)
     finally:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 @COLUMNS
 @HELD_OUT
 @RUN
+@click.option(
+    "--stop",
+    type=click.Choice(["proven", "likely"]),
+    default="proven",
+    show_default=True,
+    help="What ends the run: a proven gap, or one that is likely by a sample of rows, which needs a convex loss, "
+    "--no-intercept and --method sfw.",
+)
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
@@ -31,6 +39,7 @@ def fit(
     radius: float | None,
     held_out: HeldOut,
     run: Run,
+    stop: str,
     top: int,
     out: Path,
     **problem: Any,
@@ -50,11 +59,11 @@ def fit(
         spec = specify(data, radius=radius, **problem)
         splits = splits_of(spec, *held_out, run.seed)
         posed = spec.pose()
-        result = minimized(posed.problem, **run.options(), trace=0)
+        result = minimized(posed.problem, **run.options(), stop=stop, trace=0)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED
-        scores = [] if broken_off else _held_out(spec, splits, run)
+        scores = [] if broken_off else _held_out(spec, splits, run.options() | {"stop": stop})
         model = FittedModel.of(
             posed.problem,
             result,
@@ -70,18 +79,18 @@ def fit(
     rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
     show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
     show_weights(model, top)
-    if not result.success:
+    if not (result.success or result.status == Status.LIKELY):
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _held_out(spec: "Specification", splits: "list[Split]", run: Run) -> list[tuple[str, str]]:
+def _held_out(spec: "Specification", splits: "list[Split]", how: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the score on rows that were held out, if there are any."""
     if not splits:
         return []
     from frankwolfe.cli.scores import told
     from frankwolfe.cli.validation import held_out
 
-    found = held_out(spec, splits, lambda problem: [minimized(problem, **run.options(), trace=0)])
+    found = held_out(spec, splits, lambda problem: [minimized(problem, **how, trace=0)])
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
@@ -101,7 +110,7 @@ def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
     return [
         ("set", f"{short(model.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
         *intercept,
-        ("objective", f"{result.fun:.8g}"),
+        ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
         ("certificate", verdict(result)[1]),
         ("effort", f"{result.method}, {result.passes:.4g} passes, {result.seconds:.3g} s"),
     ]

@@ -1,9 +1,11 @@
 """The interpreted half of a run: when to look at an engine, and when to stop it."""
 
+from dataclasses import replace
 from typing import Any
 
 from frankwolfe.engines.certificates import Certifier, Start
 from frankwolfe.engines.endings import message, what_was_not_finite
+from frankwolfe.engines.likely import CONFIDENCE, LikelyStop
 from frankwolfe.engines.limits import Limits, Stopwatch
 from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.observer import Callback, Observer, next_on_grid
@@ -53,6 +55,8 @@ class Driver:
         Traced points for each factor of ten in the number of steps.
     start : Start, optional
         Where the run starts, and what is known of that.
+    likely : bool
+        Whether a likely bound ends the run, and no pass is taken to prove one.
     """
 
     def __init__(
@@ -63,11 +67,13 @@ class Driver:
         bar: Progress,
         trace: int,
         start: Start | None = None,
+        likely: bool = False,
     ):
         self.engine, self.limits = engine, limits
         self.watch = Stopwatch()
         self.observer = Observer(engine, self.watch, callback, bar, trace)
-        self.certifier = Certifier(engine, self.watch, start or Start(), wanted=limits.tol > 0.0)
+        self.likely = LikelyStop(engine, self.watch) if likely else None
+        self.certifier = Certifier(engine, self.watch, start or Start(), wanted=limits.tol > 0.0 and not likely)
         self.next_look = 0
         self.look_every = steps_between_looks(engine.problem, engine.rows_a_step)
         self.slice = max(1, 1024 // (engine.rows_a_step or engine.problem.n))
@@ -94,6 +100,8 @@ class Driver:
         problem = self.engine.problem
         with self.watch.compiling():
             self.engine.warm_up()
+            if self.likely is not None:
+                self.likely.warm_up()
             tolerance = problem.tolerance(self.limits.tol)
         self.certifier.aim_at(tolerance)
         with self.watch.charged():
@@ -145,11 +153,30 @@ class Driver:
             return Status.CALLBACK
         if planned:
             self.next_look = self._look_after()
-        if planned or self.engine.certificate() is not None:
-            likely = observer.bound_estimate + observer.bound_error
+        likely = observer.bound_estimate + observer.bound_error
+        if self.likely is not None:
+            if planned and self._is_likely(likely):
+                return Status.LIKELY
+        elif planned or self.engine.certificate() is not None:
             due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate, likely)
             if due and self.certifier.meets(self._certify()):
                 return Status.CONVERGED
+        return self._exhausted()
+
+    def _is_likely(self, estimate: float) -> bool:
+        """Whether the iterate is within the tolerance with high probability; a sample of rows tells, if it is due.
+
+        A start that was within the tolerance, by the result that it comes from, is looked at before a step is made.
+        """
+        assert self.likely is not None
+        passes, tolerance = self.observer.passes, self.certifier.tolerance
+        at_start = self.observer.nit == 0 and 0.0 < self.certifier.start.gap <= tolerance
+        if not (at_start or self.likely.due(passes, estimate, tolerance)):
+            return False
+        return self.likely.take(passes) <= tolerance
+
+    def _exhausted(self) -> Status | None:
+        """Why no further step can be made, or None."""
         status = self.engine.finished()
         if status is None and self.watch.seconds >= self.limits.seconds:
             return Status.MAX_SECONDS
@@ -163,8 +190,10 @@ class Driver:
 
     def result(self, status: Status, method: str) -> Result:
         """Certify the last iterate and return the best point that has been certified."""
-        engine, certifier, observer, watch = self.engine, self.certifier, self.observer, self.watch
+        certifier, observer = self.certifier, self.observer
         observer.look()
+        if self.likely is not None:
+            return self._likely_result(status, method, self.likely)
         last = self._certify(at_end=True)
         certifier.recall_start()
         assert certifier.best is not None
@@ -175,6 +204,26 @@ class Driver:
         elif certifier.meets(found):
             status = Status.CONVERGED
         observer.trace_last(last, certifier.bound.value)
+        return self._result(status, method, found, w)
+
+    def _likely_result(self, status: Status, method: str, likely: LikelyStop) -> Result:
+        """Return the last iterate with a likely bound: nothing is proven, and no pass is taken."""
+        bound = likely.take(self.observer.passes)
+        self.observer.trace_end()
+        unproven = Certificate(float("nan"), float("inf"))
+        return replace(
+            self._result(status, method, unproven, self.engine.point(), (bound, CONFIDENCE)),
+            checks=likely.taken,
+            certificate_passes=likely.passes,
+            likely_gap=bound,
+            confidence=CONFIDENCE,
+        )
+
+    def _result(
+        self, status: Status, method: str, found: Certificate, w: Any, likely: tuple[float, float] | None = None
+    ) -> Result:
+        """Return a point and what is known of it."""
+        engine, certifier, observer, watch = self.engine, self.certifier, self.observer, self.watch
         observer.show()
         return Result(
             x=engine.problem.shaped(w),
@@ -184,7 +233,7 @@ class Driver:
             fw_gap=found.fw_gap,
             gap_estimate=observer.gap_estimate,
             status=status,
-            message=self._message(status, found),
+            message=self._message(status, found, likely),
             tolerance=certifier.tolerance,
             nit=observer.nit,
             passes=observer.passes,
@@ -207,9 +256,9 @@ class Driver:
             del state["slopes"]
         return state
 
-    def _message(self, status: Status, found: Certificate) -> str:
+    def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
         """Say in a sentence how the run ended."""
         problem, certifier = self.engine.problem, self.certifier
         if status is Status.NON_FINITE:
             return what_was_not_finite(problem, self.engine.state(), self.observer.nit + 1)
-        return message(status, found, certifier.tolerance, self.limits, problem.intercept)
+        return message(status, found, certifier.tolerance, self.limits, problem.intercept, likely)

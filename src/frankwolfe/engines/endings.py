@@ -12,7 +12,14 @@ from frankwolfe.problem import Problem
 from frankwolfe.result import Status
 
 
-def message(status: Status, found: Certificate, tolerance: float, limits: Limits, intercept: bool) -> str:
+def message(
+    status: Status,
+    found: Certificate,
+    tolerance: float,
+    limits: Limits,
+    intercept: bool,
+    likely: tuple[float, float] | None = None,
+) -> str:
     """Say in a sentence how a run ended; for one that met what is not finite, see `what_was_not_finite`.
 
     Parameters
@@ -27,9 +34,15 @@ def message(status: Status, found: Certificate, tolerance: float, limits: Limits
         Of the run.
     intercept : bool
         Whether the problem has one.
+    likely : (float, float), optional
+        A likely bound and its confidence, where the run was to prove nothing.
     """
     proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
     so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
+    bounded = ""
+    if likely is not None:
+        bounded = f"with {likely[1]:.0%} confidence the objective is at most {likely[0]:.3g} above the optimum"
+        so_far = f"{bounded}, and the tolerance is {tolerance:.3g}; nothing is proven"
     stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
     if intercept and np.isinf(found.gap):
         stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
@@ -40,6 +53,7 @@ def message(status: Status, found: Certificate, tolerance: float, limits: Limits
         Status.CALLBACK: f"The callback asked to stop; {so_far}.",
         Status.STALLED: stalled,
         Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
+        Status.LIKELY: f"Likely, and not proven: {bounded}, within the tolerance {tolerance:.3g}.",
     }
     return reasons[status]
 

@@ -178,6 +178,11 @@ class Observer:
         else:
             self.trace.know_last(**known)
 
+    def trace_end(self) -> None:
+        """Trace the last iterate, of which nothing is proven: its exact numbers are worked out if they are read."""
+        if self.trace.last_nit() != self.nit:
+            self._record(lower_bound=-np.inf)
+
     def _record(self, **known: float) -> None:
         numbers = {
             "nit": self.nit,

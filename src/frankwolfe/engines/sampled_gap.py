@@ -85,14 +85,31 @@ def sampled_gap(problem: Problem, iterate: Any, table: np.ndarray, r: np.ndarray
     n, samples, rng, w = problem.n, problem.samples, np.random.default_rng(seed), iterate.dense()
     number = min(n, max(SMALLEST, int(SAMPLED * n)))
     chosen, error = rng.choice(n, number, replace=False), np.empty((number, *samples.shape[1:]))
-    delta, noise, deviations = np.empty(problem.size), np.empty(problem.size), []
+    delta = np.empty(problem.size)
     table_error(samples, iterate, table, chosen, error)
     error *= n / number
     sum_rows(samples, chosen, error, delta)
-    for _ in range(draws):
-        multipliers = rng.normal(size=number)
-        sum_rows(samples, chosen, (error.T * multipliers).T, noise)
-        deviations.append(problem.gap_for(noise - multipliers.mean() * delta, w))
     rest = (1.0 - number / n) ** 0.5  # of a sample of all rows nothing is left to chance
-    off = rest * float(np.mean(deviations) + QUANTILE * np.std(deviations)) if draws else np.inf
+    off = rest * deviation(problem, w, chosen, error, delta, rng, draws) if draws else np.inf
     return SampledGap(problem.gap_for(r + delta, w), off, (1.0 + draws / 2.0) * number / n)
+
+
+def deviation(
+    problem: Problem,
+    w: np.ndarray,
+    chosen: np.ndarray,
+    amounts: np.ndarray,
+    total: np.ndarray,
+    rng: np.random.Generator,
+    draws: int,
+) -> float:
+    """Return how far off a gap is at most, in about 99 of 100 samples, where a sum over some rows stands for all.
+
+    ``total`` is the sum of the rows ``chosen``, each ``amounts`` times. The draws are of a multiplier bootstrap.
+    """
+    noise, deviations = np.empty(problem.size), []
+    for _ in range(draws):
+        multipliers = rng.normal(size=len(chosen))
+        sum_rows(problem.samples, chosen, (amounts.T * multipliers).T, noise)
+        deviations.append(problem.gap_for(noise - multipliers.mean() * total, w))
+    return float(np.mean(deviations) + QUANTILE * np.std(deviations))

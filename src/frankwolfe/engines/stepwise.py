@@ -11,6 +11,7 @@ from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.losses import has_dual
+from frankwolfe.methods.corrections import Correction
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, states_for_run
 from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
@@ -293,6 +294,11 @@ class StepwiseEngine:
     def part_left(self, steps: int) -> float:
         """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown."""
         return np.nan if self._part_left is None else float(self._part_left(steps, self.steps))
+
+    @property
+    def sums_table(self) -> bool:
+        """Whether ``r`` is ``X'`` times the table, with nothing added for one step only."""
+        return self.table() is not None and not any(isinstance(field, Correction) for field in self.parts[0])
 
     @property
     def table_follows(self) -> bool:

@@ -11,10 +11,10 @@ from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.estimators.partial_fit import StreamClassifier
 from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result
 
 MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
 
@@ -53,15 +53,17 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        weights = self._weights(X, codes, sample_weight)
+        return self._posed(X, codes, self._weights(X, codes, sample_weight), bool(self.fit_intercept))
+
+    def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
         loss = as_loss(self._loss())
         if loss.targets == "rows":
             raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
         count = len(self.classes_)
         if self._together(loss):
-            return [self._pose(X, codes, Multinomial(count), weights)]
+            return [self._pose(X, y, Multinomial(count), weights, intercept)]
         positives = [1] if count == 2 else range(count)
-        return [self._pose(X, np.where(codes == c, 1.0, -1.0), loss, weights) for c in positives]
+        return [self._pose(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
     def _weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         """Return the weight of each sample: its own times that of its class."""
@@ -80,7 +82,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
         return by_class[codes] if given is None else given * by_class[codes]
 
-    def _adopt(self, results: list[Result]) -> None:
+    def _adopt(self, results: list[Any]) -> None:
         together = results[0].x.ndim == 2
         coef = results[0].x.T.copy() if together else np.array([found.x for found in results])
         intercept = np.concatenate([np.ravel(found.intercept) for found in results]) * np.ones(len(coef))
@@ -160,7 +162,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             return np.log(self.predict_proba(X))
 
 
-class FrankWolfeClassifier(LinearClassifier):
+class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     """Linear classifier whose weights lie in a constraint set; the answer comes with its certified gap.
 
     Parameters
@@ -218,6 +220,9 @@ class FrankWolfeClassifier(LinearClassifier):
         Number of features.
     feature_names_in_ : array
         Their names, if they had any.
+    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_, n_samples_seen_
+        After `partial_fit`, instead of ``gap_``, ``passes_`` and ``result_``: what is measured of a stream
+        (docs/estimators.md).
 
     Examples
     --------

@@ -12,7 +12,6 @@ from frankwolfe.arguments.arrays import FLOATS, refuse_dates
 from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result
 from frankwolfe.sets.named import as_constraint, carried
 
 
@@ -34,12 +33,12 @@ class LinearModel(CertifiedEstimator, ABC):
 
     # --- data -------------------------------------------------------------------------------------------------
 
-    def _training_data(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return what `fit` is given, checked."""
+    def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+        """Return what `fit` is given, checked; unless ``reset``, against the features of what was fitted before."""
         refuse_dates(X)  # scikit-learn would take them for numbers of nanoseconds
         checks = self._target_checks()
         X = checked_sparse("X", X)  # before anything is converted
-        return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", **checks)
+        return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", reset=reset, **checks)
 
     def _target_checks(self) -> dict[str, bool]:
         """Say what to check of the targets."""
@@ -79,14 +78,18 @@ class LinearModel(CertifiedEstimator, ABC):
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
         """Return the problems to solve: one, or one for each class."""
 
+    @abstractmethod
+    def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
+        """Return the problems of checked rows, targets (classes by number) and weights."""
+
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""
         return as_constraint(self.constraint, self.radius, d, outputs)
 
-    def _pose(self, X: Any, targets: np.ndarray, loss: Any, sample_weight: Any) -> Problem:
+    def _pose(self, X: Any, targets: np.ndarray, loss: Any, sample_weight: Any, intercept: bool) -> Problem:
         """Return the problem of these targets."""
         constraint = self._set(X.shape[1], loss.outputs)
-        return Problem(X, targets, loss, constraint, sample_weight, intercept=bool(self.fit_intercept))
+        return Problem(X, targets, loss, constraint, sample_weight, intercept)
 
     def _solve(self, problems: list[Problem]) -> None:
         """Solve the problems, from where the last fit ended if asked to, and keep what was found."""
@@ -95,8 +98,8 @@ class LinearModel(CertifiedEstimator, ABC):
         self._adopt(results)
 
     @abstractmethod
-    def _adopt(self, results: list[Result]) -> None:
-        """Set ``coef_`` and ``intercept_``."""
+    def _adopt(self, results: list[Any]) -> None:
+        """Set ``coef_`` and ``intercept_`` from weights ``x`` and an ``intercept`` of each problem."""
 
     def sparsify(self) -> "LinearModel":
         """Store ``coef_`` as a sparse matrix of two dimensions.

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.estimators.classifier import LinearClassifier
+from frankwolfe.estimators.partial_fit import StreamClassifier, StreamRegressor
 from frankwolfe.estimators.regressor import LinearRegressor
+from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared
-from frankwolfe.result import Result
 from frankwolfe.sets import TraceBall
 
 
-class LowRankClassifier(LinearClassifier):
+class LowRankClassifier(StreamClassifier, LinearClassifier):
     """Multinomial logistic regression whose weight matrix has singular values that sum to at most ``radius``.
 
     The classes share a few directions of the feature space. Two classes have one direction anyway.
@@ -93,12 +94,12 @@ class LowRankClassifier(LinearClassifier):
     def _set(self, d: int, outputs: int) -> Any:
         return TraceBall(self.radius)
 
-    def _adopt(self, results: list[Result]) -> None:
+    def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)
-        self.rank_ = results[0].rank
+        self.rank_ = rank_of(np.linalg.svd(results[0].x, compute_uv=False))
 
 
-class LowRankRegressor(LinearRegressor):
+class LowRankRegressor(StreamRegressor, LinearRegressor):
     """Least squares for several outputs, whose weight matrix has singular values that sum to at most ``radius``.
 
     Parameters
@@ -178,6 +179,6 @@ class LowRankRegressor(LinearRegressor):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return y.reshape(len(y), -1)  # a matrix of weights even where it has one column
 
-    def _adopt(self, results: list[Result]) -> None:
+    def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)
-        self.rank_ = results[0].rank
+        self.rank_ = rank_of(np.linalg.svd(results[0].x, compute_uv=False))

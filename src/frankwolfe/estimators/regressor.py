@@ -7,10 +7,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.estimators.partial_fit import StreamRegressor
 from frankwolfe.estimators.sign_constraints import SignedColumns, checked_signs, signed_set
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -36,13 +36,16 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
         given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        return self._posed(X, y, given, bool(self.fit_intercept))
+
+    def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
         if not self._several_outputs:
             y = column_or_1d(y, warn=True)
         self._target_shape = y.shape[1:]
         y = self._targets(y)
         loss = self._loss_for(y)
         self._signed = self._columns(X.shape[1])
-        return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, given)]
+        return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, weights, intercept)]
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Return the targets as the loss takes them: one output is a vector."""
@@ -62,7 +65,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
             "sklearn.multioutput.MultiOutputRegressor"
         )
 
-    def _adopt(self, results: list[Result]) -> None:
+    def _adopt(self, results: list[Any]) -> None:
         (found,) = results
         weights = found.x if self._signed is None else self._signed.gather(found.x)
         shape = self._target_shape
@@ -112,7 +115,7 @@ class SignedRegressor(LinearRegressor):
         return constraint if self.signs is None else signed_set(constraint)
 
 
-class FrankWolfeRegressor(SignedRegressor):
+class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     """Linear regressor whose weights lie in a constraint set; the answer comes with its certified gap.
 
     Parameters
@@ -163,6 +166,9 @@ class FrankWolfeRegressor(SignedRegressor):
         Number of features.
     feature_names_in_ : array
         Their names, if they had any.
+    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_, n_samples_seen_
+        After `partial_fit`, instead of ``gap_``, ``passes_`` and ``result_``: what is measured of a stream
+        (docs/estimators.md).
 
     Examples
     --------

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from frankwolfe.estimators.partial_fit import StreamRegressor
 from frankwolfe.estimators.regressor import LinearRegressor
 from frankwolfe.sets import NonNegativeL1Ball, Simplex
 
 
-class SimplexRegressor(LinearRegressor):
+class SimplexRegressor(StreamRegressor, LinearRegressor):
     """Linear regressor whose weights are not negative and sum to one: a weighted mean of the features.
 
     For stacking models, tracking an index by a portfolio, and synthetic controls.
@@ -83,7 +84,7 @@ class SimplexRegressor(LinearRegressor):
         return Simplex(1.0)
 
 
-class NonNegativeRegressor(LinearRegressor):
+class NonNegativeRegressor(StreamRegressor, LinearRegressor):
     """Linear regressor whose weights are not negative and sum to at most ``radius``.
 
     Parameters

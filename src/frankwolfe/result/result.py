@@ -12,7 +12,10 @@ from frankwolfe.result.trace import Trace
 
 
 class Status(StrEnum):
-    """Every way a run can end. Only ``CONVERGED`` is a success, and only a proven gap makes it one."""
+    """Every way a run can end. Only ``CONVERGED`` is a success, and only a proven gap makes it one.
+
+    ``LIKELY``, with ``stop="likely"`` alone, is none: the gap is within the tolerance with high probability.
+    """
 
     CONVERGED = "converged"
     MAX_PASSES = "max-passes"
@@ -21,6 +24,7 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
     NON_FINITE = "non-finite"
     STALLED = "stalled"
+    LIKELY = "likely"
 
 
 @dataclass(eq=False)
@@ -34,13 +38,18 @@ class Result:
     intercept : float, or array of shape (outputs,)
         The best intercept at ``x``, where the problem has one; else zero.
     fun : float
-        Exact objective at ``x``.
+        Exact objective at ``x``; NaN with ``stop="likely"``, which takes no pass: ``problem.value(x)`` takes it.
     gap : float
         How far ``fun`` is above the best lower bound on the optimum that the run has proven: for convex losses
         ``fun - gap <= F* <= fun`` (docs/certificates.md). For others, the exact Frank-Wolfe gap at ``x``.
     fw_gap : float
         Exact Frank-Wolfe gap at ``x``, never less than ``gap``; NaN where a bound made it needless to take it.
         ``problem.gap(x)`` takes it at any time.
+    likely_gap : float
+        With ``stop="likely"``, how far the objective at ``x`` is above the optimum at most, with probability
+        ``confidence``. It is never ``gap``, which is infinite then: nothing is proven. NaN otherwise.
+    confidence : float
+        With ``stop="likely"``, 0.99; NaN otherwise.
     lower_bound : float
         ``fun - gap``: no point of the set has a smaller objective. Minus infinity where the loss is not convex.
     gap_estimate : float
@@ -104,6 +113,8 @@ class Result:
     trace: Trace
     state: Mapping[str, Any] = field(repr=False)
     told: list[str] | None = field(default=None, repr=False)
+    likely_gap: float = np.nan
+    confidence: float = np.nan
 
     @property
     def advice(self) -> list[str]:
@@ -133,7 +144,7 @@ class Result:
     @property
     def lower_bound(self) -> float:
         """The best proven lower bound on the optimum; minus infinity where the loss is not convex."""
-        return self.fun - self.gap if self.convex else -np.inf
+        return self.fun - self.gap if self.convex and self.gap < np.inf else -np.inf
 
     @property
     def success(self) -> bool:
@@ -167,12 +178,25 @@ class Result:
         p, q = self.x.shape
         return f"{p} x {q}, rank {self.rank}"
 
+    @property
+    def is_likely(self) -> bool:
+        """Whether the run was asked for a likely bound, so that no pass was taken and nothing is proven."""
+        return not np.isnan(self.confidence)
+
+    def numbers_in_words(self) -> list[tuple[str, str]]:
+        """Say what is known of the objective: exact and proven, or likely."""
+        if self.is_likely:
+            claim = f"{self.confidence:.0%} confidence, not proven; wanted {self.tolerance:.3g}"
+            unknown = "not evaluated: problem.value(result.x)"
+            return [("fun", unknown), ("likely_gap", f"{self.likely_gap:.3g} ({claim})")]
+        proof = "proven" if self.convex else "exact"
+        return [("fun", f"{self.fun:.12g}"), ("gap", f"{self.gap:.3g} ({proof}; wanted {self.tolerance:.3g})")]
+
     def __repr__(self) -> str:
         lines = [
             ("status", f"{self.status} ({'success' if self.success else 'not certified to tolerance'})"),
             ("message", self.message),
-            ("fun", f"{self.fun:.12g}"),
-            ("gap", f"{self.gap:.3g} ({'proven' if self.convex else 'exact'}; wanted {self.tolerance:.3g})"),
+            *self.numbers_in_words(),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),

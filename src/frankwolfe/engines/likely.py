@@ -1,0 +1,178 @@
+"""A likely bound: what a table proves of the iterate, with a sample of rows in place of a pass.
+
+For a convex loss and the table ``alpha`` of a run, with ``r = X' alpha`` (`frankwolfe.engines.dual_bound`),
+
+    F(w) - F*  <=  max_s <r, w - s>  +  sum_i p_i B_i.
+
+The first term is at hand. The second is the mean of non-negative residuals, and can be told from a sample of rows that
+is drawn anew at the iterate: those that steps have seen belong to earlier iterates. Rows that no step has visited have
+by far the largest residuals. They are known, and are a stratum of their own: all of them are looked at, or a sample.
+
+Within a stratum rows are drawn with replacement, in proportion to their weights. The mean of their residuals is bounded
+from above by the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4),
+
+    mean + sqrt(2 V log(2 / doubt) / m) + 7 M log(2 / doubt) / (3 (m - 1)),
+
+with their variance ``V`` and the range ``[0, M]``. No ``M`` is known that is of use, so the largest residual of the
+sample stands for it. That is the one step which is not proven: what is rarer than one row in thousands, and much larger
+than all that was seen, is not seen. ``benchmarks/likely.py`` counts how often the bound holds.
+
+Several bounds may be taken in a run. Number ``k`` may be wrong with probability ``doubt / (k (k + 1))``, so that all of
+them hold with probability ``1 - doubt``, whenever the run stops.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import prediction, residual
+from frankwolfe.engines.limits import Stopwatch
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.methods.table import Method
+from frankwolfe.problem import Problem
+
+CONFIDENCE = 0.99
+"""Probability with which all likely bounds of a run hold."""
+
+VISITED_SAMPLE, UNVISITED_SAMPLE = 4096, 1024
+"""Rows in a sample of those that steps have visited, and of the others. A stratum that is no larger is read whole."""
+
+AGAIN, UNTRIGGERED = 1.1, 1.5
+"""A bound is taken again once the passes have grown by the first factor, if the online estimate is within the
+tolerance; by the second, if not: an estimate may be too high for good."""
+
+NO_TABLE = "keeps no table of slopes with r = X' alpha, as 'sfw' and 'stochastic-pairwise' do: choose one of them"
+
+
+class LikelyGap(NamedTuple):
+    """A bound on how far a point is above the optimum, which holds with high probability.
+
+    Attributes
+    ----------
+    bound : float
+        The bound.
+    estimate : float
+        The same with the mean residual of the sample in place of a bound on that of all rows.
+    rows : int
+        Rows whose predictions were needed.
+    """
+
+    bound: float
+    estimate: float
+    rows: int
+
+
+@kernel
+def fill_residuals(samples, point, table, chosen, found):
+    """Fill in the residuals of some rows, which have weight."""
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    for k in range(len(chosen)):
+        i = chosen[k]
+        found[k] = residual(loss, prediction(point, rows, i), targets[i], table[i] / weights[i])
+
+
+def margin(values: np.ndarray, doubt: float) -> float:
+    """Return how far the mean of a non-negative quantity is above that of a sample, in a part ``doubt`` of all samples.
+
+    Examples
+    --------
+    >>> round(margin(np.array([0.0, 1.0] * 500), 0.01), 3)
+    0.064
+    """
+    number, log = len(values), float(np.log(2.0 / doubt))
+    spread = float(np.sqrt(2.0 * values.var(ddof=1) * log / number))
+    return spread + 7.0 * float(values.max()) * log / (3.0 * (number - 1.0))
+
+
+def likely_gap(
+    problem: Problem, w: np.ndarray, table: np.ndarray, r: np.ndarray, rng: np.random.Generator, doubt: float
+) -> LikelyGap:
+    """Bound the distance of a point to the optimum by a table and a sample of rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised: a convex loss that knows its conjugate, without an intercept.
+    w : array or Factors
+        The point.
+    table : array
+        Remembered derivatives of all samples, in the shape of the predictions.
+    r : array
+        ``X' table``.
+    rng : Generator
+        Draws the sample.
+    doubt : float
+        Probability with which the bound may be wrong.
+    """
+    samples, point = problem.samples, problem.point(w)
+    visited, weighty = table.any(axis=1) if table.ndim == 2 else table.astype(bool), samples.weights > 0.0
+    strata = (np.flatnonzero(visited & weighty), VISITED_SAMPLE), (np.flatnonzero(~visited & weighty), UNVISITED_SAMPLE)
+    doubt /= max(1, sum(len(members) > most for members, most in strata))
+    bound = estimate = max(problem.gap_for(r, w, proof=True), 0.0)
+    rows = 0
+    for members, most in strata:
+        weights, whole = samples.weights[members], len(members) <= most
+        ends = np.cumsum(weights)
+        chosen = members if whole else members[np.searchsorted(ends, ends[-1] * rng.random(most), side="right")]
+        found = np.empty(len(chosen))
+        fill_residuals(samples, point, table, chosen, found)
+        mean, above = (weights @ found, 0.0) if whole else (ends[-1] * found.mean(), ends[-1] * margin(found, doubt))
+        bound, estimate, rows = bound + float(mean + above), estimate + float(mean), rows + len(chosen)
+    return LikelyGap(bound if bound == bound else np.inf, estimate, rows)
+
+
+def why_unlikely(problem: Problem, method: Method) -> str | None:
+    """Say why no likely bound can be had of the runs of a method, or return None."""
+    if not problem.loss.convex:
+        return f"{type(problem.loss).__name__} is not convex, and without convexity nothing bounds the optimum"
+    if problem.intercept:
+        return "the problem has an intercept: slopes prove something only where they sum to zero, which takes all rows"
+    if not problem.loss.has_conjugate:
+        return f"{type(problem.loss).__name__} does not know its conjugate (docs/extending.md says how to give it one)"
+    abilities = method.estimate.abilities
+    if method.engine == "corrective" or method.reads_all_rows or not abilities.has_table:
+        return f"method {method.name!r} {NO_TABLE}"
+    return None
+
+
+class LikelyStop:
+    """Takes likely bounds of a run, now and then, and keeps the last.
+
+    Parameters
+    ----------
+    engine : Engine
+        What runs.
+    watch : Stopwatch
+        Charged for the bounds.
+    """
+
+    def __init__(self, engine: Engine, watch: Stopwatch):
+        self.engine, self.watch = engine, watch
+        self.taken, self.passes = 0, 0.0
+        self._last_passes, self._last_step, self._last = 0.0, -1, np.inf
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache."""
+        problem, nothing = self.engine.problem, np.arange(0)
+        fill_residuals(problem.samples, problem.point(self.engine.point()), self.engine.table(), nothing, np.empty(0))
+
+    def due(self, passes: float, bound_estimate: float, tolerance: float) -> bool:
+        """Whether to take a bound now, given the online estimate of it."""
+        if not tolerance > 0.0 or passes < 1.0:
+            return False  # within the first pass most of the table is still empty
+        return passes >= (AGAIN if bound_estimate <= tolerance else UNTRIGGERED) * self._last_passes
+
+    def take(self, passes: float) -> float:
+        """Return a bound on how far the iterate is above the optimum; the last one, if it has not moved since."""
+        engine = self.engine
+        if self._last_step == engine.steps:
+            return self._last
+        self.taken += 1
+        table, rng = engine.table(), np.random.default_rng([engine.steps, self.taken])
+        with self.watch.charged(certificate=True):
+            doubt = (1.0 - CONFIDENCE) / (self.taken * (self.taken + 1.0))
+            found = likely_gap(engine.problem, engine.point(), table, engine.handed_over()["gradient"], rng, doubt)
+        self.passes += 0.5 * found.rows / engine.problem.n
+        self._last_passes, self._last_step, self._last = passes, engine.steps, found.bound
+        return found.bound

@@ -1,0 +1,170 @@
+"""Runs that end with a likely bound: what it claims, how often that holds, and that no pass is taken."""
+
+import pickle
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.engines import likely
+from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.objective.objective import Objective
+from tests import cases
+from tests.own_estimates import Saga
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+HOW = {"method": "sfw", "stop": "likely", "tol": 0.05, "random_state": 0, "batch_size": 4}
+
+
+def after(passes, problem, batch=4):
+    """Return an engine of ``sfw`` after some passes."""
+    problem = problem.own()
+    engine = StepwiseEngine(problem, fw.METHODS["sfw"], batch, np.random.default_rng(0), problem.default_start())
+    engine.begin(np.inf, 0.0)
+    engine.advance(int(passes * problem.n) // batch)
+    return engine
+
+
+def bounds_of(engine, trials):
+    """Return the gap that the table proves, by its definition, and as many likely ones."""
+    problem, w, table, r = engine.problem, engine.point(), engine.table(), engine.gradient.dense()
+    exact = problem.value(w) - problem.dual_value(table)
+    draws = (np.random.default_rng(trial) for trial in range(trials))
+    return exact, [likely.likely_gap(problem, w, table, r, rng, doubt=0.01) for rng in draws]
+
+
+def small_samples(monkeypatch, visited, unvisited):
+    monkeypatch.setattr(likely, "VISITED_SAMPLE", visited)
+    monkeypatch.setattr(likely, "UNVISITED_SAMPLE", unvisited)
+
+
+@pytest.mark.parametrize("layout", cases.LAYOUTS)
+@pytest.mark.parametrize("passes", [0.5, 3.0])
+def test_a_sample_of_all_rows_is_what_the_table_proves(layout, passes):
+    weights = np.random.default_rng(0).exponential(size=40)
+    weights[:5] = 0.0
+    exact, (found,) = bounds_of(after(passes, cases.problem(layout=layout, n=40, sample_weight=weights)), trials=1)
+    assert found.bound == found.estimate == pytest.approx(exact, rel=1e-7)
+    assert found.rows == 35
+
+
+def test_several_outputs():
+    X, y = cases.vector_table(fw.Multinomial(), n=40, d=6)
+    exact, (found,) = bounds_of(after(0.5, fw.Problem(X, y, "multinomial", fw.L1Ball(3.0))), trials=1)
+    assert found.bound == pytest.approx(exact, rel=1e-7)
+
+
+@pytest.mark.parametrize("passes", [1.0, 3.0])
+def test_the_bound_holds_as_often_as_it_says(passes, monkeypatch):
+    weights = np.random.default_rng(1).pareto(3.0, size=500) + 1.0  # a few rows count for many
+    engine = after(passes, cases.problem(constraint=fw.L1Ball(4.0), n=500, sample_weight=weights))
+    small_samples(monkeypatch, 100, 40)
+    exact, found = bounds_of(engine, trials=300)
+    bounds, estimates = np.array([(one.bound, one.estimate) for one in found]).T
+    assert np.mean(bounds >= exact) >= 0.99
+    assert estimates.mean() == pytest.approx(exact, rel=0.02)  # rows are drawn in proportion to their weights
+    assert np.mean(estimates >= exact) < 0.9  # so it takes the margin
+    assert np.median(bounds) < 3.0 * exact
+    assert {one.rows for one in found} <= {100 + 40, 100 + int((engine.table() == 0.0).sum())}
+
+
+def test_a_run_ends_without_a_pass_and_its_bound_is_true(monkeypatch):
+    problem, read = cases.problem(constraint=fw.L1Ball(2.0), n=300), []
+    small_samples(monkeypatch, 100, 40)
+    for name in ("at", "predict", "gradient", "residuals"):
+        real = getattr(Objective, name)
+
+        def spy(self, *args, real=real):
+            read.append(len(self.samples.weights))
+            return real(self, *args)
+
+        monkeypatch.setattr(Objective, name, spy)
+    result = fw.minimize(problem, trace=0, **HOW)
+    assert max(read) == 1  # the row that code is warmed up with
+    assert result.status is fw.Status.LIKELY
+    assert not result.success
+    assert result.likely_gap <= result.tolerance
+    assert (result.gap, result.lower_bound, result.confidence) == (np.inf, -np.inf, 0.99)
+    assert np.isnan([result.fun, result.fw_gap]).all()
+    assert result.certificate_passes <= result.checks * 0.5 * 140 / 300
+    assert "Likely, and not proven: with 99% confidence the objective is at most" in result.message
+    monkeypatch.undo()
+    with fw.python_mode():
+        best = fw.minimize(problem, tol=1e-9)
+        assert best.lower_bound <= problem.value(result.x) <= best.fun + result.likely_gap
+
+
+def test_what_looks_on_changes_nothing():
+    problem = cases.problem(constraint=fw.L1Ball(2.0), n=300)
+    silent = fw.minimize(problem, trace=0, **HOW)
+    watched = fw.minimize(problem, trace=30, callback=lambda state: None, **HOW)
+    np.testing.assert_array_equal(silent.x, watched.x)
+    assert (silent.likely_gap, silent.nit, silent.checks) == (watched.likely_gap, watched.nit, watched.checks)
+    proven = fw.minimize(problem, **HOW | {"stop": "proven", "tol": 0.0, "max_passes": silent.passes})
+    np.testing.assert_array_equal(silent.x, proven.x)  # the same steps
+    assert watched.trace.fun[-1] == pytest.approx(proven.fun)  # worked out when it is read
+    assert proven.gap <= silent.likely_gap
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ({"max_passes": 2.0}, fw.Status.MAX_PASSES),
+        ({"max_seconds": 1e-9}, fw.Status.MAX_SECONDS),
+        ({"callback": lambda state: state.nit > 10}, fw.Status.CALLBACK),
+    ],
+)
+def test_other_ends_have_a_likely_bound_too(how, status):
+    result = fw.minimize(cases.problem(n=300), **HOW | {"tol": 1e-9} | how)
+    assert result.status is status
+    assert np.isfinite(result.likely_gap)
+    assert result.gap == np.inf
+    assert "nothing is proven" in result.message
+
+
+@pytest.mark.parametrize(
+    ("problem", "how", "message"),
+    [
+        (cases.problem(fw.Sigmoid()), {}, "Sigmoid is not convex"),
+        (fw.Problem([[1.0], [2.0]], [1, -1], "logistic", fw.L1Ball(1.0), intercept=True), {}, "has an intercept"),
+        (cases.problem(), {"method": "momentum"}, "'momentum' keeps no table.*'sfw'"),
+        (cases.problem(), {"method": "auto"}, "'auto: corrective' keeps no table"),
+        (cases.problem(), {"method": "fw"}, "'fw' keeps no table"),
+        (cases.problem(), {"method": fw.Method(Saga(), name="saga")}, "'saga' keeps no table of slopes with r ="),
+        (cases.problem(), {"stop": "likley"}, "likely"),
+    ],
+)
+def test_where_there_is_no_such_bound_it_says_why(problem, how, message):
+    seen = []
+    with pytest.raises(ValueError, match=message):
+        fw.minimize(problem, **HOW | how, callback=seen.append)
+    assert seen == []
+
+
+def test_starts():
+    problem = cases.problem(constraint=fw.L1Ball(2.0), n=300)
+    ended = fw.minimize(problem, **HOW)
+    proven = fw.minimize(problem, x0=ended, **HOW | {"stop": "proven"})
+    assert proven.success
+    again = fw.minimize(problem, x0=proven, **HOW)  # what was proven once is not lost
+    assert (again.status, again.nit) == (fw.Status.LIKELY, 0)
+
+
+def test_it_shows_itself_for_what_it_is(tmp_path):
+    mpl.use("Agg")
+    problem = cases.problem(constraint=fw.L1Ball(2.0), n=300)
+    result = fw.minimize(problem, **HOW)
+    assert "likely_gap: " in repr(result)
+    assert "99% confidence, not proven" in repr(result)
+    assert "not evaluated" in result._repr_html_()
+    assert "nan" not in repr(result) + result._repr_html_()
+    ax = result.plot()
+    assert ax.get_title() == "sfw (likely)"
+    mpl.pyplot.close(ax.figure)
+    assert pickle.loads(pickle.dumps(result)).likely_gap == result.likely_gap
+    fw.FittedModel.of(problem, result).save(tmp_path / "model.npz")
+    run = fw.load_model(tmp_path / "model.npz").run
+    assert (run.status, run.success, run.gap) == ("likely", False, np.inf)
+    assert "99% confidence" in run.message
