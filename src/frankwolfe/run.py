@@ -49,7 +49,8 @@ def minimize(
     method : str or Method
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
-        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
+        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"shcgm"`` (the one for losses with kinks and side
+        constraints), or a composition of one's own.
     step : str or step rule, optional
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"short"``, ``"line-search"``, ``"secant"``,
         ``"backtracking"``, ``"monotone"``, or an object.
@@ -100,7 +101,7 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
     )
     if method.engine == "auto":
-        method = pick(problem.constraint, limits.passes)
+        method = pick(problem.constraint, limits.passes, problem.needs_smoothing)
     problem.accept(method)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
@@ -181,4 +182,6 @@ def _start(problem: Problem, x0: Any) -> Start:
             f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
-    return Start(w, x0.gap, x0.state.get("slopes")) if isinstance(x0, Result) else Start(w)
+    if not isinstance(x0, Result):
+        return Start(w)
+    return Start(w, x0.gap, x0.state.get("slopes"), x0.state.get("multipliers"))

@@ -50,7 +50,7 @@ class Result:
     message : str
         The same in words.
     success : bool
-        Whether the gap at ``x`` met the tolerance.
+        Whether the gap at ``x`` met the tolerance, and so did the violation of side constraints.
     tolerance : float
         What the gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
         what gaps are computed from (`Problem.tolerance`).
@@ -78,6 +78,13 @@ class Result:
         How the run went.
     state : mapping
         What a later run takes over when it starts from the result, by name: arrays and numbers.
+    violation : float or None
+        How far ``x`` is from keeping to side constraints: the Euclidean distance of ``A x`` to the box of their bounds.
+        None where the problem has none. Where it is above zero, ``gap`` may be negative: ``x`` is then below the
+        optimum of those who keep to the constraints.
+    violation_tolerance : float or None
+        What the violation had to meet: ``tol`` times how long the ranges of ``A w`` are over the set
+        (`Problem.side_reach`).
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -103,6 +110,8 @@ class Result:
     batch_size: int
     trace: Trace
     state: Mapping[str, Any] = field(repr=False)
+    violation: float | None = None
+    violation_tolerance: float | None = None
     told: list[str] | None = field(default=None, repr=False)
 
     @property
@@ -174,6 +183,7 @@ class Result:
             ("fun", f"{self.fun:.12g}"),
             ("gap", f"{self.gap:.3g} ({'proven' if self.convex else 'exact'}; wanted {self.tolerance:.3g})"),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
+            *self._violation_line(),
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
@@ -182,6 +192,12 @@ class Result:
             *(("advice", sentence) for sentence in self.advice),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _violation_line(self) -> list[tuple[str, str]]:
+        """Return what to show of side constraints: nothing where there are none."""
+        if self.violation is None:
+            return []
+        return [("violation", f"{self.violation:.3g} of side constraints (wanted {self.violation_tolerance:.3g})")]
 
     def _repr_html_(self) -> str:
         from frankwolfe.display import html_of
