@@ -141,6 +141,9 @@ class Certifier:
         slopes = None if table is None else balanced(problem, at, table)
         if slopes is not None:
             self.bound.offer(problem.dual_value(slopes, multipliers), slopes, multipliers)
+        if self.bound.value == -np.inf:  # better than nothing
+            slopes = at.alpha.reshape(problem.samples.shape)
+            self.bound.offer(problem.dual_value(slopes), slopes)
         return Certificate(
             at.value, np.inf, intercept=problem.shift_of(at, w), violation=problem.violation(problem.shaped(w))
         )
@@ -233,10 +236,16 @@ class Certifier:
         return found.value <= other.value
 
     def _merit(self, found: Certificate) -> float:
-        """Return the worse of gap and violation, each on the scale of its tolerance; less is better."""
-        problem, gap = self.engine.problem, self.bound.lower(found).gap
-        scale, reach = problem.zero_value, problem.side_reach
-        return max(gap / scale if scale > 0.0 else gap, found.violation / reach if reach > 0.0 else found.violation)
+        """Return the objective and a price for the violation of side constraints; less is better.
+
+        Where the price is above the norm of the best multipliers, whose are those of the bound by and by, nothing is
+        better than the best point that keeps to the constraints (an exact penalty).
+        """
+        problem, multipliers = self.engine.problem, self.bound.multipliers
+        price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0
+        if multipliers is not None:
+            price = max(price, 2.0 * float(np.linalg.norm(multipliers)))
+        return found.value + price * found.violation
 
     def _flaws(self, found: Certificate) -> tuple[bool, bool]:
         """Whether a point has no value, and whether it misses the tolerance."""

@@ -42,7 +42,8 @@ class Result:
         Exact Frank-Wolfe gap at ``x``, never less than ``gap``; NaN where a bound made it needless to take it.
         ``problem.gap(x)`` takes it at any time.
     lower_bound : float
-        ``fun - gap``: no point of the set has a smaller objective. Minus infinity where the loss is not convex.
+        ``fun - gap``: no point of the set (that keeps to side constraints) has a smaller objective. Minus infinity
+        where the loss is not convex.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status

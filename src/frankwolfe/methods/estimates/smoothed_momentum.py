@@ -34,7 +34,7 @@ class SmoothedMomentum(NamedTuple):
         constraints are kept sooner, and the objective falls later.
     """
 
-    beta0: float = 0.3
+    beta0: float = 0.1
 
     def _checked(self):
         return self._replace(beta0=positive("SmoothedMomentum", "beta0", self.beta0))
