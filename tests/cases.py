@@ -14,7 +14,10 @@ from scipy import sparse
 import frankwolfe as fw
 from tests.reference.losses import FORMULAS
 
-LOSSES = [loss for loss in FORMULAS if not loss.is_vector]
+LOSSES = [loss for loss in FORMULAS if loss.smooth and not loss.is_vector]
+
+KINKED_LOSSES = [loss for loss in FORMULAS if not loss.smooth]
+"""Losses that only methods that smooth can take."""
 
 VECTOR_LOSSES = [loss for loss in FORMULAS if loss.is_vector]
 

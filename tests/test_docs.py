@@ -108,6 +108,17 @@ def test_the_examples_of_structured_sets_run():
     names["plt"].close("all")
 
 
+def test_the_examples_of_side_constraints_run():
+    names = {}
+    for block in code_blocks(ROOT / "docs" / "side-constraints.md"):
+        exec(block, names)
+    assert names["result"].success
+    assert names["result"].violation <= 0.02 * names["problem"].side_reach
+    assert names["found"].success
+    below = names["target"] <= names["X"] @ names["found"].x + names["found"].intercept
+    assert np.mean(below) == pytest.approx(0.9, abs=0.02)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "frankwolfe.problem": ("Problem", "Evaluation"),
+    "frankwolfe.problem": ("Problem", "Evaluation", "LinearBounds"),
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
     "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
@@ -26,11 +26,13 @@ _HOMES = {
     "frankwolfe.model.saved_models": ("load_model",),
     "frankwolfe.losses": (
         "Cauchy",
+        "Hinge",
         "Huber",
         "Logistic",
         "ModifiedHuber",
         "Multinomial",
         "MultitaskSquared",
+        "Pinball",
         "Sigmoid",
         "Squared",
         "SquaredHinge",
@@ -66,6 +68,7 @@ _HOMES = {
     "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
     "frankwolfe.methods.estimates.momentum": ("Momentum",),
     "frankwolfe.methods.estimates.sag_table": ("SagTable",),
+    "frankwolfe.methods.estimates.smoothed_momentum": ("SmoothedMomentum",),
     "frankwolfe.methods.estimates.substitute": ("Substitute",),
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.methods.steps": (
@@ -115,11 +118,13 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
     from frankwolfe.losses import Cauchy as Cauchy
+    from frankwolfe.losses import Hinge as Hinge
     from frankwolfe.losses import Huber as Huber
     from frankwolfe.losses import Logistic as Logistic
     from frankwolfe.losses import ModifiedHuber as ModifiedHuber
     from frankwolfe.losses import Multinomial as Multinomial
     from frankwolfe.losses import MultitaskSquared as MultitaskSquared
+    from frankwolfe.losses import Pinball as Pinball
     from frankwolfe.losses import Sigmoid as Sigmoid
     from frankwolfe.losses import Squared as Squared
     from frankwolfe.losses import SquaredHinge as SquaredHinge
@@ -132,6 +137,7 @@ if TYPE_CHECKING:
     from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
     from frankwolfe.methods.estimates.momentum import Momentum as Momentum
     from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
+    from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum as SmoothedMomentum
     from frankwolfe.methods.estimates.substitute import Substitute as Substitute
     from frankwolfe.methods.steps import Backtracking as Backtracking
     from frankwolfe.methods.steps import DampedStep as DampedStep
@@ -149,6 +155,7 @@ if TYPE_CHECKING:
     from frankwolfe.path import RadiusPath as RadiusPath
     from frankwolfe.path import radius_path as radius_path
     from frankwolfe.problem import Evaluation as Evaluation
+    from frankwolfe.problem import LinearBounds as LinearBounds
     from frankwolfe.problem import Problem as Problem
     from frankwolfe.result import Result as Result
     from frankwolfe.result import Status as Status

@@ -139,6 +139,7 @@ class CompletionProblem(Problem):
 
     def accept(self, method: Method) -> None:
         """Refuse the methods that store atoms: each would be a matrix of full size."""
+        super().accept(method)
         if method.engine == "loop" and method.direction.keeps_atoms:
             raise ValueError(
                 f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: "

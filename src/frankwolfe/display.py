@@ -58,6 +58,12 @@ def verdict(result: "Result") -> tuple[bool, str]:
     if not result.success:
         return False, f"Not certified to the tolerance. {result.message}"
     within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
+    if result.violation is not None:
+        kept = f"{result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
+        return True, (
+            f"Certified: nothing in the set that keeps to the side constraints has an objective lower by more than "
+            f"{within}; they are violated by {kept}."
+        )
     if result.convex:
         return True, f"Certified: nothing in the set has an objective lower by more than {within}."
     return True, f"Stationary: the exact gap is {within}. The loss is not convex: this is no bound on the objective."
@@ -80,6 +86,7 @@ def html_of(result: "Result") -> str:
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
         *_known(result),
+        *([] if result.violation is None else [("violation", f"{result.violation:.3g} of side constraints")]),
         ("x", result.size_in_words()),
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),

@@ -55,7 +55,8 @@ def minimize(
     method : str or Method
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
-        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
+        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"shcgm"`` (the one for losses with kinks and side
+        constraints), or a composition of one's own.
     step : str or step rule, optional
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"short"``, ``"line-search"``, ``"secant"``,
         ``"backtracking"``, ``"monotone"``, or an object.
@@ -111,7 +112,7 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
     )
     if method.engine == "auto":
-        method = pick(problem.constraint, limits.passes)
+        method = pick(problem.constraint, limits.passes, problem.needs_smoothing)
     problem.accept(method)
     likely = lookup("stop", stop, STOPS)
     if likely and (why := why_unlikely(problem, method)) is not None:
@@ -198,4 +199,6 @@ def _start(problem: Problem, x0: Any) -> Start:
             f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
-    return Start(w, x0.fun, x0.gap, x0.state.get("slopes")) if isinstance(x0, Result) else Start(w)
+    if not isinstance(x0, Result):
+        return Start(w)
+    return Start(w, x0.fun, x0.gap, x0.state.get("slopes"), x0.state.get("multipliers"))

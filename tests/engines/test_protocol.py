@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.engines.batches import generator_state
@@ -54,6 +55,14 @@ OWN = {
 }
 """Methods with estimates of one's own, that use all of a lifecycle."""
 
+
+def with_side_constraints(loss, **how):
+    X, y = cases.table(loss, n=60, d=80)
+    A = np.where(np.random.default_rng(1).random((3, 80)) < 0.3, 1.0, 0.0)
+    side = fw.LinearBounds(sparse.csr_array(A), [-0.2, -np.inf, 0.1], [0.2, 0.3, 0.1])
+    return fw.Problem(sparse.csr_array(X), y, loss, fw.L1Ball(8.0), side=side, **how)
+
+
 PROBLEMS = {
     "l1": lambda: cases.problem(fw.Logistic(), fw.L1Ball(3.0)),
     "l1-csr": lambda: cases.problem(fw.Logistic(), fw.L1Ball(8.0), "csr32", n=60, d=80),
@@ -72,6 +81,13 @@ PROBLEMS = {
     "completion": completion,
 }
 
+SMOOTHED = {
+    "side": lambda: with_side_constraints(fw.Logistic()),
+    "side-hinge-intercept": lambda: with_side_constraints(fw.Hinge(), intercept=True),
+    "pinball": lambda: cases.problem(fw.Pinball(0.3), fw.L2Ball(1.2)),
+}
+"""Problems that only methods that smooth can take."""
+
 STEPWISE = [
     ("sfw", "l1"),
     ("sfw", "l1-csr"),
@@ -86,6 +102,9 @@ STEPWISE = [
     ("fw", "l2-intercept"),
     ("fw", "completion"),
     ("momentum", "l1"),
+    ("shcgm", "l1"),
+    ("shcgm", "completion"),
+    *(("shcgm", name) for name in SMOOTHED),
     ("mokhtari", "simplex"),
     ("lu-freund", "l1"),
     ("lu-freund", "l1-intercept"),
@@ -138,7 +157,7 @@ class Run:
     """How an engine of one kind is made, anew or from a state."""
 
     def __init__(self, kind, name):
-        self.kind, self.problem = kind, PROBLEMS[name]().own()
+        self.kind, self.problem = kind, (PROBLEMS | SMOOTHED)[name]().own()
         self.stepwise = isinstance(kind, str)
         self.pieces = (7, 30, 4) if self.stepwise else (1, 2, 3)
         self.start, self.earlier = self.problem.default_start(), None

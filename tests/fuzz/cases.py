@@ -82,6 +82,8 @@ def make(seed, number):
         name, loss = str(rng.choice(sets.NAMES)), str(rng.choice(list(data.LOSSES)))
         method, layout = str(rng.choice(METHODS)), str(rng.choice(list(data.LAYOUTS)))
         intercept, form = bool(rng.random() < 0.4), rng
+    if not data.LOSSES[loss].smooth:
+        method = "shcgm" if method in STEPWISE else "auto"
     outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
     d = _columns(form, name, outputs)
     constraint = _constraint(form, name, d, outputs)
@@ -89,7 +91,8 @@ def make(seed, number):
     y = data.targets(rng, loss, X, outputs)
     weights, weighted = data.weights(rng, len(X))
     slow = sets.needs_programs(constraint)
-    chosen, step = (method, "its own") if compiled else _method(rng, method)
+    smooth = data.LOSSES[loss].smooth
+    chosen, step = (method, "its own") if compiled or not smooth else _method(rng, method)
     start = str(rng.choice(["default", "point", "result"], p=[0.7, 0.12, 0.18]))
     return Case(
         seed=seed,
@@ -154,6 +157,7 @@ def _method(rng, name):
 def _composed(rng):
     """Return a method made of random parts."""
     estimates = [fw.FullGradient(), fw.SagTable(), fw.CoordinateAverage(), fw.Momentum(), fw.Substitute()]
+    estimates.append(fw.SmoothedMomentum())
     directions = [fw.Toward(), fw.Away(), fw.Pairwise(), fw.BlendedPairwise()]
     direction = directions[rng.integers(len(directions))]
     steps = [*STEPS.values(), fw.OpenLoop(1.0, 1.0), fw.LuFreundStep()]

@@ -113,6 +113,13 @@ def intercept(run):
         if np.any(result.intercept):
             yield f"the intercept is {result.intercept}, but there is none"
         return
+    if not run.case.loss.smooth:  # a minimum at a kink: no other intercept is better
+        for step in (1e-6, 1e-3, 1.0):
+            for b in (result.intercept - step, result.intercept + step):
+                other = run.recomputed.at(result.x, b)
+                if other.fun < exact.fun - ROOM * (exact.fun_error + other.fun_error):
+                    yield f"the intercept {b!r} is better than {result.intercept!r}"
+        return
     steepest = float(np.abs(exact.slope).max())
     if not steepest <= ROOM * exact.slope_error:
         yield f"the slope in the intercept is {steepest:.3g}, rounding {exact.slope_error:.2g}"
@@ -251,9 +258,10 @@ def _rounding(run, value):
     n, d = known.X.shape
     most = known.reach.reshape(d, -1).sum(axis=1)
     blur = EPS * (d + 4) * (np.abs(known.X) @ most + np.abs(run.result.intercept).max())
-    smooth = known.loss.smoothness()
+    smooth = known.smoothness
     squares = float((known.p * blur**2).sum())
     found = sqrt(2.0 * smooth * float(value) * squares) + smooth * squares + 2.0 * (n + 12) * EPS * float(value)
+    found += 0.0 if known.loss.smooth else float(known.p @ blur)  # no slope is above 1
     # an intercept may be at infinity: its slope is zero to rounding, and so are objective and bound
     return found + run.case.intercept * (LEAST * _size_of_gaps(run) + 1e-11 * float(known.zero))
 
@@ -276,7 +284,7 @@ def _pulls(run):
     """Weighted sizes of the derivatives at the zero model, and of what an intercept of our size changes them by."""
     known = run.recomputed
     shift = max(float(np.abs(run.result.intercept).max()), float(np.abs(known.y).max()), 40.0)
-    return known.p * (np.abs(known.pulls).reshape(len(known.p), -1).sum(axis=1) + known.loss.smoothness() * shift)
+    return known.p * (np.abs(known.pulls).reshape(len(known.p), -1).sum(axis=1) + known.smoothness * shift)
 
 
 def _short(value):

@@ -43,6 +43,11 @@ class Recomputed:
         # dense columns are centred where there is an intercept: rows far smaller than the means are rounded as they are
         self.means = np.abs(self.p @ self.X) if case.intercept and not sparse.issparse(case.X) else 0.0
 
+    @property
+    def smoothness(self):
+        """Lipschitz constant of the derivative; zero for lines with a kink, whose derivative jumps or does nothing."""
+        return self.loss.smoothness() if self.loss.smooth else 0.0
+
     @cached_property
     def reach(self):
         """Largest entries over the set."""
@@ -71,10 +76,11 @@ class Recomputed:
         z, (n, d) = self._predictions(w) + b, self.X.shape
         blur = EPS * (d + 4) * ((np.abs(self.X) + self.means) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
         pulls = derivatives(self.loss, z, self.y)
-        values, smooth = losses(self.loss, z, self.y), self.loss.smoothness()
+        values, smooth = losses(self.loss, z, self.y), self.smoothness
         p = self.p.reshape(-1, *[1] * (z.ndim - 1))
         # what rounding does to losses and derivatives, sample by sample
-        lifts = self._total(np.abs(pulls) * blur + smooth * blur**2) + 8 * EPS * values
+        steep = np.abs(pulls) if self.loss.smooth else 1.0  # a kink may be within rounding, but no slope is above 1
+        lifts = self._total(steep * blur + smooth * blur**2) + 8 * EPS * values
         curvatures = p * (smooth * self._total(blur).reshape(p.shape) + 8 * EPS * np.abs(pulls))
         alpha = p * pulls
         gradient = (self.X.T @ alpha).ravel()
@@ -85,7 +91,7 @@ class Recomputed:
             gap=gradient @ w + self.constraint.support(-gradient),
             slope=alpha.sum(axis=0),
             fun_error=float((self.p * (lifts + (n + 4) * EPS * values)).sum()),
-            gap_error=float((sizes * (np.abs(w) + self.reach)).sum()),
+            gap_error=float((sizes * (np.abs(w) + self.reach)).sum()) if self.loss.smooth else np.inf,
             slope_error=float(curvatures.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
         )
 

@@ -109,7 +109,8 @@ def _start(case, problem, rng):
     point = (np.array(corners).T @ rng.dirichlet(np.ones(3))).reshape(problem.shape)
     if case.start == "point":
         return point
-    other = str(rng.choice(["auto", "fw", "sfw", "away", "corrective", "stochastic-pairwise"]))
+    others = ["auto", "fw", "sfw", "away", "corrective", "stochastic-pairwise"] if case.loss.smooth else ["shcgm"]
+    other = str(rng.choice(others))
     options = {"tol": case.options["tol"], "random_state": 0, "batch_size": case.options["batch_size"]}
     passes = float(rng.choice([1.0, 5.0])) if other not in ("auto", "corrective") else 50.0
     return fw.minimize(problem, other, max_passes=passes, x0=point if rng.random() < 0.5 else None, **options)

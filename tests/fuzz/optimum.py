@@ -101,6 +101,8 @@ PROGRAMS = {
     fw.Huber: lambda loss, z, y, p: p @ cp.huber(z - y, loss.delta) / 2,
     fw.SquaredHinge: lambda loss, z, y, p: p @ cp.square(cp.pos(1 - cp.multiply(y, z))),
     fw.ModifiedHuber: _modified_huber,
+    fw.Hinge: lambda loss, z, y, p: p @ cp.pos(1 - cp.multiply(y, z)),
+    fw.Pinball: lambda loss, z, y, p: p @ cp.maximum(loss.quantile * (y - z), (1 - loss.quantile) * (z - y)),
     fw.Multinomial: _multinomial,
     fw.MultitaskSquared: lambda loss, z, y, p: p @ cp.sum(cp.square(z - y), axis=1) / 2,
 }

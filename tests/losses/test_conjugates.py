@@ -10,14 +10,14 @@ from scipy.optimize import minimize, minimize_scalar
 import frankwolfe as fw
 from tests import cases
 
-CONVEX = [loss for loss in cases.LOSSES if loss.convex]
+CONVEX = [loss for loss in (*cases.LOSSES, *cases.KINKED_LOSSES) if loss.convex]
 TARGETS = {"labels": (-1.0, 1.0), "real": (-1.5, 0.0, 2.0)}
 EVERY = pytest.mark.parametrize("loss", CONVEX, ids=cases.name_of)
 
 
 def supremum(loss, y, a):
-    """The supremum of ``a z - f(z)``, by a search on a grid and near its best point."""
-    grid = np.linspace(-60.0, 60.0, 4001)
+    """The supremum of ``a z - f(z)``, by a search on a grid, with the target, and near its best point."""
+    grid = np.append(np.linspace(-60.0, 60.0, 4001), y)
     heights = [a * z - loss.value(float(z), y) for z in grid]
     best = grid[int(np.argmax(heights))]
     found = minimize_scalar(
@@ -30,8 +30,9 @@ def supremum(loss, y, a):
 def test_a_conjugate_is_the_supremum(loss):
     for y in TARGETS[loss.targets]:
         for at in (-3.0, -0.7, 0.2, 0.9, 2.5):
-            a = loss.derivative(at, y)
-            assert loss.conjugate(a, y) == pytest.approx(supremum(loss, y, a), abs=1e-9)
+            # also a slope that a loss with a kink has nowhere else
+            for a in (loss.derivative(at, y), loss.smoothed_derivative(at, y, 10.0)):
+                assert loss.conjugate(a, y) == pytest.approx(supremum(loss, y, a), abs=1e-9)
 
 
 @EVERY
@@ -50,6 +51,8 @@ ENDS = {
     fw.Huber: lambda loss: (-loss.delta, loss.delta),
     fw.SquaredHinge: lambda loss: (-np.inf, 0.0),
     fw.ModifiedHuber: lambda loss: (-4.0, 0.0),
+    fw.Hinge: lambda loss: (-1.0, 0.0),
+    fw.Pinball: lambda loss: (-loss.quantile, 1.0 - loss.quantile),
 }
 """Slopes that a loss can have, for the target 1."""
 
@@ -102,6 +105,8 @@ PROGRAMS = {
     fw.Huber: lambda loss, z, y: cp.huber(z - y, loss.delta) / 2,
     fw.SquaredHinge: lambda loss, z, y: cp.square(cp.pos(1 - y * z)),
     fw.ModifiedHuber: lambda loss, z, y: cp.huber(cp.pos(1 - y * z), 2),
+    fw.Hinge: lambda loss, z, y: cp.pos(1 - y * z),
+    fw.Pinball: lambda loss, z, y: cp.maximum(loss.quantile * (y - z), (1 - loss.quantile) * (z - y)),
 }
 
 
@@ -109,7 +114,7 @@ PROGRAMS = {
 def test_a_solver_finds_the_same(loss):
     z, y = cp.Variable(), 1.0
     for at in (-0.8, 0.4):
-        a = loss.derivative(at, y)
+        a = loss.smoothed_derivative(at, y, 10.0)
         program = cp.Problem(cp.Maximize(a * z - PROGRAMS[type(loss)](loss, z, y)))
         program.solve(solver=cp.CLARABEL)
         assert loss.conjugate(a, y) == pytest.approx(program.value, abs=1e-6)

@@ -5,6 +5,7 @@ import math
 import pkgutil
 from decimal import Decimal, localcontext
 from importlib import import_module
+from itertools import filterfalse
 
 import numpy as np
 import pytest
@@ -16,16 +17,23 @@ from frankwolfe import losses
 from tests import cases
 from tests.reference import losses as formulas
 
-EVERY_LOSS = pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
+EVERY_LOSS = pytest.mark.parametrize("loss", [*cases.LOSSES, *cases.KINKED_LOSSES], ids=cases.name_of)
+SMOOTH = pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
 
 PREDICTIONS = st.floats(-20.0, 20.0)
 
-# Where the curvature jumps: the one thing finite differences cannot look at.
+# Where the curvature, or the derivative itself, jumps: the one thing finite differences cannot look at.
 KINKS = {
     fw.Huber: lambda loss, y: (y - loss.delta, y + loss.delta),
     fw.SquaredHinge: lambda loss, y: (y,),
     fw.ModifiedHuber: lambda loss, y: (y, -y),
+    fw.Hinge: lambda loss, y: (y,),
+    fw.Pinball: lambda loss, y: (y,),
 }
+
+
+def is_convex(loss):
+    return loss.convex
 
 
 def targets(loss):
@@ -80,7 +88,7 @@ def test_derivative_is_continuous_where_the_curvature_jumps(loss):
 # --- constants and flags -------------------------------------------------------------------------------------
 
 
-@EVERY_LOSS
+@SMOOTH
 @given(data=st.data())
 def test_smoothness_bounds_how_fast_the_derivative_changes(loss, data):
     first, second = data.draw(st.floats(-50.0, 50.0)), data.draw(st.floats(-50.0, 50.0))
@@ -89,14 +97,14 @@ def test_smoothness_bounds_how_fast_the_derivative_changes(loss, data):
     assert change <= loss.smoothness() * abs(first - second) * (1.0 + 1e-9) + 1e-13
 
 
-@EVERY_LOSS
+@SMOOTH
 def test_smoothness_is_the_largest_curvature(loss):
     for y in some_targets(loss):
         curvatures = [abs(loss.curvature(float(z), y)) for z in np.linspace(-6.0, 6.0, 6001)]
         assert 0.99 * loss.smoothness() <= max(curvatures) <= loss.smoothness() * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.convex], ids=cases.name_of)
+@pytest.mark.parametrize("loss", [*filter(is_convex, cases.LOSSES), *cases.KINKED_LOSSES], ids=cases.name_of)
 @given(data=st.data())
 def test_convex_losses_lie_below_their_chords(loss, data):
     first, second = data.draw(PREDICTIONS), data.draw(PREDICTIONS)
@@ -105,7 +113,7 @@ def test_convex_losses_lie_below_their_chords(loss, data):
     assert loss.value(0.5 * (first + second), y) <= chord * (1.0 + 1e-12) + 1e-13
 
 
-@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if not loss.convex], ids=cases.name_of)
+@pytest.mark.parametrize("loss", [*filterfalse(is_convex, cases.LOSSES)], ids=cases.name_of)
 def test_non_convex_losses_rise_above_a_chord(loss):
     for y in some_targets(loss):
         grid = [float(z) for z in np.linspace(-8.0, 8.0, 65)]
@@ -115,6 +123,38 @@ def test_non_convex_losses_rise_above_a_chord(loss):
             for second in grid
         )
         assert excess > 0.01
+
+
+# --- kinks -------------------------------------------------------------------------------------------------------
+
+KINKED = pytest.mark.parametrize("loss", cases.KINKED_LOSSES, ids=cases.name_of)
+
+
+@KINKED
+def test_a_kink_is_where_it_says_and_turns_from_one_slope_to_the_other(loss):
+    assert not loss.smooth
+    assert loss.smoothness() == math.inf
+    for y in some_targets(loss):
+        low, high = loss.kink_slopes(y)
+        assert (loss.derivative(y - 1e-9, y), loss.derivative(y + 1e-9, y)) == (low, high)
+        assert low <= loss.derivative(y, y) <= high
+        assert low < high
+
+
+@KINKED
+@given(data=st.data())
+def test_a_smoothed_loss_is_the_moreau_envelope(loss, data):
+    z, y, beta = data.draw(st.floats(-5.0, 5.0)), data.draw(targets(loss)), data.draw(st.floats(0.05, 3.0))
+    # the envelope at z is the least f(v) + (v - z)^2 / (2 beta); its derivative there is (z - v) / beta
+    candidates = [y, *(z - beta * slope for slope in loss.kink_slopes(y))]
+    v = min(candidates, key=lambda v: loss.value(v, y) + (v - z) ** 2 / (2.0 * beta))
+    assert loss.smoothed_derivative(z, y, beta) == pytest.approx((z - v) / beta, abs=1e-7)
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, -0.1, 1.5])
+def test_a_quantile_is_between_zero_and_one(quantile):
+    with pytest.raises(ValueError, match="Pinball: quantile must be between 0 and 1, got"):
+        fw.Pinball(quantile)
 
 
 # --- extreme predictions ---------------------------------------------------------------------------------------
@@ -206,7 +246,9 @@ def test_robust_losses_look_like_the_squared_error_near_zero(loss):
     assert loss.derivative(1e-9, 0.0) == pytest.approx(1e-9, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", [loss for loss in cases.LOSSES if loss.targets == "labels"], ids=cases.name_of)
+@pytest.mark.parametrize(
+    "loss", [loss for loss in (*cases.LOSSES, fw.Hinge()) if loss.targets == "labels"], ids=cases.name_of
+)
 @given(z=PREDICTIONS)
 def test_label_losses_see_only_the_margin(loss, z):
     assert loss.value(z, 1.0) == loss.value(-z, -1.0)
@@ -222,12 +264,12 @@ def test_every_loss_is_named_exported_and_tested():
         kind
         for file in pkgutil.iter_modules(losses.__path__, losses.__name__ + ".")
         for _, kind in inspect.getmembers(import_module(file.name), inspect.isclass)
-        if kind.__module__ == file.name and hasattr(kind, "derivative")
+        if kind.__module__ == file.name and hasattr(kind, "derivative") and issubclass(kind, tuple)
     }
     single = {kind for kind in defined if not kind().is_vector}
     assert defined == set(losses.LOSSES.values())
     assert defined - single == {type(loss) for loss in cases.VECTOR_LOSSES}
-    assert single == {type(loss) for loss in cases.LOSSES}
+    assert single == {type(loss) for loss in (*cases.LOSSES, *cases.KINKED_LOSSES)}
     assert {kind.__name__ for kind in defined} <= set(fw.__all__)
 
 

@@ -142,6 +142,16 @@ FORMULAS = {
         _cauchy_curvature,
     ),
     fw.Tukey(2.0): Formula(_tukey, _tukey_slope, _tukey_curvature),
+    fw.Hinge(): Formula(
+        lambda loss, z, y: np.maximum(0, 1 - y * z),
+        lambda loss, z, y: np.where(y * z < 1, -y, 0),
+        lambda loss, z, y: np.zeros_like(z),
+    ),
+    fw.Pinball(0.3): Formula(
+        lambda loss, z, y: np.maximum(wide(loss.quantile) * (y - z), (1 - wide(loss.quantile)) * (z - y)),
+        lambda loss, z, y: np.where(z == y, 0, np.where(z > y, 1, 0) - wide(loss.quantile)),
+        lambda loss, z, y: np.zeros_like(z),
+    ),
     fw.Multinomial(): Formula(_multinomial, _multinomial_slope),
     fw.MultitaskSquared(): Formula(lambda loss, z, y: ((z - y) ** 2).sum(axis=1) / 2, lambda loss, z, y: z - y),
 }

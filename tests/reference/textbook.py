@@ -168,6 +168,23 @@ def momentum(X, y, derivative, lmo, batches, w0):
     return np.array(iterates)
 
 
+def shcgm(X, y, derivative, lmo, batches, w0, side=None, beta0=1.0):
+    """Locatello et al.: averaged gradients, and the distance of ``Aw`` to a box, over a beta that falls.
+
+    The authors ask the oracle at ``beta r + A'(Aw - proj(Aw))``; divided by beta, its size means something too.
+    """
+    w, iterates = w0, [w0]
+    A, lower, upper = (np.zeros((1, X.shape[1])), -1.0, 1.0) if side is None else side
+    r = np.zeros(X.shape[1])
+    for k, batch in enumerate(batches, start=1):
+        gamma, beta, rho = 9.0 / (k + 8.0), beta0 / np.sqrt(k + 8.0), 4.0 / (k + 7.0) ** (2.0 / 3.0)
+        r = (1.0 - rho) * r + rho * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
+        s = lmo(r + A.T @ (A @ w - np.clip(A @ w, lower, upper)) / beta)
+        w = w + gamma * (s - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
 def lu_freund(X, y, derivative, lmo, batches, w0):
     """Lu and Freund: the vertex comes first, then the batch's averaged predictions move toward the vertex's own."""
     n, d = X.shape
@@ -188,5 +205,5 @@ def lu_freund(X, y, derivative, lmo, batches, w0):
     return np.array(iterates)
 
 
-METHODS = {"sfw": sfw, "mokhtari": mokhtari, "momentum": momentum, "lu-freund": lu_freund}
+METHODS = {"sfw": sfw, "mokhtari": mokhtari, "momentum": momentum, "shcgm": shcgm, "lu-freund": lu_freund}
 """By name. A method that takes snapshots is told the steps before which it does so, as ``snapshots``."""

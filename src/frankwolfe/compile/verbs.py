@@ -124,6 +124,18 @@ def derivative(loss, z, y):
 
 
 @verb
+def smoothed_derivative(loss, z, y, beta):
+    """First derivative in ``z`` of the loss, smoothed by the parameter ``beta`` where it has kinks."""
+    return loss.smoothed_derivative(z, y, beta)
+
+
+@verb
+def kink_slopes(loss, y):
+    """Slopes before and after the kink of a loss that has one, which is at ``z = y``."""
+    return loss.kink_slopes(y)
+
+
+@verb
 def curvature(loss, z, y):
     """Second derivative in ``z`` (where it jumps, of one side); of several outputs, a diagonal that bounds it."""
     return loss.curvature(z, y)
@@ -266,6 +278,12 @@ def oracle(constraint, tracker, r):
 def refresh(estimate, samples, iterate, gradient, batch, upcoming, t):
     """Let the estimate look at the batch, and the one after it, before the vertex is chosen."""
     return estimate.refresh(samples, iterate, gradient, batch, upcoming, t)
+
+
+@verb
+def pull(side, gradient, iterate, kept, t):
+    """Renew what side constraints add to the gradient estimate, of which the part ``kept`` is left."""
+    return side.pull(gradient, iterate, kept, t)
 
 
 @verb

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from frankwolfe.objective.kinked_intercept import balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
 from frankwolfe.problem import Problem
@@ -41,6 +42,9 @@ def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | Non
         return alpha
     if not problem.intercept or not np.isfinite(alpha).all():
         return None
+    if not problem.loss.smooth:
+        mended = balanced_slopes(problem.samples, alpha)
+        return mended if problem.balances(mended) else None
     samples, loss = problem.samples, problem.objective.base_loss
     z, outputs = at.shifted().reshape(samples.shape), samples.shape[1:]
     losses, fresh = np.empty(len(z)), np.empty(samples.shape)

@@ -33,13 +33,14 @@ VALUE_ROUNDING = 1e-12
 class Start(NamedTuple):
     """Where a run starts: weights and, if they come from a result, its objective, gap and the slopes that prove that.
 
-    All are for the problem of that result, which may have been another one.
+    With side constraints their multipliers too. All are for the problem of that result, which may have been another.
     """
 
     w: Any = None
     fun: float = np.inf
     gap: float = np.inf
     slopes: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
 
 
 class Certifier:
@@ -59,16 +60,16 @@ class Certifier:
 
     def __init__(self, engine: Engine, watch: Stopwatch, start: Start, wanted: bool):
         self.engine, self.watch, self.start, self.wanted = engine, watch, start, wanted
-        self.tolerance = 0.0
+        self.tolerance = self.violation_tolerance = 0.0
         self.bound = LowerBound(engine.problem)
         self.schedule = CertificateSchedule(None)
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
         self.recent = RecentMean(engine)
 
-    def aim_at(self, tolerance: float) -> None:
-        """Set the gap that ends the run."""
-        self.tolerance = tolerance
+    def aim_at(self, tolerance: float, violation_tolerance: float = 0.0) -> None:
+        """Set the gap that ends the run, and the violation of side constraints that it may end with."""
+        self.tolerance, self.violation_tolerance = tolerance, violation_tolerance
         optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
         by_table = self.engine.table() is not None and self.engine.table_follows and not self.engine.problem.intercept
         self.schedule = CertificateSchedule(
@@ -121,6 +122,8 @@ class Certifier:
     def _checked(self, w: Any, at_end: bool) -> tuple[Certificate, Any, float]:
         """Return what is proven of the iterate or of a better point, that point, and the price in passes."""
         problem, table = self.engine.problem, self.engine.table()
+        if problem.needs_smoothing:
+            return self._by_slopes(w), w, 1.0
         if table is None and self.bound.value == -np.inf:
             return self._exactly(problem.evaluate(w)), w, 1.0
         at, price = problem.objective.point(problem.objective.predict(w), problem.guess), 0.5
@@ -150,10 +153,28 @@ class Certifier:
         """Return what the best bound so far proves of a point."""
         return self.bound.lower(Certificate(at.value, np.inf, intercept=self.engine.problem.shift_of(at, w)))
 
-    def _exactly(self, exact: Evaluation) -> Certificate:
+    def _by_slopes(self, w: Any) -> Certificate:
+        """Return what the averaged slopes and multipliers of a method that smooths prove of the iterate.
+
+        The derivatives at the iterate would prove next to nothing: those of a loss with kinks jump there, and without
+        multipliers they know nothing of side constraints.
+        """
+        problem, table, multipliers = self.engine.problem, self.engine.table(), self.engine.multipliers
+        at = problem.objective.point(problem.objective.predict(w), problem.guess)
+        slopes = None if table is None else balanced(problem, at, table)
+        if slopes is not None:
+            self.bound.offer(problem.dual_value(slopes, multipliers), slopes, multipliers)
+        if self.bound.value == -np.inf:  # better than nothing
+            slopes = at.alpha.reshape(problem.samples.shape)
+            self.bound.offer(problem.dual_value(slopes), slopes)
+        return Certificate(
+            at.value, np.inf, intercept=problem.shift_of(at, w), violation=problem.violation(problem.shaped(w))
+        )
+
+    def _exactly(self, exact: Evaluation, violation: float = 0.0) -> Certificate:
         """Return what an exact evaluation proves, and keep its bound on the optimum."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
-        return Certificate.of(exact)
+        return Certificate.of(exact, violation)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate, where a certificate is wanted and the point may make it one."""
@@ -172,8 +193,9 @@ class Certifier:
         return gap if gap == gap else np.inf
 
     def meets(self, found: Certificate) -> bool:
-        """Whether a gap is within the tolerance, where there is one."""
-        return self.wanted and bool(found.gap <= self.tolerance)
+        """Whether a gap is within the tolerance, where there is one, and so is the violation of side constraints."""
+        within = found.gap <= self.tolerance and found.violation <= self.violation_tolerance
+        return self.wanted and bool(within)
 
     def start_is_certified(self) -> bool:
         """Certify a start that was within the tolerance by what proved it, where the engine would not do so itself.
@@ -206,9 +228,13 @@ class Certifier:
 
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
-        problem, (w, _, _, slopes) = self.engine.problem, self.start
-        found = self._exactly(problem.evaluate(w))
-        if slopes is not None and not found.gap <= self.tolerance:
+        problem, (w, _, _, slopes, multipliers) = self.engine.problem, self.start
+        found = self._exactly(problem.evaluate(w), problem.violation(w))
+        if slopes is not None and problem.needs_smoothing and slopes.shape == problem.samples.shape:
+            if problem.side is None or (multipliers is not None and multipliers.size != problem.side.m):
+                multipliers = None  # of another problem
+            self.bound.offer(problem.dual_value(slopes, multipliers), slopes, multipliers)
+        elif slopes is not None and not found.gap <= self.tolerance:
             gap, rounding = bound_at(problem, w, slopes)
             self.bound.offer_gap(found.value, gap + rounding, slopes)
             found = found._replace(gap=min(found.gap, gap))
@@ -227,9 +253,23 @@ class Certifier:
         ours, theirs = self._flaws(found), self._flaws(other)
         if ours != theirs:
             return ours < theirs
+        if self.engine.problem.side is not None:  # an objective is only worth as much as what it violates
+            return self._merit(found) <= self._merit(other)
         if abs(found.value - other.value) <= VALUE_ROUNDING * abs(other.value):
             return found.gap <= other.gap
         return found.value <= other.value
+
+    def _merit(self, found: Certificate) -> float:
+        """Return the objective and a price for the violation of side constraints; less is better.
+
+        Where the price is above the norm of the best multipliers, whose are those of the bound by and by, nothing is
+        better than the best point that keeps to the constraints (an exact penalty).
+        """
+        problem, multipliers = self.engine.problem, self.bound.multipliers
+        price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0
+        if multipliers is not None:
+            price = max(price, 2.0 * float(np.linalg.norm(multipliers)))
+        return found.value + price * found.violation
 
     def _flaws(self, found: Certificate) -> tuple[bool, bool]:
         """Whether a point has no value, and whether it misses the tolerance."""

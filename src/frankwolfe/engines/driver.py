@@ -103,7 +103,8 @@ class Driver:
             if self.likely is not None:
                 self.likely.warm_up()
             tolerance = problem.tolerance(self.limits.tol)
-        self.certifier.aim_at(tolerance)
+            violation_tolerance = problem.violation_tolerance(self.limits.tol)
+        self.certifier.aim_at(tolerance, violation_tolerance)
         with self.watch.charged():
             self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)
 
@@ -247,13 +248,17 @@ class Driver:
             batch_size=engine.batch_size or engine.problem.n,
             trace=observer.trace,
             state=self._handed_over(found),
+            violation=None if engine.problem.side is None else found.violation,
+            violation_tolerance=None if engine.problem.side is None else certifier.violation_tolerance,
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:
         """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
-        state = self.engine.handed_over() | {"slopes": self.certifier.bound.slopes}
-        if state["slopes"] is None or not found.by_bound:
-            del state["slopes"]
+        state, bound = self.engine.handed_over(), self.certifier.bound
+        if bound.slopes is not None and found.by_bound:
+            state["slopes"] = bound.slopes
+            if bound.multipliers is not None:
+                state["multipliers"] = bound.multipliers
         return state
 
     def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
@@ -261,4 +266,5 @@ class Driver:
         problem, certifier = self.engine.problem, self.certifier
         if status is Status.NON_FINITE:
             return what_was_not_finite(problem, self.engine.state(), self.observer.nit + 1)
-        return message(status, found, certifier.tolerance, self.limits, problem.intercept, likely)
+        allowed = None if problem.side is None else certifier.violation_tolerance
+        return message(status, found, certifier.tolerance, self.limits, problem.intercept, likely, allowed)

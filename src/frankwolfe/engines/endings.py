@@ -19,6 +19,7 @@ def message(
     limits: Limits,
     intercept: bool,
     likely: tuple[float, float] | None = None,
+    violation_tolerance: float | None = None,
 ) -> str:
     """Say in a sentence how a run ended; for one that met what is not finite, see `what_was_not_finite`.
 
@@ -36,18 +37,23 @@ def message(
         Whether the problem has one.
     likely : (float, float), optional
         A likely bound and its confidence, where the run was to prove nothing.
+    violation_tolerance : float, optional
+        The violation of side constraints that it may end with, where there are any.
     """
     proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
     so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
-    bounded = ""
+    bounded = beside = ""
     if likely is not None:
         bounded = f"with {likely[1]:.0%} confidence the objective is at most {likely[0]:.3g} above the optimum"
         so_far = f"{bounded}, and the tolerance is {tolerance:.3g}; nothing is proven"
+    if violation_tolerance is not None:
+        so_far += f"; side constraints are violated by {found.violation:.3g}, the tolerance {violation_tolerance:.3g}"
+        beside = f", and so is the violation {found.violation:.3g} of side constraints ({violation_tolerance:.3g})"
     stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
     if intercept and np.isinf(found.gap):
         stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
     reasons = {
-        Status.CONVERGED: f"The {proof} {found.gap:.3g} is within the tolerance {tolerance:.3g}.",
+        Status.CONVERGED: f"The {proof} {found.gap:.3g} is within the tolerance {tolerance:.3g}{beside}.",
         Status.MAX_PASSES: f"The budget of {limits.passes:g} passes ended; {so_far}.",
         Status.MAX_SECONDS: f"The budget of {limits.seconds:g} seconds ended; {so_far}.",
         Status.CALLBACK: f"The callback asked to stop; {so_far}.",

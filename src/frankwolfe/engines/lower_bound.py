@@ -26,12 +26,15 @@ class Certificate(NamedTuple):
         The exact Frank-Wolfe gap; NaN where it was not taken.
     intercept : float, or array of shape (outputs,)
         The best one, where the problem has one; else zero.
+    violation : float
+        How far the point is from keeping to the side constraints; zero where there are none.
     """
 
     value: float
     gap: float
     fw_gap: float = np.nan
     intercept: Any = 0.0
+    violation: float = 0.0
 
     @property
     def by_bound(self) -> bool:
@@ -39,9 +42,9 @@ class Certificate(NamedTuple):
         return not self.fw_gap <= self.gap
 
     @classmethod
-    def of(cls, found: Evaluation) -> "Certificate":
+    def of(cls, found: Evaluation, violation: float = 0.0) -> "Certificate":
         """Return what an exact evaluation proves."""
-        return cls(found.value, found.gap, found.gap, found.intercept)
+        return cls(found.value, found.gap, found.gap, found.intercept, violation)
 
 
 class LowerBound:
@@ -59,12 +62,14 @@ class LowerBound:
         self.problem = problem
         self.value = -np.inf
         self.slopes: np.ndarray | None = None
+        self.multipliers: np.ndarray | None = None
         self._convex = bool(problem.loss.convex)
 
-    def offer(self, bound: float, slopes: np.ndarray | None) -> None:
-        """Keep a bound if it is the best so far, and a copy of the slopes that prove it."""
+    def offer(self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None) -> None:
+        """Keep a bound if it is the best so far, and copies of the slopes and multipliers that prove it."""
         if self._convex and bound > self.value:
             self.value, self.slopes = bound, None if slopes is None else slopes.copy()
+            self.multipliers = None if multipliers is None else multipliers.copy()
 
     def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:
         """Keep what a point proves that is at most ``gap`` above the optimum, less what rounding may have added."""
@@ -73,7 +78,9 @@ class LowerBound:
     def lower(self, found: Certificate) -> Certificate:
         """Return a certificate with the distance to the bound for its gap, where that is smaller.
 
-        The two may agree to the last digit, so what rounding may do to the difference is added to it.
+        The two may agree to the last digit, so what rounding may do to the difference is added to it. A point that does
+        not keep to side constraints may be below the optimum of those who do.
         """
         above = found.value - self.value + sum_rounding(self.problem, found.value)
-        return found._replace(gap=max(above, 0.0)) if above < found.gap else found
+        least = 0.0 if self.problem.side is None else -np.inf
+        return found._replace(gap=max(above, least)) if above < found.gap else found

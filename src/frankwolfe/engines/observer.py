@@ -172,7 +172,13 @@ class Observer:
 
     def trace_last(self, last: Certificate, lower_bound: float) -> None:
         """Trace the last iterate, which is certified."""
-        known = {"fun": last.value, "gap": last.gap, "fw_gap": last.fw_gap, "lower_bound": lower_bound}
+        known = {
+            "fun": last.value,
+            "gap": last.gap,
+            "fw_gap": last.fw_gap,
+            "violation": last.violation,
+            "lower_bound": lower_bound,
+        }
         if self.trace.last_nit() != self.nit:
             self._record(**known)
         else:
@@ -192,7 +198,7 @@ class Observer:
             "bound_estimate": self.bound_estimate,
             "table_error": self.table_error,
         }
-        self.trace.record(self.engine.point(), self.engine.table(), **numbers, **known)
+        self.trace.record(self.engine.point(), self.engine.table(), self.engine.multipliers, **numbers, **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
+
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -94,6 +96,10 @@ class Engine(Protocol):
 
         It is the engine's own: copy it before the next step.
         """
+
+    @property
+    def multipliers(self) -> np.ndarray | None:
+        """Multipliers of side constraints that go with the table, if there are such constraints; the engine's own."""
 
     def mean_residual(self) -> tuple[float, float]:
         """Return an online estimate of the table's mean residual, and its standard error; NaN where there is none."""

@@ -12,8 +12,12 @@ import numpy as np
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part
 from frankwolfe.data.observed_entries import ObservedEntries
+from frankwolfe.problem.linear_bounds import SideRows
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
+
+CONSTANT = (ObservedEntries, SideRows)
+"""Parts of the problem that states may hold: they do not change."""
 
 ESTIMATE = "estimate"
 """What the names of a gradient estimate's arrays begin with."""
@@ -58,11 +62,11 @@ def copied(value: Any) -> Any:
 def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
     """Return the arrays of a part and of the parts in it: all that can change while it is in use.
 
-    Python objects and the places of observed entries do not.
+    Python objects, the places of observed entries and side constraints do not.
     """
     if isinstance(part, np.ndarray) and not isinstance(part, Opaque):
         return {name: part}
-    if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
+    if not isinstance(part, tuple) or isinstance(part, CONSTANT):
         return {}
     found: dict[str, np.ndarray] = {}
     for field, value in zip(_names(part), part, strict=True):
@@ -80,7 +84,7 @@ def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
             return state[name].copy()
         part[...] = state[name]
         return part
-    if not isinstance(part, tuple) or isinstance(part, ObservedEntries):
+    if not isinstance(part, tuple) or isinstance(part, CONSTANT):
         return part
     fields = zip(_names(part), part, strict=True)
     values = [with_arrays(f"{name}.{field}", value, state) for field, value in fields]

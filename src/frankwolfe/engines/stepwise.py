@@ -13,7 +13,7 @@ from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, 
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.corrections import Correction
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.lifecycle import Setting, states_for_run
+from frankwolfe.methods.lifecycle import Setting, Units, states_for_run
 from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.intercept import EPSILON
@@ -28,6 +28,15 @@ PARTS = (ESTIMATE, "direction", "step")
 
 PLANNED_STEPS = 4096
 """Steps whose costs are added up in advance, where they differ."""
+
+
+def smoothing_units(problem: Problem) -> Units:
+    """Return what smoothing is measured in on a problem."""
+    if not problem.needs_smoothing:
+        return Units()
+    loss, reach = problem.zero_value, problem.side_reach
+    loss = loss if 0.0 < loss < np.inf else 1.0
+    return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
 
 
 class StepwiseEngine:
@@ -72,7 +81,17 @@ class StepwiseEngine:
             earlier = None  # other data: what was remembered of its rows means nothing here
         before = {} if earlier is None else remembered(earlier)
         self.abilities, self._has_dual = method.estimate.abilities, has_dual(problem.loss)
-        setting = Setting(problem.samples, batch_size, w, problem.constraint, before, self.steps, generator)
+        setting = Setting(
+            problem.samples,
+            batch_size,
+            w,
+            problem.constraint,
+            before,
+            self.steps,
+            generator,
+            problem.side,
+            smoothing_units(problem),
+        )
         self.parts = states_for_run(method, setting)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
@@ -277,8 +296,13 @@ class StepwiseEngine:
 
     def table(self) -> np.ndarray | None:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
-        usable = self.abilities.has_table and not self.abilities.reads_all_rows and self._has_dual
-        return self.parts[0].alpha if usable else None
+        kept = (self.abilities.has_table and not self.abilities.reads_all_rows) or self.abilities.smooths
+        return self.parts[0].alpha if kept and self._has_dual else None
+
+    @property
+    def multipliers(self) -> np.ndarray | None:
+        """The mean multipliers of side constraints, if there are any; else None."""
+        return None if self.problem.side is None else self.parts[0].side.mean
 
     @property
     def samples_gap(self) -> bool:

@@ -168,8 +168,9 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     Parameters
     ----------
     loss : str or loss
-        ``"logistic"``, ``"squared-hinge"``, ``"modified-huber"``, ``"sigmoid"``, or an object. With more than two
-        classes ``"logistic"`` means the multinomial loss, unless ``multi_class="ovr"``.
+        ``"logistic"``, ``"squared-hinge"``, ``"modified-huber"``, ``"sigmoid"``, ``"hinge"`` (slowly:
+        docs/side-constraints.md), or an object. With more than two classes ``"logistic"`` means the multinomial loss,
+        unless ``multi_class="ovr"``.
     constraint : str or set
         ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
         feature over all classes are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are

@@ -6,6 +6,7 @@ finite number). All stay finite, or overflow to infinity where the true value do
 exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
 give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
 
+Losses with a kink, for the methods that smooth them, are in `frankwolfe.losses.kinked`.
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
 To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tests/cases.py``.
@@ -16,7 +17,8 @@ from typing import Any
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.compile.part import require
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
-from frankwolfe.losses.loss_defaults import LOSS_METHODS, VECTOR_METHODS, completed
+from frankwolfe.losses.kinked import Hinge, Pinball
+from frankwolfe.losses.loss_defaults import KINKED_METHODS, LOSS_METHODS, VECTOR_METHODS, completed
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
 
@@ -29,6 +31,8 @@ LOSSES: dict[str, type] = {
     "sigmoid": Sigmoid,
     "cauchy": Cauchy,
     "tukey": Tukey,
+    "hinge": Hinge,
+    "pinball": Pinball,
     "multinomial": Multinomial,
     "multitask-squared": MultitaskSquared,
 }
@@ -42,6 +46,8 @@ def as_loss(loss: Any) -> Any:
     completed(type(loss))
     if loss.is_vector:
         require("loss", loss, VECTOR_METHODS, "a loss of several outputs")
+    if not loss.smooth:
+        require("loss", loss, KINKED_METHODS, "a loss with a kink")
     return loss
 
 

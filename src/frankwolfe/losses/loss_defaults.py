@@ -11,13 +11,16 @@ from math import inf
 
 from frankwolfe.compile.part import Part, lent, part
 from frankwolfe.compile.twofold import contract
-from frankwolfe.compile.verbs import conjugate, value
+from frankwolfe.compile.verbs import conjugate, derivative, value
 
 LOSS_METHODS = ("value", "derivative", "curvature", "smoothness")
 """What every loss has to bring along."""
 
 VECTOR_METHODS = ("hessian_product",)
 """What a loss of several outputs has to bring along beside."""
+
+KINKED_METHODS = ("kink_slopes", "smoothed_derivative", "conjugate")
+"""What a loss that is not smooth has to bring along beside."""
 
 
 class LossDefaults:
@@ -27,6 +30,16 @@ class LossDefaults:
     def convex(self) -> bool:
         """Whether the loss is convex in ``z``: nothing is known, and so nothing is built on it."""
         return False
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss has a derivative everywhere, of which `smoothness` is the Lipschitz constant."""
+        return True
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """Names of losses that look alike and are smooth, where this one is not."""
+        return ()
 
     @property
     def targets(self) -> str:
@@ -57,6 +70,10 @@ class LossDefaults:
     def has_conjugate(self) -> bool:
         """Whether the loss knows its conjugate."""
         return type(self).conjugate is not LossDefaults.conjugate
+
+    def smoothed_derivative(self, z, y, beta):
+        """First derivative in ``z`` of the loss, smoothed where it has kinks: here it has none."""
+        return derivative(self, z, y)
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - <a, z>`` from its definition, which loses digits close to zero."""

@@ -5,12 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.twofold import magnitude
-from frankwolfe.compile.verbs import add_row, fetch_row, routine
+from frankwolfe.compile.verbs import add_row, fetch_row, rebuild, routine
 
 TABLE_CHANGE, ROWS_READ, FAILED = 0, 1, 2
 """Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
 change that is; the rows that the step at hand reads; a flag, not zero once an oracle outside of compiled code, or an
 exact pass, has failed. The loop stops on the first and on the last, before it moves."""
+
+SMALLEST_SCALE = 1e-100
+"""Below this the factor of an estimate is folded into ``r``: long before it could underflow."""
 
 
 class Gradient(NamedTuple):
@@ -44,6 +47,19 @@ def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.tracker, rows, i, change, gradient.r)
     gradient.counters[TABLE_CHANGE] += magnitude(change)
+
+
+@routine
+def fade(gradient, kept):
+    """Multiply the estimate by ``kept``: one multiplication, for the factor is apart."""
+    scale = gradient.scale[0] * kept
+    if scale < SMALLEST_SCALE:
+        r = gradient.r
+        for j in range(len(r)):
+            r[j] *= scale
+        rebuild(gradient.tracker, r)
+        scale = 1.0
+    gradient.scale[0] = scale
 
 
 @routine

@@ -39,6 +39,9 @@ class Abilities(NamedTuple):
         Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
         ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
         gradient, and ``renew(alpha)`` takes over the derivatives.
+    smooths : bool
+        It takes losses with kinks and side constraints, whose multipliers are in an array ``mean`` of the state's
+        ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
     """
 
     reads_all_rows: bool = False
@@ -49,6 +52,22 @@ class Abilities(NamedTuple):
     reads_upcoming: bool = False
     grows: bool = False
     takes_snapshots: bool = False
+    smooths: bool = False
+
+
+class Units(NamedTuple):
+    """What smoothing is measured in, so that the numbers of users have no units.
+
+    Attributes
+    ----------
+    loss : float
+        Of losses: the square of a prediction divided by a loss.
+    side : float
+        Of side constraints: the square of a product ``a' w`` divided by a loss.
+    """
+
+    loss: float = 1.0
+    side: float = 1.0
 
 
 class Setting(NamedTuple):
@@ -70,6 +89,10 @@ class Setting(NamedTuple):
         Steps made before this run: the first one of the run has the number ``steps + 1``.
     generator : numpy.random.Generator, optional
         Where the batches come from, for a state that tosses coins too, between calls of the loop.
+    side : LinearBounds, optional
+        Side constraints.
+    units : Units
+        What smoothing is measured in.
     """
 
     samples: Any
@@ -79,6 +102,8 @@ class Setting(NamedTuple):
     remembered: dict[str, np.ndarray] = {}  # noqa: RUF012 - never written to
     steps: int = 0
     generator: Any = None
+    side: Any = None
+    units: Units = Units()
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""

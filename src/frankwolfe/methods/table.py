@@ -11,6 +11,7 @@ from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage
 from frankwolfe.methods.estimates.full_gradient import FullGradient
 from frankwolfe.methods.estimates.momentum import Momentum
 from frankwolfe.methods.estimates.sag_table import SagTable
+from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
 from frankwolfe.methods.estimates.substitute import Substitute
 from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
 from frankwolfe.methods.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
@@ -72,6 +73,7 @@ METHODS: dict[str, Method] = {
         Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
         Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
         Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
+        Method(SmoothedMomentum(), Toward(), OpenLoop(9.0, 8.0), batch_size=0.01, name="shcgm"),
         Method(FullGradient(), Away(), LineSearch(), name="away"),
         Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
         Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
@@ -86,12 +88,15 @@ FEW_PASSES = 5.0
 """Below this budget a corrective round may not even end; stochastic steps use what there is."""
 
 
-def pick(constraint: Any, max_passes: float) -> Method:
+def pick(constraint: Any, max_passes: float, smoothing: bool = False) -> Method:
     """Return what ``"auto"`` stands for on a set, within a budget of passes.
 
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
     few passes is better spent on stochastic steps: pairwise ones where vertices are coordinates, else the paper's.
+    Losses with kinks and side constraints (``smoothing``) are for one method only.
     """
+    if smoothing:
+        return METHODS["shcgm"]._replace(name="auto: shcgm")
     stochastic = "stochastic-pairwise" if constraint.structure().coordinates is not None else "sfw"
     name = "corrective" if max_passes >= FEW_PASSES else stochastic
     return METHODS[name]._replace(name=f"auto: {name}")

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import curvature, derivative, hessian_product, residual, smoothness, value
+from frankwolfe.compile.verbs import (
+    curvature,
+    derivative,
+    hessian_product,
+    residual,
+    smoothed_derivative,
+    smoothness,
+    value,
+)
 from frankwolfe.linalg.schur import FLAT
 from frankwolfe.losses.loss_defaults import loss
 
@@ -50,6 +58,11 @@ class Shifted(NamedTuple):
         """Whether the loss is convex in ``z``."""
         return self.base.convex
 
+    @property
+    def smooth(self):
+        """Whether the loss has a derivative everywhere."""
+        return self.base.smooth
+
     def value(self, z, y):
         """Loss of one sample."""
         return value(self.base, z + self.shift[0], y)
@@ -57,6 +70,10 @@ class Shifted(NamedTuple):
     def derivative(self, z, y):
         """First derivative in ``z``."""
         return derivative(self.base, z + self.shift[0], y)
+
+    def smoothed_derivative(self, z, y, beta):
+        """First derivative in ``z`` of the loss, smoothed where it has kinks."""
+        return smoothed_derivative(self.base, z + self.shift[0], y, beta)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""

@@ -16,6 +16,7 @@ from frankwolfe.data.executors import Serial, Threads, executor_for
 from frankwolfe.data.rows import Samples
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
+from frankwolfe.objective.kinked_intercept import kinked_point
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.objective.sums import (
     evaluate_losses,
@@ -111,6 +112,8 @@ class Objective:
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
         """
         samples, z = self.samples, z.reshape(self.samples.shape)
+        if is_shifted(samples.loss) and not samples.loss.smooth:
+            return kinked_point(samples, z)
         if is_shifted(samples.loss):
             search = InterceptSearch(samples, self.over, z)
             shift, curve = search.best(before)

@@ -10,6 +10,7 @@ from frankwolfe.data.iterate import Iterate
 from frankwolfe.data.rows import Samples
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
+from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.barriers import Barrier
 
@@ -22,6 +23,7 @@ class PosedProblem:
     _outputs: int
     _constraint: Any
     _samples: Samples
+    _side: LinearBounds | None = None
     _feature_names: list[str] | None = None
 
     @property
@@ -83,6 +85,20 @@ class PosedProblem:
     def constraint(self) -> Any:
         """The constraint set, fitted to the number of columns."""
         return self._constraint
+
+    @property
+    def side(self) -> LinearBounds | None:
+        """Side constraints beside those of the set, if there are any."""
+        return self._side
+
+    @property
+    def needs_smoothing(self) -> bool:
+        """Whether only methods that smooth can run: the loss has a kink, or there are side constraints."""
+        return self._side is not None or not self._loss.smooth
+
+    def violation(self, w: Any) -> float:
+        """How far ``A w`` is from the bounds of the side constraints, in the Euclidean norm; zero without any."""
+        return 0.0 if self._side is None else self._side.violation(self.flat("w", w))
 
     @property
     def samples(self) -> Samples:

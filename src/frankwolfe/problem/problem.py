@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
+from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.rows import Samples, as_rows
-from frankwolfe.losses import as_loss
+from frankwolfe.losses import as_loss, has_dual
 from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.evaluation import Evaluation
+from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.posed import PosedProblem
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
@@ -44,6 +45,9 @@ class Problem(PosedProblem):
     intercept : bool
         Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
         the best one for the weights at hand: the objective is ``min over b of F(w, b)``.
+    side : LinearBounds, optional
+        Linear constraints beside those of the set, for convex losses and the method ``"shcgm"``. They are not part of
+        the objective, its gradient or its gap: see `violation`, and docs/side-constraints.md.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Problem(PosedProblem):
 
     _guess: Guess | None = None
     _objective: Objective | None = None
+    _side_reach: float | None = None
 
     @teaching
     def __init__(
@@ -66,6 +71,7 @@ class Problem(PosedProblem):
         constraint: Any = None,
         sample_weight: Any = None,
         intercept: bool = False,
+        side: LinearBounds | None = None,
     ):
         if constraint is None:
             raise TypeError("constraint is missing: pass a set, e.g. constraint=fw.L1Ball(10.0)")
@@ -82,6 +88,7 @@ class Problem(PosedProblem):
         self._feature_names = column_names(X)
         self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
+        self._side = _as_side(side, self.size, loss)
         weights = as_weights(sample_weight, n)
         self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
         self._zero_model: ZeroModel | None = None
@@ -128,7 +135,8 @@ class Problem(PosedProblem):
         assert shift is not None  # there is an intercept
         zero = Objective(plain, self.size, self.objective.executor).point(plain.table())
         pulls = np.abs(zero.alpha.reshape(self.n, -1)).sum(axis=1)
-        pulls += plain.weights * self._loss.smoothness() * np.abs(shift).max()
+        if self._loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
+            pulls += plain.weights * self._loss.smoothness() * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
             columns = self.objective.column_norms(pulls) * np.sqrt(pulls.sum())
             reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
@@ -138,7 +146,8 @@ class Problem(PosedProblem):
         stored = "dense" if isinstance(self._X, np.ndarray) else f"{self._X.nnz} stored values"
         kind = type(self.constraint).__name__
         size = f"{self.n} x {self.d}" + (f" -> {self.outputs}" if self.outputs else "")
-        return f"Problem({size}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind})"
+        side = "" if self._side is None else f", {self._side}"
+        return f"Problem({size}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind}{side})"
 
     def evaluate(self, w: Any) -> Evaluation:
         """Objective, gradient, exact gap and derivatives at ``w``, in one pass over the data.
@@ -222,8 +231,12 @@ class Problem(PosedProblem):
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return self.inner(gradient, w) + float(support(-gradient))
 
-    def dual_value(self, alpha: Any) -> float:
+    def dual_value(self, alpha: Any, multipliers: Any = None) -> float:
         """Lower bound on the optimum that any slopes prove: ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha, s>``.
+
+        With side constraints and multipliers ``lambda`` for them it is one on the optimum of those who keep to them,
+
+            -sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha - A' lambda, s> - max_{lower <= k <= upper} <lambda, k>.
 
         This is weak duality, for convex losses. Half a pass over the data, for ``X' alpha``. What rounding may have
         added to the sums has been taken off.
@@ -233,6 +246,9 @@ class Problem(PosedProblem):
         alpha : array of shape (n,), or (n, outputs)
             One weighted derivative a sample: those at a point (`Evaluation.alpha`), or any others. Where there is an
             intercept their sum must be zero to rounding, for each output.
+        multipliers : array of shape (m,), optional
+            Any numbers, one for each side constraint; by default zero. Positive ones belong to upper bounds, negative
+            ones to lower bounds.
 
         Returns
         -------
@@ -258,8 +274,13 @@ class Problem(PosedProblem):
         losses, size = self.objective.conjugates(alpha)
         if not np.isfinite(losses):
             return -np.inf
-        support = float(self._constraint.proven_support(-self.objective.gradient(alpha)))
-        return -losses - support - 4.0 * EPSILON * self.n**0.5 * (size + abs(support))
+        r, bounds = self.objective.gradient(alpha), 0.0
+        if multipliers is not None and self._side is not None:
+            multipliers = as_vector("multipliers", multipliers, self._side.m, "side constraints")
+            r, bounds = r + self._side.combined(multipliers), self._side.support(multipliers)
+        support = float(self._constraint.proven_support(-r))
+        found = -losses - support - bounds - 4.0 * EPSILON * self.n**0.5 * (size + abs(support) + abs(bounds))
+        return found if found == found else -np.inf
 
     def balances(self, alpha: np.ndarray) -> bool:
         """Whether slopes are finite and, where there is an intercept, sum to zero: nothing is proven elsewhere."""
@@ -270,6 +291,36 @@ class Problem(PosedProblem):
 
     def accept(self, method: Any) -> None:
         """Raise ValueError if a method cannot run on this problem."""
+        if not self.needs_smoothing:
+            return
+        name = method.name.removeprefix("auto: ")
+        if method.engine != "loop" or not method.estimate.abilities.smooths:
+            raise ValueError(f"method {name!r} {self._why_not_smooth()}")
+        if method.step.reads_all_rows:
+            raise ValueError(
+                f"method {name!r}: a step rule that looks at the objective does not see what is smoothed: "
+                "use method='shcgm' with its own steps, 'open-loop' or 'log-adaptive'"
+            )
+        self.side_reach  # noqa: B018 - constraints that nothing can keep to are told now
+
+    def _why_not_smooth(self) -> str:
+        """Say what a method cannot do that does not smooth, and what can."""
+        if self._loss.smooth:
+            return "keeps to the set alone, and there are side constraints: use method='shcgm' (or 'auto')"
+        kind, others = type(self._loss).__name__, " or ".join(map(repr, self._loss.neighbours))
+        instead = f", or a smooth loss such as {others}" if others else ""
+        return f"needs a smooth loss, and {kind} has a kink: use method='shcgm' (or 'auto'){instead}"
+
+    @property
+    def side_reach(self) -> float:
+        """How long the ranges of ``A w`` are over the set: the scale of violations. Zero without side constraints."""
+        if self._side_reach is None:
+            self._side_reach = 0.0 if self._side is None else self._side.reach(self._constraint)
+        return self._side_reach
+
+    def violation_tolerance(self, tol: float) -> float:
+        """Return the violation of side constraints that a relative tolerance allows: ``tol`` times `side_reach`."""
+        return tol * self.side_reach
 
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
@@ -304,6 +355,7 @@ class Problem(PosedProblem):
         other = copy(self)
         other._zero_model = self.zero_model  # the same for every set: worked out once
         other._constraint = for_shape(a_set("constraint", constraint), self.d, self.outputs)
+        other._side_reach = None
         return other
 
     def diameters(self) -> Diameters:
@@ -317,6 +369,22 @@ class Problem(PosedProblem):
         """
         found = self.diameters()
         return found.one / found.inf if found.inf > 0.0 else 1.0
+
+
+def _as_side(side: Any, size: int, loss: Any) -> LinearBounds | None:
+    """Return side constraints that fit so many weights and a loss, or None where there are none."""
+    if side is None:
+        return None
+    if not isinstance(side, LinearBounds):
+        raise TypeError(f"side must be fw.LinearBounds(A, lower, upper), got {type(side).__name__}")
+    if not has_dual(loss):
+        raise ValueError(
+            f"side constraints go with a convex loss that knows its conjugate, and {type(loss).__name__} is none: "
+            "nothing would bound the optimum"
+        )
+    if side.A.shape[1] != size:
+        raise ValueError(f"side: A has {side.A.shape[1]} columns, but there are {size} weights")
+    return side
 
 
 def _samples(

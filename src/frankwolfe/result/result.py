@@ -51,7 +51,8 @@ class Result:
     confidence : float
         With ``stop="likely"``, 0.99; NaN otherwise.
     lower_bound : float
-        ``fun - gap``: no point of the set has a smaller objective. Minus infinity where the loss is not convex.
+        ``fun - gap``: no point of the set (that keeps to side constraints) has a smaller objective. Minus infinity
+        where the loss is not convex.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status
@@ -59,7 +60,7 @@ class Result:
     message : str
         The same in words.
     success : bool
-        Whether the gap at ``x`` met the tolerance.
+        Whether the gap at ``x`` met the tolerance, and so did the violation of side constraints.
     tolerance : float
         What the gap had to meet: ``tol * F(0)``, but with an intercept not less than a few units of rounding of
         what gaps are computed from (`Problem.tolerance`).
@@ -87,6 +88,13 @@ class Result:
         How the run went.
     state : mapping
         What a later run takes over when it starts from the result, by name: arrays and numbers.
+    violation : float or None
+        How far ``x`` is from keeping to side constraints: the Euclidean distance of ``A x`` to the box of their bounds.
+        None where the problem has none. Where it is above zero, ``gap`` may be negative: ``x`` is then below the
+        optimum of those who keep to the constraints.
+    violation_tolerance : float or None
+        What the violation had to meet: ``tol`` times how long the ranges of ``A w`` are over the set
+        (`Problem.side_reach`).
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -112,6 +120,8 @@ class Result:
     batch_size: int
     trace: Trace
     state: Mapping[str, Any] = field(repr=False)
+    violation: float | None = None
+    violation_tolerance: float | None = None
     told: list[str] | None = field(default=None, repr=False)
     likely_gap: float = np.nan
     confidence: float = np.nan
@@ -198,6 +208,7 @@ class Result:
             ("message", self.message),
             *self.numbers_in_words(),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
+            *self._violation_line(),
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
@@ -206,6 +217,12 @@ class Result:
             *(("advice", sentence) for sentence in self.advice),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
+
+    def _violation_line(self) -> list[tuple[str, str]]:
+        """Return what to show of side constraints: nothing where there are none."""
+        if self.violation is None:
+            return []
+        return [("violation", f"{self.violation:.3g} of side constraints (wanted {self.violation_tolerance:.3g})")]
 
     def _repr_html_(self) -> str:
         from frankwolfe.display import html_of

@@ -19,8 +19,9 @@ COLUMNS = (
     "complexity",
     "fw_gap",
     "bound_estimate",
+    "violation",
 )
-LAZY = ("fun", "gap", "fw_gap", "complexity")
+LAZY = ("fun", "gap", "fw_gap", "complexity", "violation")
 """Columns that are worked out when they are first read."""
 PENDING_BYTES = 2**28
 """Memory that iterates waiting to be evaluated may take before that is done at once."""
@@ -38,7 +39,7 @@ class Trace(Mapping[str, np.ndarray]):
     ``max_s <r, w - s>``), ``bound_estimate`` (online estimate of the gap that the table proves; NaN where there is
     none), ``table_error`` (``"sfw"`` only, NaN elsewhere: the free online estimate of ``H = ||alpha - grad f||_1``;
     ``problem.diameters().inf`` times it is an error bar for the estimated gap), ``complexity`` (of the iterate: its
-    rank over a trace-norm ball, else its number of non-zeros).
+    rank over a trace-norm ball, else its number of non-zeros), ``violation`` (of side constraints; zero without any).
 
     Examples
     --------
@@ -52,12 +53,15 @@ class Trace(Mapping[str, np.ndarray]):
     def __init__(self, problem: "Problem"):
         self._problem: Problem | None = problem
         self._convex = bool(problem.loss.convex)
+        self._least_gap = 0.0 if problem.side is None else -np.inf  # beside side constraints a point may be too low
         self._rows: list[dict[str, float]] = []
         self._pending: list[tuple[dict[str, float], Any]] = []
         self._pending_bytes = 0
 
-    def record(self, w: Any, table: np.ndarray | None = None, **numbers: float) -> None:
-        """Add a point, with the table of slopes that went with it.
+    def record(
+        self, w: Any, table: np.ndarray | None = None, multipliers: np.ndarray | None = None, **numbers: float
+    ) -> None:
+        """Add a point, with the table of slopes, and the multipliers of side constraints, that went with it.
 
         Numbers for ``fun``, ``gap`` and ``fw_gap`` that are known already save the work later.
         """
@@ -65,14 +69,16 @@ class Trace(Mapping[str, np.ndarray]):
         if not np.isnan(numbers.get("fw_gap", np.nan)):
             assert self._problem is not None
             numbers["complexity"] = self._problem.complexity(w)
+            numbers["violation"] = self._problem.violation(w)
             return
         packed: tuple[Any, Any] = (None, w)
         if isinstance(w, np.ndarray):
             nonzero = np.flatnonzero(w)
             packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
         table = None if table is None or "gap" in numbers else table.copy()
-        self._pending.append((numbers, (*packed, table)))
-        self._pending_bytes += sum(part.nbytes for part in (*packed, table) if part is not None)
+        multipliers = None if table is None or multipliers is None else multipliers.copy()
+        self._pending.append((numbers, (*packed, table, multipliers)))
+        self._pending_bytes += sum(part.nbytes for part in (*packed, table, multipliers) if part is not None)
         if self._pending_bytes > PENDING_BYTES:
             self._evaluate_pending()
 
@@ -91,7 +97,7 @@ class Trace(Mapping[str, np.ndarray]):
 
     def _evaluate_pending(self) -> None:
         """Evaluate the iterates that wait."""
-        for numbers, (nonzero, values, table) in self._pending:
+        for numbers, (nonzero, values, table, multipliers) in self._pending:
             assert self._problem is not None
             w = values
             if nonzero is not None:
@@ -102,8 +108,9 @@ class Trace(Mapping[str, np.ndarray]):
                 numbers["fw_gap"] = found.gap
             numbers.setdefault("fun", found.value)
             numbers["complexity"] = self._problem.complexity(w)
+            numbers["violation"] = self._problem.violation(w)
             if table is not None:
-                numbers["lower_bound"] = max(numbers["lower_bound"], self._problem.dual_value(table))
+                numbers["lower_bound"] = max(numbers["lower_bound"], self._problem.dual_value(table, multipliers))
         self._pending, self._pending_bytes = [], 0
 
     def __getitem__(self, column: str) -> np.ndarray:
@@ -123,7 +130,7 @@ class Trace(Mapping[str, np.ndarray]):
         gaps, bound = [], -np.inf
         for row in self._rows:
             bound = max(bound, row["lower_bound"])
-            above = max(row["fun"] - bound, 0.0)
+            above = max(row["fun"] - bound, self._least_gap)
             least = above if above < row["fw_gap"] else row["fw_gap"]
             gaps.append(min(least, row.get("gap", least)))
             if self._convex:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from frankwolfe.compile.verbs import derivative, prediction, rebuild
-from frankwolfe.methods.gradient import amend, pick
+from frankwolfe.compile.verbs import derivative, prediction
+from frankwolfe.methods.gradient import amend, fade, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 
 
@@ -24,15 +24,8 @@ class Momentum(NamedTuple):
         """Fade the estimate and add the batch's mean gradient."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         rho = (t + 1.0) ** (-2.0 / 3.0)
-        scale = gradient.scale[0] * (1.0 - rho)
-        if scale < 1e-100:  # fold the factor into r long before it underflows
-            r = gradient.r
-            for j in range(len(r)):
-                r[j] *= scale
-            rebuild(gradient.tracker, r)
-            scale = 1.0
-        gradient.scale[0] = scale
-        share = rho * len(targets) / (len(batch) * scale)
+        fade(gradient, 1.0 - rho)
+        share = rho * len(targets) / (len(batch) * gradient.scale[0])
         for k in range(len(batch)):
             i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])

@@ -1,0 +1,142 @@
+"""Losses with a kink: lines on both sides of ``z = y``, and no derivative there.
+
+Such a loss is ``f(z, y) = max(low (z - y), high (z - y))`` with slopes ``low <= 0 <= high`` that may depend on the
+target. A class says which they are, in ``kink_slopes(y)``, and `KinkedLoss` has the rest. The conjugate is ``a y`` for
+slopes ``a`` between the two. Smoothed by the Moreau envelope with the parameter ``beta``, the loss has the derivative
+
+    max_a a (z - y) - beta a^2 / 2  is attained at  a = (z - y) / beta,  moved to the nearer end of [low, high],
+
+so it is a slope of the loss itself, whatever ``beta``: what it proves of the optimum is proven for the loss itself.
+"""
+
+from math import inf, isinf
+from typing import NamedTuple
+
+from frankwolfe.compile.part import finite, lent
+from frankwolfe.compile.verbs import kink_slopes
+from frankwolfe.losses.divergence import within
+from frankwolfe.losses.loss_defaults import loss
+
+
+class KinkedLoss:
+    """What follows from the slopes on both sides of the kink."""
+
+    @property
+    def smooth(self):
+        """Whether the loss has a derivative everywhere: it has none at the kink."""
+        return False
+
+    @property
+    def convex(self):
+        """Whether the loss is convex in ``z``."""
+        return True
+
+    def value(self, z, y):
+        """Loss of one sample."""
+        low, high = kink_slopes(self, y)
+        error = z - y
+        return high * error if error > 0.0 else low * error
+
+    def derivative(self, z, y):
+        """First derivative in ``z``; at the kink zero, which is a subgradient there."""
+        low, high = kink_slopes(self, y)
+        if z == y:
+            return 0.0
+        return high if z > y else low
+
+    def smoothed_derivative(self, z, y, beta):
+        """First derivative in ``z`` of the loss's Moreau envelope."""
+        low, high = kink_slopes(self, y)
+        return max(low, min(high, (z - y) / beta))
+
+    def curvature(self, z, y):
+        """Second derivative in ``z``: zero but at the kink."""
+        return 0.0
+
+    def residual(self, z, y, a):
+        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        low, high = kink_slopes(self, y)
+        error, a = z - y, within(a, low, high)
+        if isinf(a):
+            return inf
+        return (high - a) * error if error > 0.0 else (low - a) * error
+
+    def conjugate(self, a, y):
+        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        low, high = kink_slopes(self, y)
+        a = within(a, low, high)
+        return inf if isinf(a) else a * y
+
+    def smoothness(self):
+        """Lipschitz constant of the derivative: it jumps."""
+        return inf
+
+
+@loss
+@lent(KinkedLoss)
+class Hinge(NamedTuple):
+    """Hinge, ``max(0, 1 - y z)``, for labels -1 and +1: the loss of support vector machines. For ``"shcgm"``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Hinge().value(-1.0, 1.0)
+    2.0
+    """
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "labels"
+
+    @property
+    def neighbours(self):
+        """Names of losses that look alike and have no kink."""
+        return ("squared-hinge", "modified-huber")
+
+    def kink_slopes(self, y):
+        """Slopes before and after the kink at ``z = y``."""
+        return (-1.0, 0.0) if y > 0.0 else (0.0, 1.0)
+
+
+@loss
+@lent(KinkedLoss)
+class Pinball(NamedTuple):
+    """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above: of quantiles. For ``"shcgm"``.
+
+    A constant model that minimises it is the ``q``-quantile of the targets. With ``q = 0.5``, the median, it is half
+    the absolute error.
+
+    Parameters
+    ----------
+    quantile : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Pinball(0.9).value(0.0, 2.0), fw.Pinball(0.9).value(2.0, 0.0)
+    (1.8, 0.2)
+    """
+
+    quantile: float = 0.5
+
+    @property
+    def targets(self):
+        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
+        return "real"
+
+    @property
+    def neighbours(self):
+        """Names of losses that look alike and have no kink."""
+        return ("huber",)
+
+    def _checked(self):
+        quantile = finite("Pinball", "quantile", self.quantile)
+        if not 0.0 < quantile < 1.0:
+            raise ValueError(f"Pinball: quantile must be between 0 and 1, got {quantile:g}")
+        return self._replace(quantile=quantile)
+
+    def kink_slopes(self, y):
+        """Slopes before and after the kink at ``z = y``."""
+        return -self.quantile, 1.0 - self.quantile

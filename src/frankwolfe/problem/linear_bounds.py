@@ -1,0 +1,154 @@
+"""`LinearBounds`: linear constraints that hold beside those of the set."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frankwolfe.data.rows import as_rows
+from frankwolfe.sets.checks import matrix, numbers, sparse_matrix
+
+ROUNDING = 1e-9
+"""Part of the largest ``|a' w|`` over a set by which a bound may be out of its reach and count as on its edge."""
+
+
+class SideRows(NamedTuple):
+    """Side constraints as kernels take them: rows of ``A``, and bounds on their products with the weights."""
+
+    rows: Any
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class LinearBounds:
+    """Side constraints ``lower <= A w <= upper``, beside those of the set: for the method ``"shcgm"``.
+
+    The set is kept to exactly, side constraints ever better as a run goes on: ``result.violation`` is what is left, the
+    Euclidean distance of ``A w`` to the box of the bounds. Each row of ``A`` is one constraint.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (m, d)
+        With several outputs of shape (m, d * outputs): weights are laid out row after row, that of column ``j`` and
+        output ``c`` at ``j * outputs + c``.
+    lower, upper : float, or array of shape (m,), optional
+        Bounds; infinity, or None for all of them, where there is none. Equal ones make an equation.
+
+    Examples
+    --------
+    Weights of unlike sign for two columns that must balance each other:
+
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+    >>> side = fw.LinearBounds([[1.0, 1.0]], upper=1.0)
+    >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(4.0), side=side)
+    >>> result = fw.minimize(problem, tol=1e-2, max_passes=5000, batch_size=3)
+    >>> result.success, result.violation < 0.1, result.x.round(1)
+    (True, True, array([0., 1.]))
+    """
+
+    def __init__(self, A: Any, lower: Any = None, upper: Any = None):
+        self._A: Any = _matrix(A)
+        self._lower = _bounds("lower", lower, self.m, -np.inf)
+        self._upper = _bounds("upper", upper, self.m, np.inf)
+        if not (np.isfinite(self._lower).any() or np.isfinite(self._upper).any()):
+            raise ValueError("LinearBounds: there is no bound; give lower or upper, or both")
+        if (crossed := np.flatnonzero(self._lower > self._upper)).size:
+            j = int(crossed[0])
+            raise ValueError(
+                f"LinearBounds: lower must not be above upper, but it is in row {j}: "
+                f"{self._lower[j]:g} and {self._upper[j]:g}"
+            )
+
+    @property
+    def A(self) -> Any:
+        """The matrix, an array or a CSR array."""
+        return self._A
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds, minus infinity where there is none."""
+        return self._lower
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds, infinity where there is none."""
+        return self._upper
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+        return self._A.shape[0]
+
+    def __repr__(self) -> str:
+        equations = int(np.count_nonzero(self._lower == self._upper))
+        return f"LinearBounds({self.m} x {self._A.shape[1]}, {equations} equations)"
+
+    def rows(self) -> SideRows:
+        """Return the constraints as kernels take them."""
+        return SideRows(as_rows(self._A), self._lower, self._upper)
+
+    def excess(self, w: np.ndarray) -> np.ndarray:
+        """Return what ``A w``, for flat weights, has above its upper bounds, or, negative, lacks to its lower ones."""
+        products = self._A @ w
+        return products - np.clip(products, self._lower, self._upper)
+
+    def violation(self, w: np.ndarray) -> float:
+        """Return the distance of ``A w`` to the box of the bounds, for flat weights."""
+        return float(np.linalg.norm(self.excess(w)))
+
+    def combined(self, multipliers: np.ndarray) -> np.ndarray:
+        """Return ``A' multipliers``: what they add to a gradient."""
+        return self._A.T @ multipliers
+
+    def support(self, multipliers: np.ndarray) -> float:
+        """Return ``max <multipliers, k>`` over the box of the bounds; infinite where one pulls and no bound holds."""
+        ends = np.where(multipliers > 0.0, self._upper, self._lower)
+        pulling = multipliers != 0.0
+        return float(multipliers[pulling] @ ends[pulling])
+
+    def ranges(self, constraint: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest product of each row with weights of a set."""
+        rows = (self._A[[j]].toarray()[0] if issparse(self._A) else self._A[j] for j in range(self.m))
+        ends = [(-float(constraint.support(-row)), float(constraint.support(row))) for row in rows]
+        least, largest = np.array(ends).T
+        return least, largest
+
+    def reach(self, constraint: Any) -> float:
+        """Return how long the ranges of all rows are over a set: the scale of violations.
+
+        Raises ValueError where a row cannot keep to its bounds, whatever the weights.
+        """
+        least, largest = self.ranges(constraint)
+        slack = ROUNDING * np.maximum(np.abs(least), np.abs(largest))
+        if (lost := np.flatnonzero((least - slack > self._upper) | (largest + slack < self._lower))).size:
+            j = int(lost[0])
+            raise ValueError(
+                f"LinearBounds: no weights of the set {type(constraint).__name__} keep to row {j}: its product with "
+                f"them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self._lower[j]:.6g} and "
+                f"{self._upper[j]:.6g}"
+            )
+        return float(np.linalg.norm(largest - least))
+
+
+def _matrix(A: Any) -> Any:
+    """Return the matrix as a new array or a CSR array, its columns in order."""
+    if not issparse(A):
+        return matrix("LinearBounds", "A", A)
+    found = sparse_matrix("LinearBounds", "A", A)
+    found.sum_duplicates()
+    return found
+
+
+def _bounds(name: str, values: Any, m: int, default: float) -> np.ndarray:
+    """Return bounds as a new vector, one for each of ``m`` rows."""
+    if values is None:
+        return np.full(m, default)
+    found = numbers("LinearBounds", name, values, "a number, or one for each row of A,")
+    if np.isnan(found).any():
+        raise ValueError(f"LinearBounds: {name} holds NaN: leave a bound out by {'-' * (default < 0)}infinity")
+    if (found == -default).any():
+        raise ValueError(f"LinearBounds: {name} must not be {-default:g}: nothing keeps to that")
+    if found.ndim > 1 or (found.ndim == 1 and len(found) != m):
+        raise ValueError(f"LinearBounds: {name} has shape {found.shape}, but A has {m} rows")
+    return np.array(np.broadcast_to(found, m), dtype=np.float64)
