@@ -75,6 +75,7 @@ SIZED_SETS = {
 STEPS = [
     fw.OpenLoop(),
     fw.LogAdaptive(),
+    fw.ConstantStep(0.1),
     fw.ShortStep(),
     fw.LineSearch(),
     fw.Secant(),

@@ -70,6 +70,7 @@ _HOMES = {
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.methods.steps": (
         "Backtracking",
+        "ConstantStep",
         "DampedStep",
         "LineSearch",
         "LogAdaptive",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
     from frankwolfe.methods.estimates.substitute import Substitute as Substitute
     from frankwolfe.methods.steps import Backtracking as Backtracking
+    from frankwolfe.methods.steps import ConstantStep as ConstantStep
     from frankwolfe.methods.steps import DampedStep as DampedStep
     from frankwolfe.methods.steps import LineSearch as LineSearch
     from frankwolfe.methods.steps import LogAdaptive as LogAdaptive

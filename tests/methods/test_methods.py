@@ -23,7 +23,7 @@ EVERY_STEP = 10**6
 FULL = [method for method in cases.TOWARD if method.estimate.abilities.reads_all_rows]
 STOCHASTIC = [method for method in cases.TOWARD if not method.estimate.abilities.reads_all_rows]
 WITHOUT_SNAPSHOTS = [method for method in STOCHASTIC if not method.estimate.abilities.takes_snapshots]
-NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop | fw.LogAdaptive)]
+NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop | fw.LogAdaptive | fw.ConstantStep)]
 
 
 def run(problem, method, steps, batch_size=1, seed=0, see=None):
@@ -86,6 +86,7 @@ TEXTBOOK_STEPS = {
     "Secant": lambda problem, derivative: textbook.exact_line_search(derivative),
     "LogAdaptive": lambda problem, derivative: textbook.log_adaptive,
     "Monotone": lambda problem, derivative: textbook.monotone(problem.value),
+    "ConstantStep": lambda problem, derivative: lambda X, y, w, direction, gradient, t: 0.1,
 }
 
 

@@ -12,7 +12,7 @@ from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, ta
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.lifecycle import Setting, states_for_run
+from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.intercept import EPSILON
@@ -27,6 +27,9 @@ PARTS = (ESTIMATE, "direction", "step")
 
 PLANNED_STEPS = 4096
 """Steps whose costs are added up in advance, where they differ."""
+
+MOST_PLANNED = 2**20
+"""Most steps whose costs are added up when a run starts, to know how many it will make."""
 
 
 class StepwiseEngine:
@@ -46,6 +49,8 @@ class StepwiseEngine:
         Feasible start.
     earlier : mapping, optional
         What the result of another run hands over (`handed_over`).
+    budget : float
+        Rows that the run may read: what it is planned for. `begin` says it again.
     """
 
     lower_bound = float("-inf")  # none is kept: certificates are
@@ -58,11 +63,12 @@ class StepwiseEngine:
         generator: np.random.Generator,
         w: Any,
         earlier: Mapping[str, Any] | None = None,
+        budget: float = float("inf"),
     ):
         self.problem = problem
         # steps; rows read by those of this run
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
-        self._budget, self._failed = float("inf"), False
+        self._budget, self._failed = budget, False
         self._first_step = self._next_intercept = self.steps
         self._pass_cost = 0
         self._exact: tuple[int, Evaluation] | None = None
@@ -72,13 +78,15 @@ class StepwiseEngine:
         before = {} if earlier is None else remembered(earlier)
         self.abilities, self._has_dual = method.estimate.abilities, has_dual(problem.loss)
         setting = Setting(problem.samples, batch_size, w, problem.constraint, before, self.steps, generator)
-        self.parts = states_for_run(method, setting)
+        estimate = estimate_for_run(method, setting)
+        self.parts: tuple[Any, ...] = (estimate,)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
-        growing = self.parts[0].batch_sizes if self.abilities.grows else None
+        growing = estimate.batch_sizes if self.abilities.grows else None
         ahead = self.abilities.reads_upcoming
         self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
         self._least = problem.n if method.step.reads_all_rows else 0
+        self.parts += others_for_run(method, setting._replace(horizon=self._horizon()))
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
         counters = np.zeros(COUNTERS)
@@ -192,6 +200,18 @@ class StepwiseEngine:
                 left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
                 left -= n if left >= n + self.rows_a_step else 0
         return float(ahead + np.floor(left / self.rows_a_step + 1e-9))
+
+    def _horizon(self) -> float:
+        """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
+        if not np.isfinite(self._budget) or not (self.abilities.grows or self.abilities.takes_snapshots):
+            return self._affordable_steps()
+        steps, costs = PLANNED_STEPS, np.cumsum(self._planned_costs(PLANNED_STEPS))
+        while costs[-1] <= self._budget and steps < MOST_PLANNED:
+            steps *= 4
+            costs = np.cumsum(self._planned_costs(steps))
+        if costs[-1] <= self._budget:
+            return float(steps * self._budget // costs[-1])
+        return float(np.searchsorted(costs, self._budget + 1e-9, side="right"))
 
     def _planned_costs(self, steps: int) -> np.ndarray:
         """Gradient evaluations that each of the next steps will be charged, with the whole passes before it."""

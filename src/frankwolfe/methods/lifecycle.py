@@ -5,6 +5,7 @@ arrays with the methods that the loop compiles. A part that remembers nothing is
 to do is written in its `Abilities`, so that nobody has to look for methods or arrays by name.
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,9 @@ class Setting(NamedTuple):
         Steps made before this run: the first one of the run has the number ``steps + 1``.
     generator : numpy.random.Generator, optional
         Where the batches come from, for a state that tosses coins too, between calls of the loop.
+    horizon : float
+        Steps that the budget of the run allows, as far as their costs are known when it starts; infinity where nothing
+        bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
     """
 
     samples: Any
@@ -79,6 +83,7 @@ class Setting(NamedTuple):
     remembered: dict[str, np.ndarray] = {}  # noqa: RUF012 - never written to
     steps: int = 0
     generator: Any = None
+    horizon: float = inf
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
@@ -157,10 +162,18 @@ def _accept(argument: str, given: Any, methods: tuple[str, ...], purpose: str, d
     lent(defaults)(type(given))
 
 
-def states_for_run(method: Any, setting: Setting) -> tuple[Any, Any, Any]:
-    """Return the states of a method's estimate, direction and step rule at the start of a run."""
-    states = method.estimate.for_run(setting), method.direction.for_run(setting), method.step.for_run(setting)
-    kinds = (ESTIMATE_METHODS, "an estimate"), (DIRECTION_METHODS, "a direction"), (STEP_METHODS, "a step rule")
-    for state, given, (methods, purpose) in zip(states, method, kinds, strict=False):
-        require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
-    return states
+def estimate_for_run(method: Any, setting: Setting) -> Any:
+    """Return the state of a method's estimate at the start of a run: the first that is made."""
+    return _state(method.estimate, setting, ESTIMATE_METHODS, "an estimate")
+
+
+def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
+    """Return the states of a method's direction and step rule at the start of a run."""
+    direction = _state(method.direction, setting, DIRECTION_METHODS, "a direction")
+    return direction, _state(method.step, setting, STEP_METHODS, "a step rule")
+
+
+def _state(given: Any, setting: Setting, methods: tuple[str, ...], purpose: str) -> Any:
+    state = given.for_run(setting)
+    require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
+    return state

@@ -3,6 +3,7 @@
 This is the one place where a method's name is known.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.lookup import lookup
@@ -27,8 +28,9 @@ class Method(NamedTuple):
         For instance ``fw.Toward()``.
     step : step rule
         For instance ``fw.OpenLoop()``.
-    batch_size : int or float
-        Rows a step looks at, or their fraction, where the caller does not say.
+    batch_size : int, float or callable
+        Rows a step looks at, or their fraction, or a function of the number of rows, where the caller does not say.
+        Estimates whose batches grow take it as the unit that they grow by.
     name : str
         What results and plots call it.
     engine : str
@@ -47,7 +49,7 @@ class Method(NamedTuple):
     estimate: Any
     direction: Any = Toward()
     step: Any = OpenLoop()
-    batch_size: int | float = 1
+    batch_size: int | float | Callable[[int], int] = 1
     name: str = "custom"
     engine: str = "loop"
 
