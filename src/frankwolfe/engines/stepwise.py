@@ -77,18 +77,22 @@ class StepwiseEngine:
             earlier = None  # other data: what was remembered of its rows means nothing here
         before = {} if earlier is None else remembered(earlier)
         self.abilities, self._has_dual = method.estimate.abilities, has_dual(problem.loss)
-        setting = Setting(problem.samples, batch_size, w, problem.constraint, before, self.steps, generator)
+        setting = Setting(
+            problem.samples, batch_size, w, problem.constraint, before, self.steps, generator, size=problem.size
+        )
         estimate = estimate_for_run(method, setting)
         self.parts: tuple[Any, ...] = (estimate,)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
         growing = estimate.batch_sizes if self.abilities.grows else None
-        ahead = self.abilities.reads_upcoming
-        self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
+        ahead, two = self.abilities.reads_upcoming, self.abilities.two_batches
+        self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
         self._least = problem.n if method.step.reads_all_rows else 0
         self.parts += others_for_run(method, setting._replace(horizon=self._horizon()))
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
+        if self.abilities.sums_table:
+            self.parts[0].total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING] = fading(problem.n)
         tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
@@ -168,6 +172,7 @@ class StepwiseEngine:
             self.gradient,
             self.iterate,
             self.table(),
+            self.parts[0].surplus if self.abilities.corrects_once else None,
             order,
             offsets,
             self.sampler.ahead or None,
@@ -255,6 +260,8 @@ class StepwiseEngine:
     def _renew(self, alpha: np.ndarray, exact: np.ndarray) -> None:
         """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
         gradient = self.gradient
+        if self.abilities.sums_table:
+            self.parts[0].total[:] = exact.ravel()
         self.parts[0].renew(alpha)
         gradient.r[:] = exact.ravel() / gradient.scale[0]
         gradient.tracker.rebuild(gradient.r)
@@ -283,13 +290,20 @@ class StepwiseEngine:
         assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
         self._guess = Guess(at.shift, at.mean, at.curve)
         samples.loss.shift[:] = at.shift
-        if self.abilities.exact_table and cost:
+        if (self.abilities.exact_table or self.abilities.takes_snapshots) and cost:
             alpha = at.alpha.reshape(samples.shape)
             self._renew(alpha, objective.gradient(alpha))
 
     def gap_estimate(self) -> float:
-        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        return self.problem.gap_for(self.gradient.dense(), self.point())
+        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient.
+
+        Where there is a table, ``r`` is what the table adds up to, and the table proves this much plus its residuals.
+        """
+        return self.problem.gap_for(self._table_gradient(), self.point())
+
+    def _table_gradient(self) -> np.ndarray:
+        """Return ``X' alpha``, or the gradient estimate where there is no table."""
+        return self.parts[0].total if self.abilities.sums_table else self.gradient.dense()
 
     def table(self) -> np.ndarray | None:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
@@ -305,7 +319,8 @@ class StepwiseEngine:
         """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
         if self.abilities.reads_all_rows or not self.table_follows:
             raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
-        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, self.gradient.dense(), self.steps, draws)
+        r = self._table_gradient()
+        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
 
     @property
     def table_follows(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.twofold import magnitude
-from frankwolfe.compile.verbs import add_row, fetch_row, routine
+from frankwolfe.compile.verbs import add_row, fetch_row, rebuild, routine
 
 TABLE_CHANGE, ROWS_READ, FAILED = 0, 1, 2
 """Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
@@ -44,6 +44,20 @@ def amend(gradient, rows, i, change):
     """Add ``change`` times row ``i`` to the estimate."""
     add_row(gradient.tracker, rows, i, change, gradient.r)
     gradient.counters[TABLE_CHANGE] += magnitude(change)
+
+
+@routine
+def fade(gradient, factor):
+    """Multiply the whole estimate by a factor, at no cost: return ``scale``, where such factors are kept apart."""
+    scale = gradient.scale[0] * factor
+    if scale < 1e-100:  # fold it into r long before it underflows
+        r = gradient.r
+        for j in range(len(r)):
+            r[j] *= scale
+        rebuild(gradient.tracker, r)
+        scale = 1.0
+    gradient.scale[0] = scale
+    return scale
 
 
 @routine

@@ -21,8 +21,8 @@ class Abilities(NamedTuple):
     reads_all_rows : bool
         Every step reads the whole data; it is dealt no batches.
     has_table : bool
-        The state has an array ``alpha``, one weighted derivative a sample, and ``r = X' alpha``, but for what is
-        added for one step only. A later run can take it over.
+        The state has an array ``alpha``, one weighted derivative a sample, and between steps ``r = X' alpha``, unless
+        it says ``sums_table``. A later run can take the table over.
     exact_table : bool
         The derivatives of all samples at the iterate, where they are at hand, are what the table stands for: the
         state's ``renew(alpha)`` takes them over.
@@ -39,7 +39,16 @@ class Abilities(NamedTuple):
     takes_snapshots : bool
         Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
         ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
-        gradient, and ``renew(alpha)`` takes over the derivatives.
+        gradient, and ``renew(alpha)`` takes over the derivatives. Steps far ahead may be guesses: they only serve to
+        plan.
+    corrects_once : bool
+        The state has a `frankwolfe.methods.corrections.Correction` named ``surplus``: what is added to ``r`` for the
+        step at hand only. The loop takes it back once the iterate has moved.
+    sums_table : bool
+        ``r`` is not ``X' alpha``: the state has that in an array ``total``. It is filled in wherever the engine knows
+        it: when a run starts, and before ``renew``.
+    two_batches : bool
+        A step is shown twice the rows: two batches, independent of each other, one after the other.
     """
 
     reads_all_rows: bool = False
@@ -50,6 +59,9 @@ class Abilities(NamedTuple):
     reads_upcoming: bool = False
     grows: bool = False
     takes_snapshots: bool = False
+    corrects_once: bool = False
+    sums_table: bool = False
+    two_batches: bool = False
 
 
 class Setting(NamedTuple):
@@ -74,6 +86,8 @@ class Setting(NamedTuple):
     horizon : float
         Steps that the budget of the run allows, as far as their costs are known when it starts; infinity where nothing
         bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
+    size : int
+        Entries of ``r``.
     """
 
     samples: Any
@@ -84,6 +98,7 @@ class Setting(NamedTuple):
     steps: int = 0
     generator: Any = None
     horizon: float = inf
+    size: int = 0
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""

@@ -14,7 +14,7 @@ PASSES_ASSUMED = 100
 
 @step_rule
 class ConstantStep(NamedTuple):
-    """``gamma`` at every step; by default ``scale / sqrt(T)``, ``T`` the number of steps that the budget allows.
+    """``gamma`` at every step; by default ``scale / T^power``, ``T`` the number of steps that the budget allows.
 
     This is the step of methods for losses that are not convex, whose analysis fixes ``T`` beforehand. It is worth
     knowing that a larger budget then means smaller steps from the first one on. A run that goes on from a result
@@ -25,8 +25,10 @@ class ConstantStep(NamedTuple):
     gamma : float, optional
         The step, at most 1.
     scale : float
-        What is divided by the root of ``T`` where ``gamma`` is not given. No step is larger than 1. Where nothing
+        What is divided by a power of ``T`` where ``gamma`` is not given. No step is larger than 1. Where nothing
         bounds the passes (``max_passes=None``), ``T`` is the number of batches in 100 passes.
+    power : float
+        That power, a half by default; at most 1.
 
     Examples
     --------
@@ -39,15 +41,18 @@ class ConstantStep(NamedTuple):
 
     gamma: float | None = None
     scale: float = 1.0
+    power: float = 0.5
 
     def _checked(self):
-        scale = positive("ConstantStep", "scale", self.scale)
+        scale, power = positive("ConstantStep", "scale", self.scale), positive("ConstantStep", "power", self.power)
+        if power > 1.0:
+            raise ValueError(f"ConstantStep: power must be at most 1, got {power:g}: a run would end before it arrives")
         if self.gamma is None:
-            return self._replace(scale=scale)
+            return self._replace(scale=scale, power=power)
         gamma = positive("ConstantStep", "gamma", self.gamma)
         if gamma > 1.0:
             raise ValueError(f"ConstantStep: gamma must be at most 1, got {gamma:g}: it would overshoot the vertex")
-        return self._replace(gamma=gamma, scale=scale)
+        return self._replace(gamma=gamma, scale=scale, power=power)
 
     def for_run(self, setting):
         """Choose the step for the number of steps to come."""
@@ -56,7 +61,7 @@ class ConstantStep(NamedTuple):
             steps = setting.horizon
             if not isfinite(steps):
                 steps = PASSES_ASSUMED * len(setting.samples.targets) / max(1, setting.batch_size)
-            gamma = min(1.0, self.scale / max(1.0, steps) ** 0.5)
+            gamma = min(1.0, self.scale / max(1.0, steps) ** self.power)
         return ConstantStepState(np.array([gamma]))
 
 
