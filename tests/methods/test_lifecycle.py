@@ -42,7 +42,9 @@ def test_every_run_has_a_state_of_its_own(part):
 @pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
 def test_a_state_has_the_table_that_its_estimate_promises(method):
     problem, abilities = cases.problem(), method.estimate.abilities
-    state = method.estimate.for_run(Setting(problem.samples, 3, problem.default_start(), problem.constraint))
+    at, generator = problem.default_start(), np.random.default_rng(0)
+    setting = Setting(problem.samples, 3, at, problem.constraint, generator=generator)
+    state = method.estimate.for_run(setting)
     assert abilities.has_table == ("alpha" in state._fields)
     if abilities.exact_table:
         state.renew(np.arange(problem.n))

@@ -155,15 +155,18 @@ def mokhtari(X, y, derivative, lmo, batches, w0):
     return np.array(iterates)
 
 
-def momentum(X, y, derivative, lmo, batches, w0):
+def _two_thirds(t):
+    return (t + 1.0) ** (-2.0 / 3.0)
+
+
+def momentum(X, y, derivative, lmo, batches, w0, rho=_two_thirds, gamma=lambda t: 1.0 / (t + 1.0)):
     """Mokhtari et al., the original: all of ``r`` is averaged, not each sample's share on its own."""
     w, iterates = w0, [w0]
     r = np.zeros(X.shape[1])
     for t, batch in enumerate(batches, start=1):
-        rho, gamma = 1.0 / (t + 1.0) ** (2.0 / 3.0), 1.0 / (t + 1.0)
-        r = (1.0 - rho) * r + rho * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
+        r = (1.0 - rho(t)) * r + rho(t) * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
         s = lmo(r)
-        w = (1.0 - gamma) * w + gamma * s
+        w = (1.0 - gamma(t)) * w + gamma(t) * s
         iterates.append(w)
     return np.array(iterates)
 
@@ -253,13 +256,13 @@ def l_svrg(X, y, derivative, lmo, batches, w0, snapshots):
     return np.array(iterates)
 
 
-def one_sample(X, y, derivative, lmo, batches, w0):
-    """Zhang et al., 1-SFW: the average is carried along by the batch's difference; convex schedules."""
+def one_sample(X, y, derivative, lmo, batches, w0, rho=lambda t: 1.0 / t, gamma=lambda t: 1.0 / t):
+    """Zhang et al., 1-SFW: the average is carried along by the batch's difference; the schedules for convex losses."""
     w, iterates, last, r = w0, [w0], np.zeros_like(X), np.zeros(X.shape[1])
     for t, S in enumerate(batches, start=1):
-        g, rho = derivative(X @ w, y)[:, None] * X, 1.0 / t
-        r = (1.0 - rho) * (r - np.mean(last[S], axis=0)) + np.mean(g[S], axis=0)
-        w, last = w + 1.0 / t * (lmo(r) - w), g
+        g = derivative(X @ w, y)[:, None] * X
+        r = (1.0 - rho(t)) * (r - np.mean(last[S], axis=0)) + np.mean(g[S], axis=0)
+        w, last = w + gamma(t) * (lmo(r) - w), g
         iterates.append(w)
     return np.array(iterates)
 
