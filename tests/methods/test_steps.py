@@ -6,7 +6,7 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.engines.stepwise import StepwiseEngine
 from tests import cases
-from tests.own_estimates import Saga, Svrf
+from tests.own_estimates import Svrf
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -20,7 +20,7 @@ def engine_for(estimate, budget, intercept=False, step=None):
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
 @pytest.mark.parametrize("budget", [40 * 3, 40 * 17.3, 40 * 700])
-@pytest.mark.parametrize("estimate", [fw.FullGradient(), Saga(), Svrf(2.0)], ids=cases.name_of)
+@pytest.mark.parametrize("estimate", [fw.FullGradient(), fw.Saga(), Svrf(2.0)], ids=cases.name_of)
 def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget, intercept):
     engine = engine_for(estimate, budget, intercept)
     gamma = engine.parts[2].length(None, None, None, None, 1)
@@ -39,13 +39,13 @@ def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch)
 
 
 def test_without_a_budget_a_constant_step_is_that_of_a_hundred_passes():
-    assert engine_for(Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
+    assert engine_for(fw.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
 
 
 def test_a_run_that_goes_on_from_its_state_keeps_its_step():
-    engine = engine_for(Saga(), 4000.0)
+    engine = engine_for(fw.Saga(), 4000.0)
     again = StepwiseEngine.from_state(
-        engine.problem, engine.state(), fw.Method(Saga(), step=fw.ConstantStep()), 4, np.random.default_rng(0)
+        engine.problem, engine.state(), fw.Method(fw.Saga(), step=fw.ConstantStep()), 4, np.random.default_rng(0)
     )
     assert again.parts[2].gamma[0] == engine.parts[2].gamma[0]
 
