@@ -13,6 +13,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from tests.reference.losses import FORMULAS
+from tests.reference.textbook import CONSTANT_STEP
 
 LOSSES = [loss for loss in FORMULAS if loss.smooth and not loss.is_vector]
 
@@ -78,6 +79,7 @@ SIZED_SETS = {
 STEPS = [
     fw.OpenLoop(),
     fw.LogAdaptive(),
+    fw.ConstantStep(CONSTANT_STEP),
     fw.ShortStep(),
     fw.LineSearch(),
     fw.Secant(),

@@ -66,13 +66,20 @@ _HOMES = {
     ),
     "frankwolfe.methods.estimates.coordinate_average": ("CoordinateAverage",),
     "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
+    "frankwolfe.methods.estimates.loopless_svrg": ("LooplessSvrg",),
     "frankwolfe.methods.estimates.momentum": ("Momentum",),
+    "frankwolfe.methods.estimates.one_sample": ("OneSample",),
     "frankwolfe.methods.estimates.sag_table": ("SagTable",),
+    "frankwolfe.methods.estimates.saga": ("Saga",),
+    "frankwolfe.methods.estimates.saga_sarah": ("SagaSarah",),
+    "frankwolfe.methods.estimates.saga_two_batches": ("SagaTwoBatches",),
+    "frankwolfe.methods.estimates.sarah": ("Sarah",),
     "frankwolfe.methods.estimates.smoothed_momentum": ("SmoothedMomentum",),
     "frankwolfe.methods.estimates.substitute": ("Substitute",),
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
     "frankwolfe.methods.steps": (
         "Backtracking",
+        "ConstantStep",
         "DampedStep",
         "LineSearch",
         "LogAdaptive",
@@ -135,11 +142,18 @@ if TYPE_CHECKING:
     from frankwolfe.methods.directions import Toward as Toward
     from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage as CoordinateAverage
     from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
+    from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg as LooplessSvrg
     from frankwolfe.methods.estimates.momentum import Momentum as Momentum
+    from frankwolfe.methods.estimates.one_sample import OneSample as OneSample
     from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
+    from frankwolfe.methods.estimates.saga import Saga as Saga
+    from frankwolfe.methods.estimates.saga_sarah import SagaSarah as SagaSarah
+    from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches as SagaTwoBatches
+    from frankwolfe.methods.estimates.sarah import Sarah as Sarah
     from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum as SmoothedMomentum
     from frankwolfe.methods.estimates.substitute import Substitute as Substitute
     from frankwolfe.methods.steps import Backtracking as Backtracking
+    from frankwolfe.methods.steps import ConstantStep as ConstantStep
     from frankwolfe.methods.steps import DampedStep as DampedStep
     from frankwolfe.methods.steps import LineSearch as LineSearch
     from frankwolfe.methods.steps import LogAdaptive as LogAdaptive

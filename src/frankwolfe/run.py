@@ -12,7 +12,7 @@ from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.driver import Driver
-from frankwolfe.engines.likely import NO_TABLE, why_unlikely
+from frankwolfe.engines.likely import why_unlikely
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
@@ -55,11 +55,12 @@ def minimize(
     method : str or Method
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
-        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"shcgm"`` (the one for losses with kinks and side
-        constraints), or a composition of one's own.
+        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"saga"``, ``"sagafw"``, ``"sarah"``, ``"saga-sarah"``,
+        ``"l-svrg"``, ``"one-sample"``, ``"shcgm"`` (the one for losses with kinks and side constraints; docs/methods.md
+        has them all), or a composition of one's own.
     step : str or step rule, optional
-        Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"short"``, ``"line-search"``, ``"secant"``,
-        ``"backtracking"``, ``"monotone"``, or an object.
+        Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
+        ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.
     batch_size : int or float, optional
         Rows a step looks at, or a fraction of them in (0, 1). By default the method's own.
     tol : float
@@ -133,9 +134,8 @@ def minimize(
     if method.engine == "corrective":
         engine = _corrective_engine(problem, start.w, earlier)
     else:
-        engine = StepwiseEngine(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
-    if likely and not engine.sums_table:
-        raise ValueError(f"stop='likely' is not to be had: method {method.name!r} {NO_TABLE}")
+        generator, budget = np.random.default_rng(seed), limits.passes * problem.n
+        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier, budget)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start, likely)
 
 
@@ -175,11 +175,16 @@ def _default_batch(problem: Problem, method: Method) -> float:
     """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
 
     Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
-    be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole.
+    be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole. A method
+    that works its batch out from the number of rows, or whose batches grow, is taken at its word.
     """
+    if callable(method.batch_size):
+        return min(method.batch_size(problem.n), problem.n)
     if method.batch_size < 1 or method.engine == "corrective":
         return method.batch_size
     own = min(method.batch_size, problem.n)
+    if method.estimate.abilities.grows:
+        return own
     stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None
     if tracker_of(problem.constraint, problem.size).lazy and not stores_atoms:
         return own

@@ -1,7 +1,5 @@
-"""Settings apart from what a run remembers, and estimates that use all of a lifecycle: SAGA, SVRF and SARAH."""
+"""Settings apart from what a run remembers, and estimates that use all of a lifecycle."""
 
-from copy import deepcopy
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +12,7 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases
 from tests.methods.recorder import Recorder
-from tests.own_estimates import Saga, Sarah, Svrf
+from tests.own_estimates import Svrf
 from tests.reference import textbook
 
 PARTS = list(
@@ -27,7 +25,7 @@ PARTS = list(
 
 @pytest.mark.parametrize("part", PARTS, ids=cases.name_of)
 def test_a_constructor_shows_settings_only(part):
-    assert all(isinstance(value, float) for value in part)
+    assert all(isinstance(value, float | None) for value in part)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=cases.name_of)
@@ -42,8 +40,10 @@ def test_every_run_has_a_state_of_its_own(part):
 @pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
 def test_a_state_has_the_table_that_its_estimate_promises(method):
     problem, abilities = cases.problem(), method.estimate.abilities
-    state = method.estimate.for_run(Setting(problem.samples, 3, problem.default_start(), problem.constraint))
-    assert abilities.has_table == ("alpha" in state._fields)
+    at, generator = problem.default_start(), np.random.default_rng(0)
+    setting = Setting(problem.samples, 3, at, problem.constraint, generator=generator)
+    state = method.estimate.for_run(setting)
+    assert (abilities.has_table or abilities.smooths) == ("alpha" in state._fields)
     if abilities.exact_table:
         state.renew(np.arange(problem.n))
         np.testing.assert_array_equal(state.alpha, np.arange(problem.n))
@@ -92,19 +92,7 @@ def test_what_is_no_direction_or_step_rule_is_refused():
         fw.minimize(cases.problem(), fw.Method(fw.SagTable(), fw.Toward(), fw.Logistic()))
 
 
-# --- SAGA, SVRF and SARAH against their pseudo-code -------------------------------------------------------------
-
-
-def saga(G, w, lmo, batches, snapshots):
-    """``r = (1/b) sum_S [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)`` on S."""
-    path, y = [w], np.zeros_like(G(w))
-    for t, S in enumerate(batches, 1):
-        g = G(w)
-        r = (g[S] - y[S]).mean(axis=0) + y.mean(axis=0)
-        y[S] = g[S]
-        w = w + 2.0 / (t + 2.0) * (lmo(r) - w)
-        path.append(w)
-    return path
+# --- SVRF against its pseudo-code ---------------------------------------------------------------------------------
 
 
 def svrf(G, w, lmo, batches, snapshots):
@@ -118,31 +106,20 @@ def svrf(G, w, lmo, batches, snapshots):
     return path
 
 
-def sarah(G, w, lmo, batches, snapshots):
-    """The exact gradient at snapshots, else ``r += g_S(w_t) - g_S(w_{t-1})``."""
-    path, previous, r = [w], w, None
-    for t, S in enumerate(batches, 1):
-        r = G(w).mean(axis=0) if t in snapshots else r + (G(w)[S] - G(previous)[S]).mean(axis=0)
-        w, previous = w + 2.0 / (t + 2.0) * (lmo(r) - w), w
-        path.append(w)
-    return path
-
-
 OWN = {
-    "saga": (fw.Method(Saga(), name="saga"), saga),
-    "svrf": (fw.Method(Svrf(2.0), name="svrf"), svrf),
-    "sarah": (fw.Method(Sarah(0.15), name="sarah"), sarah),
+    "saga": fw.METHODS["saga"],
+    "svrf": fw.Method(Svrf(2.0), name="svrf"),
+    "sarah": fw.Method(fw.Sarah(0.15), name="sarah"),
 }
+"""Methods that use all of a lifecycle: corrections for a step, growing batches and snapshots, a look ahead."""
 
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("batch_size", [1, 3, 20])
-@pytest.mark.parametrize("name", OWN)
-def test_own_estimate_is_the_textbook_one(name, batch_size):
-    method, reference = OWN[name]
+def test_own_estimate_is_the_textbook_one(batch_size):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7, density=1.0)
-    run = Recorder(problem, method, batch_size, seed=5).run(70)
-    expected = reference(
+    run = Recorder(problem, OWN["svrf"], batch_size, seed=5).run(70)
+    expected = svrf(
         lambda w: textbook.logistic(problem.X @ w, problem.y)[:, None] * problem.X,
         problem.default_start(),
         textbook.l1_ball(4.0),
@@ -150,46 +127,15 @@ def test_own_estimate_is_the_textbook_one(name, batch_size):
         run.snapshots,
     )
     np.testing.assert_allclose(run.path, expected, rtol=0.0, atol=1e-10)
-    assert (len(run.snapshots) > 2) == (name != "saga")
+    assert len(run.snapshots) > 2
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.5, 0.0, 3.0, 1.0, 1.0])], ids=["even", "weighted"])
-@pytest.mark.parametrize("name", ["saga", "svrf"])
-def test_direction_is_unbiased(name, weights):
-    # the exact expectation, over all batches: after a few steps, at an iterate that no table was made at
-    problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=7, d=4, sample_weight=weights)
-    run = Recorder(problem, OWN[name][0], 3).run(11)
-    engine, samples = run.engine, problem.samples
-    mean = np.zeros(problem.d)
-    batches = list(combinations(range(problem.n), 3))
-    for batch in batches:
-        state, gradient = deepcopy(engine.parts[0]), deepcopy(engine.gradient)
-        state.refresh(samples, engine.iterate, gradient, np.array(batch), np.empty(0, dtype=np.int64), 12)
-        mean += gradient.r / len(batches)
-    exact = problem.gradient(engine.point())
-    np.testing.assert_allclose(mean, exact, rtol=1e-12, atol=1e-14)
-    assert np.abs(gradient.r - exact).max() > 1e-3  # which no single batch attains
-    np.testing.assert_allclose(  # and what is left of a step, once its surplus is gone, is the table's gradient
-        _without_surplus(engine), problem.X.T @ engine.parts[0].alpha, rtol=1e-12, atol=1e-14
-    )
-
-
-def _without_surplus(engine):
-    state, r = engine.parts[0], engine.gradient.r.copy()
-    for k in range(state.surplus.number[0]):
-        r -= state.surplus.amounts[k] * engine.problem.X[state.surplus.rows[k]]
-    return r
-
-
-@pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("name", OWN)
-def test_all_rows_in_a_batch_are_the_full_gradient(name):
+def test_all_rows_in_a_batch_are_the_full_gradient():
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
-    method = fw.Method(Svrf(100.0)) if name == "svrf" else OWN[name][0]
     own, full = (
         StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
-        for which in (method, fw.METHODS["fw"])
+        for which in (fw.Method(Svrf(100.0)), fw.METHODS["fw"])
     )
     for engine in (own, full):
         engine.advance(40)
@@ -199,12 +145,15 @@ def test_all_rows_in_a_batch_are_the_full_gradient(name):
 # --- rows, sizes, budgets ---------------------------------------------------------------------------------------
 
 
+STOCHASTIC = {m.name: m for m in cases.TOWARD if not m.estimate.abilities.reads_all_rows}
+
+
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", STOCHASTIC | OWN)
 def test_rows_are_counted_as_they_are_read(name):
     problem = cases.problem(n=40, d=6)
     read, predictions = [], problem.samples.loss
-    run = Recorder(problem, OWN[name][0], 4)
+    run = Recorder(problem, (STOCHASTIC | OWN)[name], 4)
 
     class Counting(type(predictions)):
         def derivative(self, z, y):
@@ -215,8 +164,8 @@ def test_rows_are_counted_as_they_are_read(name):
     run.engine.problem._samples = samples
     run.run(60)
     assert run.engine.rows_read == len(read)
-    if name == "saga":
-        assert run.charged == [4] * 60
+    if name in ("sfw", "saga", "sagafw", "one-sample"):
+        assert run.charged == [4 if name in ("sfw", "saga") else 8] * 60
     if name == "svrf":
         assert [len(batch) for batch in run.batches[:16]] == [*range(4, 32, 2), 4, 6]
         assert run.snapshots == [1, 15, 45]
@@ -252,7 +201,7 @@ def test_batches_do_not_depend_on_how_many_are_taken_at_once(growing, ahead):
 def test_a_budget_is_kept_and_used(name, budget, intercept):
     X, y = cases.table(fw.Logistic(), n=40, d=6)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=intercept)
-    result = fw.minimize(problem, OWN[name][0], batch_size=4, tol=0.0, max_passes=budget, random_state=1)
+    result = fw.minimize(problem, OWN[name], batch_size=4, tol=0.0, max_passes=budget, random_state=1)
     assert result.passes <= budget
     assert result.passes > budget - 2.5  # a step, a snapshot and an intercept may all be due at once
     assert result.trace.passes[-1] == result.passes
@@ -277,7 +226,7 @@ PROBLEMS = dict(_problems())
 )
 def test_compiled_is_interpreted_and_a_seed_decides(name, kind):
     options = {"batch_size": 4, "tol": 0.0, "max_passes": 12, "random_state": 3}
-    problem, method = PROBLEMS[kind], OWN[name][0]
+    problem, method = PROBLEMS[kind], OWN[name]
     compiled, same = (fw.minimize(problem, method, trace=trace, **options) for trace in (10, 10**6))
     assert compiled.x.tobytes() == same.x.tobytes()  # however many steps are made at a time
     assert (compiled.nit, compiled.passes) == (same.nit, same.passes)
@@ -293,7 +242,7 @@ def test_compiled_is_interpreted_and_a_seed_decides(name, kind):
 def test_a_snapshot_certifies(name, monkeypatch):
     monkeypatch.setattr(CertificateSchedule, "due", lambda *_: False)  # no certificate that costs a pass
     problem = cases.problem(fw.Squared(), fw.L2Ball(0.3), n=40, d=6)
-    result = fw.minimize(problem, OWN[name][0], batch_size=10, tol=1e-2, max_passes=400, random_state=0)
+    result = fw.minimize(problem, OWN[name], batch_size=10, tol=1e-2, max_passes=400, random_state=0)
     assert result.success
     assert result.passes < 400
     assert result.gap == problem.gap(result.x)
@@ -304,8 +253,8 @@ def test_a_snapshot_certifies(name, monkeypatch):
 @pytest.mark.parametrize("name", OWN)
 def test_a_run_goes_on_from_its_result(name):
     problem = cases.problem(n=40, d=6)
-    first = fw.minimize(problem, OWN[name][0], batch_size=4, tol=0.0, max_passes=20, random_state=0)
-    onward = fw.minimize(problem, OWN[name][0], batch_size=4, tol=0.0, max_passes=40, random_state=1, x0=first)
+    first = fw.minimize(problem, OWN[name], batch_size=4, tol=0.0, max_passes=20, random_state=0)
+    onward = fw.minimize(problem, OWN[name], batch_size=4, tol=0.0, max_passes=40, random_state=1, x0=first)
     assert onward.state["steps"] == first.nit + onward.nit
     assert onward.gap < first.gap
 
@@ -316,6 +265,6 @@ def test_a_run_goes_on_from_its_result(name):
 def test_a_snapshot_that_is_not_finite_ends_the_run(name):
     X = 1e160 * np.random.default_rng(0).normal(size=(30, 4))
     problem = fw.Problem(X, np.ones(30), "squared", fw.L1Ball(1.0))
-    result = fw.minimize(problem, OWN[name][0], batch_size=3, tol=0.0, max_passes=5, random_state=0)
+    result = fw.minimize(problem, OWN[name], batch_size=3, tol=0.0, max_passes=5, random_state=0)
     assert result.status == "non-finite"
     assert result.passes < 5

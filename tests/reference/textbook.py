@@ -155,15 +155,18 @@ def mokhtari(X, y, derivative, lmo, batches, w0):
     return np.array(iterates)
 
 
-def momentum(X, y, derivative, lmo, batches, w0):
+def _two_thirds(t):
+    return (t + 1.0) ** (-2.0 / 3.0)
+
+
+def momentum(X, y, derivative, lmo, batches, w0, rho=_two_thirds, gamma=lambda t: 1.0 / (t + 1.0)):
     """Mokhtari et al., the original: all of ``r`` is averaged, not each sample's share on its own."""
     w, iterates = w0, [w0]
     r = np.zeros(X.shape[1])
     for t, batch in enumerate(batches, start=1):
-        rho, gamma = 1.0 / (t + 1.0) ** (2.0 / 3.0), 1.0 / (t + 1.0)
-        r = (1.0 - rho) * r + rho * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
+        r = (1.0 - rho(t)) * r + rho(t) * np.mean([derivative(X[i] @ w, y[i]) * X[i] for i in batch], axis=0)
         s = lmo(r)
-        w = (1.0 - gamma) * w + gamma * s
+        w = (1.0 - gamma(t)) * w + gamma(t) * s
         iterates.append(w)
     return np.array(iterates)
 
@@ -205,5 +208,96 @@ def lu_freund(X, y, derivative, lmo, batches, w0):
     return np.array(iterates)
 
 
-METHODS = {"sfw": sfw, "mokhtari": mokhtari, "momentum": momentum, "shcgm": shcgm, "lu-freund": lu_freund}
+def saga(X, y, derivative, lmo, batches, w0):
+    """SAGA: the batch's changes count n/b times for one step; then they are remembered."""
+    w, iterates, table = w0, [w0], np.zeros_like(X)
+    for t, S in enumerate(batches, start=1):
+        g = derivative(X @ w, y)[:, None] * X
+        r = np.mean(g[S] - table[S], axis=0) + np.mean(table, axis=0)
+        table[S] = g[S]
+        w = w + 2.0 / (t + 2.0) * (lmo(r) - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def sagafw(X, y, derivative, lmo, batches, w0):
+    """Reddi et al.: as SAGA, but the second half of the rows, drawn independently, is what is remembered."""
+    w, iterates, table = w0, [w0], np.zeros_like(X)
+    for rows in batches:
+        S, J = np.split(rows, 2)
+        g = derivative(X @ w, y)[:, None] * X
+        r = np.mean(g[S] - table[S], axis=0) + np.mean(table, axis=0)
+        table[J] = g[J]
+        w = w + CONSTANT_STEP * (lmo(r) - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def sarah(X, y, derivative, lmo, batches, w0, snapshots):
+    """Beznosikov et al., SARAH: the exact gradient now and then, else the batch's difference is added."""
+    w, iterates, last, r = w0, [w0], None, None
+    for t, S in enumerate(batches, start=1):
+        g = derivative(X @ w, y)[:, None] * X
+        r = np.mean(g, axis=0) if t in snapshots else r + np.mean(g[S] - last[S], axis=0)
+        w, last = w + 2.0 / (t + 2.0) * (lmo(r) - w), g
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def saga_sarah(X, y, derivative, lmo, batches, w0, snapshots):
+    """Beznosikov et al., SAGA and SARAH: the table's estimate pulls where SARAH would take an exact gradient."""
+    assert snapshots == [1]
+    w, iterates, last, table, r = w0, [w0], None, None, None
+    for t, S in enumerate(batches, start=1):
+        g, pull = derivative(X @ w, y)[:, None] * X, len(S) / (2.0 * len(y))
+        if t == 1:
+            r, table = np.mean(g, axis=0), g.copy()
+        else:
+            by_table = np.mean(last[S] - table[S], axis=0) + np.mean(table, axis=0)
+            r = np.mean(g[S] - last[S], axis=0) + (1.0 - pull) * r + pull * by_table
+            table[S] = g[S]
+        w, last = w + 2.0 / (t + 2.0) * (lmo(r) - w), g
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def l_svrg(X, y, derivative, lmo, batches, w0, snapshots):
+    """Loopless SVRG: the batch's gradient, less that at the snapshot, plus the exact one there."""
+    w, iterates, at_snapshot = w0, [w0], None
+    for t, S in enumerate(batches, start=1):
+        g = derivative(X @ w, y)[:, None] * X
+        at_snapshot = g if t in snapshots else at_snapshot
+        r = np.mean(g[S], axis=0) - np.mean(at_snapshot[S], axis=0) + np.mean(at_snapshot, axis=0)
+        w = w + 2.0 / (t + 2.0) * (lmo(r) - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def one_sample(X, y, derivative, lmo, batches, w0, rho=lambda t: 1.0 / t, gamma=lambda t: 1.0 / t):
+    """Zhang et al., 1-SFW: the average is carried along by the batch's difference; the schedules for convex losses."""
+    w, iterates, last, r = w0, [w0], np.zeros_like(X), np.zeros(X.shape[1])
+    for t, S in enumerate(batches, start=1):
+        g = derivative(X @ w, y)[:, None] * X
+        r = (1.0 - rho(t)) * (r - np.mean(last[S], axis=0)) + np.mean(g[S], axis=0)
+        w, last = w + gamma(t) * (lmo(r) - w), g
+        iterates.append(w)
+    return np.array(iterates)
+
+
+CONSTANT_STEP = 0.1
+"""Of methods whose theory wants a constant step."""
+
+METHODS = {
+    "sfw": sfw,
+    "mokhtari": mokhtari,
+    "momentum": momentum,
+    "shcgm": shcgm,
+    "lu-freund": lu_freund,
+    "saga": saga,
+    "sagafw": sagafw,
+    "sarah": sarah,
+    "saga-sarah": saga_sarah,
+    "l-svrg": l_svrg,
+    "one-sample": one_sample,
+}
 """By name. A method that takes snapshots is told the steps before which it does so, as ``snapshots``."""

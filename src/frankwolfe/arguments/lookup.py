@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
-STOCHASTIC = "the stochastic methods here are 'sfw' (SAG), 'stochastic-pairwise', 'stochastic-away', 'momentum'"
+STOCHASTIC = "among the stochastic methods here are 'sfw' (SAG), 'stochastic-pairwise', 'saga', 'sarah', 'momentum'"
 PENALISED = "that solves penalised problems; 'auto' picks the fastest method for a constraint"
 
 ELSEWHERE: dict[str, dict[str, str]] = {
@@ -18,9 +18,11 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         ),
         **dict.fromkeys(("fcfw", "fully-corrective"), "here it is called 'corrective'"),
         **dict.fromkeys(("sag", "stochastic-frank-wolfe"), "here it is called 'sfw'"),
+        **dict.fromkeys(("svrg", "lsvrg", "loopless-svrg"), "here it is called 'l-svrg'"),
+        **dict.fromkeys(("1-sfw", "one-sfw", "1sfw"), "here it is called 'one-sample'"),
         "stochastic": STOCHASTIC,
         **dict.fromkeys(
-            ("saga", "svrg", "svrf", "sarah", "spider", "l-svrg", "storc", "svfw", "sagafw"),
+            ("svrf", "spider", "storc", "svfw"),
             f"it is not offered; {STOCHASTIC}",
         ),
         **dict.fromkeys(

@@ -22,6 +22,8 @@ class Batches(NamedTuple):
 class Sampler:
     """Deals batches: rows drawn uniformly, none twice within a batch, batches independent of each other.
 
+    A step has one batch, or two of the same size, one after the other.
+
     The numbers come from one NumPy generator in one stream, so the batches do not depend on how many are asked for at
     a time, and every method sees the same rows for the same seed.
 
@@ -39,6 +41,8 @@ class Sampler:
         Number of the first step.
     ahead : bool
         Whether the batch after those that are taken is handed out with them.
+    two : bool
+        Whether a step has two batches.
     """
 
     def __init__(
@@ -49,22 +53,28 @@ class Sampler:
         growing: Sizes | None = None,
         first: int = 1,
         ahead: bool = False,
+        two: bool = False,
     ):
-        self.batch_size, self.ahead = batch_size, int(ahead)
+        self.batch_size, self.ahead, self._batches = batch_size, int(ahead), 2 if two else 1
         self._generator, self._growing = generator, growing
         self._deck = np.arange(n)
         self._next_drawn = self._next_taken = first
         self._upcoming = np.empty(0, dtype=np.int64)
 
     def sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows in the batches of the steps with these numbers."""
+        """Rows that the steps with these numbers are dealt."""
+        return self._batches * self._batch_sizes(steps)
+
+    def _batch_sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in a batch of the steps with these numbers."""
         if self._growing is None:
             return np.full(len(steps), self.batch_size)
         return np.clip(np.asarray(self._growing(steps), dtype=np.int64), 1, len(self._deck))
 
     def draw(self, steps: int) -> np.ndarray:
-        """Rows of the next ``steps`` batches, one batch after the other."""
-        offsets = self._offsets(self._next_drawn, steps)
+        """Rows of the next ``steps`` steps, one batch after the other."""
+        sizes = self._batch_sizes(self._next_drawn + np.arange(steps))
+        offsets = _ends(np.repeat(sizes, self._batches))
         self._next_drawn += steps
         uniform = self._generator.random(offsets[-1])
         if self._growing is None and self.batch_size == 1:
@@ -78,7 +88,7 @@ class Sampler:
         """Batches of the next ``steps`` steps; where they are dealt ahead, also the one that comes after them."""
         if steps == 0:
             return Batches(np.empty(0, dtype=np.int64), np.zeros(1 + self.ahead, dtype=np.int64))
-        offsets = self._offsets(self._next_taken, steps + self.ahead)
+        offsets = _ends(self.sizes(self._next_taken + np.arange(steps + self.ahead)))
         self._next_taken += steps
         if not self.ahead:
             return Batches(self.draw(steps), offsets)
@@ -102,11 +112,12 @@ class Sampler:
         self._next_drawn, self._next_taken = state["sampler.next_drawn"], state["sampler.next_taken"]
         self._upcoming = np.array(state["sampler.upcoming"])
 
-    def _offsets(self, first: int, steps: int) -> np.ndarray:
-        """Where the batches of so many steps begin, and where the last one ends."""
-        if self._growing is None:
-            return np.arange(steps + 1) * self.batch_size
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.sizes(first + np.arange(steps)))])
+
+def _ends(sizes: np.ndarray) -> np.ndarray:
+    """Where pieces of these sizes begin, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,19 @@ from math import isfinite
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
+from frankwolfe.methods.corrections import take_back
 from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
 from frankwolfe.methods.residual_samples import EVERY, sample_residuals
 
 
 @kernel
-def advance(samples, constraint, method, gradient, iterate, table, order, offsets, ahead, least, clock, steps):
+def advance(samples, constraint, method, gradient, iterate, table, surplus, order, offsets, ahead, least, clock, steps):
     """Make ``steps`` steps in place, with the batches ``order[offsets[k]:offsets[k + 1]]``.
 
     ``clock`` counts the steps and the rows that they read, so that counts and iterate cannot come apart. A step is
     charged ``least`` rows at least: all of them, where its step rule reads all. Unless ``ahead`` is None, which is
     known when this is compiled and costs nothing then, the batch of the next step is shown as well. Unless ``table`` is
-    None, its residuals are sampled.
+    None, its residuals are sampled. Unless ``surplus`` is None, it is what the estimate adds to ``r`` for one step.
     """
     estimate, direction, step = method
     rows, counters = samples.rows, gradient.counters
@@ -42,3 +43,5 @@ def advance(samples, constraint, method, gradient, iterate, table, order, offset
         apply(move, iterate, min(gamma, max_step(move)))  # no rule, not even a user's, may leave the set
         clock[0] = t
         clock[1] += max(least, int(counters[ROWS_READ]))
+        if surplus is not None:
+            take_back(gradient, surplus, rows)

@@ -57,10 +57,6 @@ class Engine(Protocol):
         The loss is not convex, or does not know its conjugate.
         """
 
-    @property
-    def sums_table(self) -> bool:
-        """Whether there is a table, of a loss that knows its conjugate, and the running ``r`` is ``X' alpha``."""
-
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
 

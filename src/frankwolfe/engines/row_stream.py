@@ -26,7 +26,7 @@ from frankwolfe.engines.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.engines.state import arrays, with_arrays
 from frankwolfe.engines.stepwise import PARTS
 from frankwolfe.methods.gradient import FAILED, Gradient
-from frankwolfe.methods.lifecycle import Setting, states_for_run
+from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
 from frankwolfe.methods.table import METHODS, Method
 from frankwolfe.objective.intercept import shifted
@@ -169,8 +169,10 @@ class ChunkRun:
         self.clock = np.array([stream.steps, 0])
         number = -(-chunk.n // batch_size(stream.method, chunk, tracker.lazy))
         self.offsets, self.order = np.arange(number + 1) * chunk.n // number, np.arange(chunk.n)
-        setting = Setting(self.samples, int(self.offsets[1]), stream.w, self.constraint, steps=stream.steps)
-        states = states_for_run(stream.method, setting)
+        setting = Setting(
+            self.samples, int(self.offsets[1]), stream.w, self.constraint, steps=stream.steps, size=chunk.size
+        )
+        states = estimate_for_run(stream.method, setting), *others_for_run(stream.method, setting)
         self.parts = tuple(with_arrays(name, part, stream.memory) for name, part in zip(PARTS, states, strict=True))
 
     def learn_all(self) -> None:
@@ -224,6 +226,7 @@ class ChunkRun:
             self.gradient,
             self.iterate,
             None,
+            None,
             self.order,
             offsets,
             None,
@@ -247,7 +250,7 @@ def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
 
     Unless that is cheap, it looks at all weights: then a batch has about twice as many entries as there are weights.
     """
-    if method.batch_size >= 1:
+    if not callable(method.batch_size) and method.batch_size >= 1:
         return int(method.batch_size)
     entries = chunk.samples.rows.stored() / chunk.n
     return BATCH if cheap else int(min(MOST_BATCH, max(BATCH, 2 * chunk.size / max(entries, 1.0))))
@@ -264,6 +267,8 @@ def for_stream(method: Method) -> Method:
         "takes exact gradients": abilities.takes_snapshots,
         "reads the batch of the next step": abilities.reads_upcoming,
         "grows its batches": abilities.grows,
+        "looks at two batches in a step": abilities.two_batches,
+        "smooths more as it goes on": abilities.smooths,
     }
     why = next((reason for reason, holds in refused.items() if holds), None)
     if why is not None:

@@ -11,9 +11,8 @@ from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.losses import has_dual
-from frankwolfe.methods.corrections import Correction
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.lifecycle import Setting, Units, states_for_run
+from frankwolfe.methods.lifecycle import Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.intercept import EPSILON
@@ -28,6 +27,9 @@ PARTS = (ESTIMATE, "direction", "step")
 
 PLANNED_STEPS = 4096
 """Steps whose costs are added up in advance, where they differ."""
+
+MOST_PLANNED = 2**20
+"""Most steps whose costs are added up when a run starts, to know how many it will make."""
 
 
 def smoothing_units(problem: Problem) -> Units:
@@ -56,6 +58,8 @@ class StepwiseEngine:
         Feasible start.
     earlier : mapping, optional
         What the result of another run hands over (`handed_over`).
+    budget : float
+        Rows that the run may read: what it is planned for. `begin` says it again.
     """
 
     lower_bound = float("-inf")  # none is kept: certificates are
@@ -68,11 +72,12 @@ class StepwiseEngine:
         generator: np.random.Generator,
         w: Any,
         earlier: Mapping[str, Any] | None = None,
+        budget: float = float("inf"),
     ):
         self.problem = problem
         # steps; rows read by those of this run
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
-        self._budget, self._failed = float("inf"), False
+        self._budget, self._failed = budget, False
         self._first_step = self._next_intercept = self.steps
         self._pass_cost = 0
         self._exact: tuple[int, Evaluation] | None = None
@@ -89,19 +94,24 @@ class StepwiseEngine:
             before,
             self.steps,
             generator,
-            problem.side,
-            smoothing_units(problem),
+            side=problem.side,
+            units=smoothing_units(problem),
+            size=problem.size,
         )
-        self.parts = states_for_run(method, setting)
+        estimate = estimate_for_run(method, setting)
+        self.parts: tuple[Any, ...] = (estimate,)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
-        growing = self.parts[0].batch_sizes if self.abilities.grows else None
-        ahead = self.abilities.reads_upcoming
-        self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
+        growing = estimate.batch_sizes if self.abilities.grows else None
+        ahead, two = self.abilities.reads_upcoming, self.abilities.two_batches
+        self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
         self._least = problem.n if method.step.reads_all_rows else 0
         self._part_left = method.step.part_left if method.direction.mixes_vertices else None
+        self.parts += others_for_run(method, setting._replace(horizon=self._horizon()))
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
+        if self.abilities.sums_table:
+            self.parts[0].total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING] = fading(problem.n)
         tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
@@ -183,6 +193,7 @@ class StepwiseEngine:
             self.gradient,
             self.iterate,
             self.table(),
+            self.parts[0].surplus if self.abilities.corrects_once else None,
             order,
             offsets,
             self.sampler.ahead or None,
@@ -215,6 +226,18 @@ class StepwiseEngine:
                 left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
                 left -= n if left >= n + self.rows_a_step else 0
         return float(ahead + np.floor(left / self.rows_a_step + 1e-9))
+
+    def _horizon(self) -> float:
+        """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
+        if not np.isfinite(self._budget) or not (self.abilities.grows or self.abilities.takes_snapshots):
+            return self._affordable_steps()
+        steps, costs = PLANNED_STEPS, np.cumsum(self._planned_costs(PLANNED_STEPS))
+        while costs[-1] <= self._budget and steps < MOST_PLANNED:
+            steps *= 4
+            costs = np.cumsum(self._planned_costs(steps))
+        if costs[-1] <= self._budget:
+            return float(steps * self._budget // costs[-1])
+        return float(np.searchsorted(costs, self._budget + 1e-9, side="right"))
 
     def _planned_costs(self, steps: int) -> np.ndarray:
         """Gradient evaluations that each of the next steps will be charged, with the whole passes before it."""
@@ -258,6 +281,8 @@ class StepwiseEngine:
     def _renew(self, alpha: np.ndarray, exact: np.ndarray) -> None:
         """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
         gradient = self.gradient
+        if self.abilities.sums_table:
+            self.parts[0].total[:] = exact.ravel()
         self.parts[0].renew(alpha)
         gradient.r[:] = exact.ravel() / gradient.scale[0]
         gradient.tracker.rebuild(gradient.r)
@@ -286,13 +311,20 @@ class StepwiseEngine:
         assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
         self._guess = Guess(at.shift, at.mean, at.curve)
         samples.loss.shift[:] = at.shift
-        if self.abilities.exact_table and cost:
+        if (self.abilities.exact_table or self.abilities.takes_snapshots) and cost:
             alpha = at.alpha.reshape(samples.shape)
             self._renew(alpha, objective.gradient(alpha))
 
     def gap_estimate(self) -> float:
-        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient."""
-        return self.problem.gap_for(self.gradient.dense(), self.point())
+        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient.
+
+        Where there is a table, ``r`` is what the table adds up to, and the table proves this much plus its residuals.
+        """
+        return self.problem.gap_for(self._table_gradient(), self.point())
+
+    def _table_gradient(self) -> np.ndarray:
+        """Return ``X' alpha``, or the gradient estimate where there is no table."""
+        return self.parts[0].total if self.abilities.sums_table else self.gradient.dense()
 
     def table(self) -> np.ndarray | None:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
@@ -313,16 +345,12 @@ class StepwiseEngine:
         """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
         if self.abilities.reads_all_rows or not self.table_follows:
             raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
-        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, self.gradient.dense(), self.steps, draws)
+        r = self._table_gradient()
+        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
 
     def part_left(self, steps: int) -> float:
         """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown."""
         return np.nan if self._part_left is None else float(self._part_left(steps, self.steps))
-
-    @property
-    def sums_table(self) -> bool:
-        """Whether ``r`` is ``X'`` times the table, with nothing added for one step only."""
-        return self.table() is not None and not any(isinstance(field, Correction) for field in self.parts[0])
 
     @property
     def table_follows(self) -> bool:

@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import add_row, routine
-from frankwolfe.methods.gradient import amend
+from frankwolfe.methods.gradient import TABLE_CHANGE, amend
 
 
 class Correction(NamedTuple):
-    """What was added to ``r`` for the step at hand, and is to be taken back before the next.
+    """What was added to ``r`` for the step at hand, and is to be taken back after it.
 
     Step rules then see the same ``r`` as the oracle did. All of it costs no more than the batch's rows.
 
@@ -45,6 +46,16 @@ def amend_once(gradient, correction, rows, i, lasting, passing):
     correction.rows[at] = i
     correction.amounts[at] = passing
     correction.number[0] = at + 1
+
+
+@routine
+def amend_later(gradient, correction, i, change):
+    """Add ``change`` times row ``i`` to the estimate when `take_back` is called: the step at hand does not see it."""
+    at = correction.number[0]
+    correction.rows[at] = i
+    correction.amounts[at] = -change
+    correction.number[0] = at + 1
+    gradient.counters[TABLE_CHANGE] += magnitude(change)
 
 
 @routine

@@ -50,9 +50,9 @@ def amend(gradient, rows, i, change):
 
 
 @routine
-def fade(gradient, kept):
-    """Multiply the estimate by ``kept``: one multiplication, for the factor is apart."""
-    scale = gradient.scale[0] * kept
+def fade(gradient, factor):
+    """Multiply the whole estimate by a factor, at no cost: return ``scale``, where such factors are kept apart."""
+    scale = gradient.scale[0] * factor
     if scale < SMALLEST_SCALE:
         r = gradient.r
         for j in range(len(r)):
@@ -60,6 +60,7 @@ def fade(gradient, kept):
         rebuild(gradient.tracker, r)
         scale = 1.0
     gradient.scale[0] = scale
+    return scale
 
 
 @routine

@@ -5,6 +5,7 @@ arrays with the methods that the loop compiles. A part that remembers nothing is
 to do is written in its `Abilities`, so that nobody has to look for methods or arrays by name.
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ class Abilities(NamedTuple):
     reads_all_rows : bool
         Every step reads the whole data; it is dealt no batches.
     has_table : bool
-        The state has an array ``alpha``, one weighted derivative a sample, and ``r = X' alpha``, but for what is
-        added for one step only. A later run can take it over.
+        The state has an array ``alpha``, one weighted derivative a sample, and between steps ``r = X' alpha``, unless
+        it says ``sums_table``. A later run can take the table over.
     exact_table : bool
         The derivatives of all samples at the iterate, where they are at hand, are what the table stands for: the
         state's ``renew(alpha)`` takes them over.
@@ -38,7 +39,16 @@ class Abilities(NamedTuple):
     takes_snapshots : bool
         Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
         ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
-        gradient, and ``renew(alpha)`` takes over the derivatives.
+        gradient, and ``renew(alpha)`` takes over the derivatives. Steps far ahead may be guesses: they only serve to
+        plan.
+    corrects_once : bool
+        The state has a `frankwolfe.methods.corrections.Correction` named ``surplus``: what is added to ``r`` for the
+        step at hand only. The loop takes it back once the iterate has moved.
+    sums_table : bool
+        ``r`` is not ``X' alpha``: the state has that in an array ``total``. It is filled in wherever the engine knows
+        it: when a run starts, and before ``renew``.
+    two_batches : bool
+        A step is shown twice the rows: two batches, independent of each other, one after the other.
     smooths : bool
         It takes losses with kinks and side constraints, whose multipliers are in an array ``mean`` of the state's
         ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
@@ -53,6 +63,9 @@ class Abilities(NamedTuple):
     grows: bool = False
     takes_snapshots: bool = False
     smooths: bool = False
+    corrects_once: bool = False
+    sums_table: bool = False
+    two_batches: bool = False
 
 
 class Units(NamedTuple):
@@ -93,6 +106,11 @@ class Setting(NamedTuple):
         Side constraints.
     units : Units
         What smoothing is measured in.
+    horizon : float
+        Steps that the budget of the run allows, as far as their costs are known when it starts; infinity where nothing
+        bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
+    size : int
+        Entries of ``r``.
     """
 
     samples: Any
@@ -104,6 +122,8 @@ class Setting(NamedTuple):
     generator: Any = None
     side: Any = None
     units: Units = Units()
+    horizon: float = inf
+    size: int = 0
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
@@ -194,10 +214,18 @@ def _accept(argument: str, given: Any, methods: tuple[str, ...], purpose: str, d
     lent(defaults)(type(given))
 
 
-def states_for_run(method: Any, setting: Setting) -> tuple[Any, Any, Any]:
-    """Return the states of a method's estimate, direction and step rule at the start of a run."""
-    states = method.estimate.for_run(setting), method.direction.for_run(setting), method.step.for_run(setting)
-    kinds = (ESTIMATE_METHODS, "an estimate"), (DIRECTION_METHODS, "a direction"), (STEP_METHODS, "a step rule")
-    for state, given, (methods, purpose) in zip(states, method, kinds, strict=False):
-        require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
-    return states
+def estimate_for_run(method: Any, setting: Setting) -> Any:
+    """Return the state of a method's estimate at the start of a run: the first that is made."""
+    return _state(method.estimate, setting, ESTIMATE_METHODS, "an estimate")
+
+
+def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
+    """Return the states of a method's direction and step rule at the start of a run."""
+    direction = _state(method.direction, setting, DIRECTION_METHODS, "a direction")
+    return direction, _state(method.step, setting, STEP_METHODS, "a step rule")
+
+
+def _state(given: Any, setting: Setting, methods: tuple[str, ...], purpose: str) -> Any:
+    state = given.for_run(setting)
+    require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
+    return state

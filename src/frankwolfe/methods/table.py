@@ -3,18 +3,25 @@
 This is the one place where a method's name is known.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage
 from frankwolfe.methods.estimates.full_gradient import FullGradient
+from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg
 from frankwolfe.methods.estimates.momentum import Momentum
+from frankwolfe.methods.estimates.one_sample import OneSample
 from frankwolfe.methods.estimates.sag_table import SagTable
+from frankwolfe.methods.estimates.saga import Saga
+from frankwolfe.methods.estimates.saga_sarah import SagaSarah
+from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches
+from frankwolfe.methods.estimates.sarah import Sarah
 from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
 from frankwolfe.methods.estimates.substitute import Substitute
 from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
-from frankwolfe.methods.steps import DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
+from frankwolfe.methods.steps import ConstantStep, DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
 
 
 class Method(NamedTuple):
@@ -28,8 +35,9 @@ class Method(NamedTuple):
         For instance ``fw.Toward()``.
     step : step rule
         For instance ``fw.OpenLoop()``.
-    batch_size : int or float
-        Rows a step looks at, or their fraction, where the caller does not say.
+    batch_size : int, float or callable
+        Rows a step looks at, or their fraction, or a function of the number of rows, where the caller does not say.
+        Estimates whose batches grow take it as the unit that they grow by.
     name : str
         What results and plots call it.
     engine : str
@@ -48,14 +56,15 @@ class Method(NamedTuple):
     estimate: Any
     direction: Any = Toward()
     step: Any = OpenLoop()
-    batch_size: int | float = 1
+    batch_size: int | float | Callable[[int], int] = 1
     name: str = "custom"
     engine: str = "loop"
 
     def evaluations(self, n: int, batch_size: int) -> int:
         """Gradient evaluations that a step with so large a batch is charged."""
         abilities = self.estimate.abilities
-        read = n if abilities.reads_all_rows else batch_size * (2 if abilities.reads_upcoming else 1)
+        twice = abilities.reads_upcoming or abilities.two_batches
+        read = n if abilities.reads_all_rows else batch_size * (2 if twice else 1)
         return max(read, n) if self.step.reads_all_rows else read
 
     @property
@@ -73,6 +82,12 @@ METHODS: dict[str, Method] = {
         Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
         Method(Momentum(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="momentum"),
         Method(Substitute(), Toward(), LuFreundStep(), batch_size=0.01, name="lu-freund"),
+        Method(Saga(), Toward(), OpenLoop(), batch_size=0.01, name="saga"),
+        Method(SagaTwoBatches(), Toward(), ConstantStep(), batch_size=0.01, name="sagafw"),
+        Method(Sarah(), Toward(), OpenLoop(), batch_size=0.01, name="sarah"),
+        Method(SagaSarah(), Toward(), OpenLoop(), batch_size=0.01, name="saga-sarah"),
+        Method(LooplessSvrg(), Toward(), OpenLoop(), batch_size=0.01, name="l-svrg"),
+        Method(OneSample(), Toward(), OpenLoop(1.0, 0.0), batch_size=0.01, name="one-sample"),
         Method(SmoothedMomentum(), Toward(), OpenLoop(9.0, 8.0), batch_size=0.01, name="shcgm"),
         Method(FullGradient(), Away(), LineSearch(), name="away"),
         Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),

@@ -7,12 +7,14 @@ from typing import Any
 
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.methods.lifecycle import accept_step
+from frankwolfe.methods.steps.constant import ConstantStep
 from frankwolfe.methods.steps.damped import DampedStep
 from frankwolfe.methods.steps.open_loop import LogAdaptive, LuFreundStep, OpenLoop
 from frankwolfe.methods.steps.searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
 
 __all__ = [
     "Backtracking",
+    "ConstantStep",
     "DampedStep",
     "LineSearch",
     "LogAdaptive",
@@ -28,6 +30,7 @@ __all__ = [
 STEPS: dict[str, Any] = {
     "open-loop": OpenLoop(),
     "log-adaptive": LogAdaptive(),
+    "constant": ConstantStep(),
     "short": ShortStep(),
     "line-search": LineSearch(),
     "secant": Secant(),

@@ -1,0 +1,63 @@
+"""Step rules that depend on the run: its budget, its epochs."""
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.engines.stepwise import StepwiseEngine
+from tests import cases
+from tests.own_estimates import Svrf
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def engine_for(estimate, budget, intercept=False, step=None):
+    X, y = cases.table(fw.Logistic(), n=40, d=6)
+    problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=intercept)
+    method = fw.Method(estimate, step=fw.ConstantStep(scale=3.0) if step is None else step)
+    return StepwiseEngine(problem, method, 4, np.random.default_rng(0), problem.default_start(), None, budget)
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
+@pytest.mark.parametrize("budget", [40 * 3, 40 * 17.3, 40 * 700])
+@pytest.mark.parametrize("estimate", [fw.FullGradient(), fw.Saga(), Svrf(2.0)], ids=cases.name_of)
+def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget, intercept):
+    engine = engine_for(estimate, budget, intercept)
+    gamma = engine.parts[2].length(None, None, None, None, 1)
+    engine.begin(budget, 0.0)
+    while engine.finished() is None:
+        engine.advance(1000)
+    spared = 10 * intercept  # steps that a pass pays for: at zero, the intercept costs none
+    assert min(1.0, 3.0 / engine.steps**0.5) <= gamma <= min(1.0, 3.0 / max(1, engine.steps - spared) ** 0.5)
+
+
+def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
+    whole, budget = engine_for(Svrf(2.0), 4e5).parts[2].gamma[0], 4e5
+    monkeypatch.setattr("frankwolfe.engines.stepwise.PLANNED_STEPS", 64)
+    monkeypatch.setattr("frankwolfe.engines.stepwise.MOST_PLANNED", 1024)
+    assert engine_for(Svrf(2.0), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
+
+
+def test_without_a_budget_a_constant_step_is_that_of_a_hundred_passes():
+    assert engine_for(fw.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
+
+
+def test_a_run_that_goes_on_from_its_state_keeps_its_step():
+    engine = engine_for(fw.Saga(), 4000.0)
+    again = StepwiseEngine.from_state(
+        engine.problem, engine.state(), fw.Method(fw.Saga(), step=fw.ConstantStep()), 4, np.random.default_rng(0)
+    )
+    assert again.parts[2].gamma[0] == engine.parts[2].gamma[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"gamma": 1.5}, "ConstantStep: gamma must be at most 1, got 1.5: it would overshoot the vertex"),
+        ({"gamma": 0.0}, "ConstantStep: gamma must be positive"),
+        ({"scale": -1.0}, "ConstantStep: scale must be positive"),
+    ],
+)
+def test_what_is_no_constant_step_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fw.ConstantStep(**arguments)
