@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 import frankwolfe as fw
 from frankwolfe.cli import main
-from frankwolfe.io import atomic
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.table import METHODS
 from frankwolfe.path import radius_path
 from frankwolfe.sets.named import DEFAULT_RADIUS, SETS, as_constraint
+from frankwolfe.storage import atomic
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()
