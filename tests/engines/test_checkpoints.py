@@ -180,6 +180,16 @@ def test_no_budget_leaves_rounds_that_were_cut_short(kind, sampled, tmp_path, mo
     assert fw.Status.MAX_PASSES in seen
 
 
+@pytest.mark.parametrize(
+    ("method", "kind"), [("sfw", "l1-intercept"), ("fw", "l1-intercept"), *OWN_RUNS], ids=["sfw", "fw", *"1234"]
+)
+def test_no_budget_leaves_out_a_pass_for_good(method, kind, tmp_path):
+    """An intercept, or a snapshot, may have to wait for a larger budget."""
+    for budget in np.arange(0.3, 6.0, 0.85):
+        fw.minimize(problem_of(kind), max_passes=budget, checkpoint=tmp_path / "run.ckpt", **options(method, kind))
+        assert_same(resumed(tmp_path / "run.ckpt", method, kind, max_passes=LONG), whole(method, kind))
+
+
 @every_run
 def test_stopped_again_and_again_it_ends_as_without(method, kind, tmp_path, written):
     path, looks, stops = tmp_path / "run.ckpt", [], []
