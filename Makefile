@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz lint format bench bench-all compare clean
+.PHONY: demo test fuzz soak lint format bench bench-all compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,12 @@ CASES ?=
 MINUTES ?=
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
+
+# work that is killed at random moments and goes on: make soak SEED=3 KILLS=500, or MINUTES=10; ONLY=sfw: some of it
+KILLS ?=
+ONLY ?=
+soak: $(VENV)/installed
+	$(BIN)/python -m tests.soak --seed $(SEED) $(if $(KILLS),--kills $(KILLS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only $(ONLY))
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

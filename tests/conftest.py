@@ -28,7 +28,7 @@ def ctrl_c(monkeypatch):
     """Return what interrupts one of the runs to come, at one of its looks at the gap."""
 
     def interrupt(run, look=1):
-        looked, real = [], Driver._checkpoint
+        looked, real = [], Driver._look
 
         def checkpoint(driver):
             looked.append(driver)
@@ -36,7 +36,7 @@ def ctrl_c(monkeypatch):
                 raise KeyboardInterrupt
             return real(driver)
 
-        monkeypatch.setattr(Driver, "_checkpoint", checkpoint)
+        monkeypatch.setattr(Driver, "_look", checkpoint)
 
     return interrupt
 

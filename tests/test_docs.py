@@ -165,3 +165,14 @@ def test_names_and_files_that_are_mentioned_are_there(page):
     text = page.read_text(encoding="utf-8")
     assert unknown_names(text) == []
     assert unknown_files(text) == []
+
+
+def test_the_examples_of_checkpoints_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    names = {"X": X, "y": np.sign(X[:, 0] + 0.3 * rng.normal(size=30))}
+    with fw.python_mode():
+        for block in code_blocks(ROOT / "docs" / "checkpoints.md"):
+            exec(block, names)
+    assert names["result"].success

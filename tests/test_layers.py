@@ -12,7 +12,7 @@ import frankwolfe
 ROOT = Path(frankwolfe.__file__).parent
 
 LAYERS = (
-    ("linalg", "arguments", "compile"),
+    ("linalg", "arguments", "compile", "storage"),
     ("trackers",),
     ("losses", "data"),
     ("sets",),

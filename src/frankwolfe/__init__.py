@@ -18,7 +18,8 @@ _HOMES = {
     "frankwolfe.problem": ("Problem", "Evaluation", "LinearBounds"),
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
     "frankwolfe.data.observed_entries": ("Factors",),
-    "frankwolfe.run": ("minimize",),
+    "frankwolfe.run": ("minimize", "resume"),
+    "frankwolfe.engines.checkpoints": ("CheckpointWarning",),
     "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.engines.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
     from frankwolfe.data.observed_entries import Factors as Factors
+    from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
     from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
@@ -175,6 +177,7 @@ if TYPE_CHECKING:
     from frankwolfe.result import Status as Status
     from frankwolfe.result import Trace as Trace
     from frankwolfe.run import minimize as minimize
+    from frankwolfe.run import resume as resume
     from frankwolfe.sets import Birkhoff as Birkhoff
     from frankwolfe.sets import Box as Box
     from frankwolfe.sets import Cached as Cached

@@ -1,5 +1,6 @@
-"""`minimize`: from arguments to result."""
+"""`minimize` and `resume`: from arguments to result."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +12,13 @@ from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback,
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.certificates import Start
+from frankwolfe.engines.checkpoints import Checkpoints, as_checkpoint_path
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.likely import why_unlikely
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import one_thread
 from frankwolfe.methods.table import Method, as_method, pick
@@ -45,6 +48,8 @@ def minimize(
     progress: bool = False,
     trace: int = 10,
     n_threads: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    checkpoint_every: float = 60.0,
 ) -> Result:
     """Minimise a problem's objective over its constraint set.
 
@@ -90,6 +95,12 @@ def minimize(
     n_threads : int, optional
         Threads that work on all rows of large data. By default as many as there are cores, or fewer where
         ``OMP_NUM_THREADS`` and the like say so. The result has the same bits for any number.
+    checkpoint : str or Path, optional
+        File to keep the state of the run in, for `resume` (docs/checkpoints.md). It is written before the first step,
+        from time to time, and when the run ends, however it ends; a checkpoint that was there before is replaced. The
+        result has the same bits with and without it, and the time it takes is not the method's.
+    checkpoint_every : float
+        Seconds between two checkpoints.
 
     Returns
     -------
@@ -104,8 +115,8 @@ def minimize(
     >>> result.success, result.x.round(3)
     (True, array([0.5, 1.5]))
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
+    _require_problem(problem)
+    given = method
     method = as_method(method, step)
     limits = Limits(
         as_budget("tol", tol),
@@ -119,12 +130,15 @@ def minimize(
     if likely and (why := why_unlikely(problem, method)) is not None:
         raise ValueError(f"stop='likely' is not to be had: {why}")
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
-    if np.isinf(limits.passes) and np.isinf(limits.seconds):
-        raise ValueError("max_passes=None needs max_seconds: something must end the run")
+    limits.require_an_end()
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
-    seed = as_seed(random_state)
+    seed, every = as_seed(random_state), as_budget("checkpoint_every", checkpoint_every)
+    checkpoints = None
+    if checkpoint is not None:
+        about = settings_of(problem, method, given, step, rows_a_step, limits, every, likely)
+        checkpoints = Checkpoints(as_checkpoint_path(checkpoint), every, about)
     problem = problem.own(executor_for(as_threads(n_threads)))
     start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
@@ -136,31 +150,101 @@ def minimize(
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
         engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier, budget)
-    return drive(engine, limits, method.name, callback, bool(progress), int(trace), start, likely)
+    bar = Progress(progress, method.name, limits.passes)
+    return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
 
-def drive(
-    engine: Engine,
-    limits: Limits,
-    name: str,
+@teaching
+def resume(
+    path: str | os.PathLike,
+    problem: Problem,
+    *,
+    method: str | Method | None = None,
+    step: Any = None,
+    tol: float | Kept = KEPT,
+    max_passes: float | Kept | None = KEPT,
+    max_seconds: float | Kept | None = KEPT,
     callback: Callback | None = None,
     progress: bool = False,
-    trace: int = 0,
-    start: Start | None = None,
-    likely: bool = False,
+    n_threads: int | None = None,
+    checkpoint: str | os.PathLike | Kept | None = KEPT,
+    checkpoint_every: float | Kept = KEPT,
 ) -> Result:
-    """Run an engine, new or used, until something ends the run.
+    """Go on with a run from its checkpoint, to the bits of one that was never broken off (docs/checkpoints.md).
 
-    ``name`` is what results call the method, ``start`` where it starts; ``likely`` whether a likely bound ends it.
+    Parameters
+    ----------
+    path : str or Path
+        What `minimize` was given as ``checkpoint``.
+    problem : Problem
+        The same data, loss and set: others are refused, with what differs.
+    method, step : optional
+        As `minimize` was given them, where they were objects rather than names.
+    tol, max_passes, max_seconds : optional
+        Limits, instead of those that the run had. What it has used of them counts.
+    callback, progress, n_threads : optional
+        As `minimize` takes them; they are not kept.
+    checkpoint, checkpoint_every : optional
+        Where to write checkpoints from now on (None: nowhere), and how often. By default as before, to ``path``.
+
+    Returns
+    -------
+    Result
+        Of the whole run: steps, passes, seconds and trace begin where the first part began.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or it cannot be opened.
+    ValueError
+        If it is damaged, no checkpoint, or one of another problem or method.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw, tempfile
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+    >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(2.0))
+    >>> given = {"method": "sfw", "tol": 0, "random_state": 0}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = fw.minimize(problem, max_passes=20, checkpoint=f"{folder}/run.ckpt", **given)
+    ...     longer = fw.resume(f"{folder}/run.ckpt", problem, max_passes=50)
+    >>> whole = fw.minimize(problem, max_passes=50, **given)
+    >>> longer.passes, bool((longer.x == whole.x).all())
+    (50.0, True)
     """
-    bar = Progress(progress, name, limits.passes)
+    _require_problem(problem)
+    saved = SavedRun.read(path)
+    saved.require_same(problem)
+    composed = saved.method(problem, method, step)
+    limits = saved.limits(tol, max_passes, max_seconds)
+    limits.require_an_end()
+    callback, progress = as_callback(callback), as_flag("progress", progress)
+    every = saved.every if isinstance(checkpoint_every, Kept) else as_budget("checkpoint_every", checkpoint_every)
+    target = path if isinstance(checkpoint, Kept) else checkpoint
+    checkpoints = None
+    if target is not None:
+        checkpoints = Checkpoints(as_checkpoint_path(target), every, saved.settings_with(limits, every))
+    problem = problem.own(executor_for(as_threads(n_threads)))
+    engine = saved.engine(problem, composed)
+    bar = Progress(progress, composed.name, limits.passes)
+    driver = Driver(engine, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
+    saved.restore(driver)
+    return driven(driver, composed.name)
+
+
+def driven(driver: Driver, name: str) -> Result:
+    """Run until something ends the run; ``name`` is what results call the method."""
     try:
         with one_thread():  # threads of linear algebra would stand in the way of those that work on blocks
-            run = Driver(engine, limits, callback, bar, trace, start, likely)
-            status = run.drive()
-            return run.result(status, name)
+            return driver.result(driver.drive(), name)
     finally:
-        bar.close()
+        driver.observer.bar.close()
+
+
+def _require_problem(problem: Any) -> None:
+    """Raise TypeError unless it is a problem."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
 
 
 def _corrective_engine(problem: Problem, w: Any, earlier: Mapping[str, Any] | None) -> Engine:
@@ -206,4 +290,4 @@ def _start(problem: Problem, x0: Any) -> Start:
         )
     if not isinstance(x0, Result):
         return Start(w)
-    return Start(w, x0.fun, x0.gap, x0.state.get("slopes"), x0.state.get("multipliers"))
+    return Start(w, x0.fun, x0.gap, x0.state.get("slopes"), x0.state.get("multipliers"), x0.intercept)

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 import frankwolfe as fw
 from frankwolfe.cli import main
-from frankwolfe.io import atomic
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.table import METHODS
 from frankwolfe.path import radius_path
 from frankwolfe.sets.named import DEFAULT_RADIUS, SETS, as_constraint
+from frankwolfe.storage import atomic
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()
@@ -340,3 +340,22 @@ def test_as_a_program(folder, tmp_path):
     assert len(told.stdout.splitlines()) == 61
     failed = program("fit", "gone.csv", "--target", "y")
     assert (failed.returncode, failed.stdout, failed.stderr) == (2, "", "Error: gone.csv does not exist\n")
+
+
+def test_a_fit_that_was_broken_off_goes_on(folder, tmp_path, ctrl_c, monkeypatch):
+    model, path = tmp_path / "model.npz", tmp_path / "run.ckpt"
+    fit = ["fit", folder / "two.csv", "--target", "y", "--method", "sfw", "--radius", 3, "--tol", 1e-2, "--out", model]
+    kept = [*fit, "--checkpoint", path]
+    with fw.python_mode():
+        call(*fit)
+        whole = fw.load_model(model)
+        ctrl_c(run=1, look=9)
+        call(*kept, "--resume", code=3)  # nothing to go on from yet: it starts
+        monkeypatch.undo()
+        assert not np.array_equal(fw.load_model(model).weights, whole.weights)
+        assert f"{path.name} exists: go on from it with --resume, or remove it" in complaint(*kept)
+        call(*kept, "--resume")
+        assert "another problem" in complaint(*kept, "--resume", "--radius", 4)
+        assert "is a run of 'sfw'" in complaint(*kept, "--resume", "--method", "momentum")
+    np.testing.assert_array_equal(fw.load_model(model).weights, whole.weights)
+    assert "--resume needs --checkpoint" in complaint(*fit, "--resume")

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.io.archive import LARGEST
 from frankwolfe.model.preparation import Preparation
+from frankwolfe.storage.archive import LARGEST
 from tests import cases
 
 

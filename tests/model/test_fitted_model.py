@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.io import atomic
 from frankwolfe.model.serialize import described
+from frankwolfe.storage import atomic
 from tests import cases
 
 SIZE = 9

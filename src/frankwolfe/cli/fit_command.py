@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, KEEPING, PROBLEM, RUN, HeldOut, Keeping, Run
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     help="What ends the run: a proven gap, or one that is likely by a sample of rows, which needs a convex loss, "
     "--no-intercept and --method sfw.",
 )
+@KEEPING
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
@@ -40,6 +41,7 @@ def fit(
     held_out: HeldOut,
     run: Run,
     stop: str,
+    keeping: Keeping,
     top: int,
     out: Path,
     **problem: Any,
@@ -47,7 +49,8 @@ def fit(
     """Fit a linear model to the file DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
-    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout.
+    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
+    run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
     with answering():
         from frankwolfe.cli.posing import facts, specify
@@ -56,10 +59,11 @@ def fit(
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
+        kept = keeping.options()
         spec = specify(data, radius=radius, **problem)
         splits = splits_of(spec, *held_out, run.seed)
         posed = spec.pose()
-        result = minimized(posed.problem, **run.options(), stop=stop, trace=0)
+        result = minimized(posed.problem, **run.options(), **kept, stop=stop, trace=0)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED

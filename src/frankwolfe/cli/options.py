@@ -90,6 +90,26 @@ class Run(NamedTuple):
         return {"random_state": named.pop("seed"), **named}
 
 
+class Keeping(NamedTuple):
+    """Where the state of a run is kept, and whether to go on from there."""
+
+    checkpoint: Path | None
+    resume: bool
+
+    def options(self) -> dict[str, Any]:
+        """Return the same as `frankwolfe.cli.output.minimized` takes it; raise ValueError if it makes no sense."""
+        path = self.checkpoint
+        if path is None:
+            if self.resume:
+                raise ValueError("--resume needs --checkpoint, the file to go on from")
+            return {}
+        if not path.exists():
+            return {"checkpoint": path}
+        if not self.resume:
+            raise ValueError(f"{path} exists: go on from it with --resume, or remove it")
+        return {"broken_off": path}
+
+
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
 PROBLEM = together(
@@ -174,4 +194,18 @@ RUN = gathered(
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of stochastic methods and splits."),
+)
+
+KEEPING = gathered(
+    "keeping",
+    Keeping,
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Keep the state of the run in a file, every minute and at its end.",
+    ),
+    click.option(
+        "--resume", is_flag=True, help="Go on from the --checkpoint, if there is one; else start.  [default: start]"
+    ),
 )

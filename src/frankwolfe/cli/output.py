@@ -114,7 +114,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
                 NOT_WRITTEN,
             ) from error
         return
-    from frankwolfe.io.atomic import replacing
+    from frankwolfe.storage.atomic import replacing
 
     with writing(path), replacing(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
@@ -128,13 +128,19 @@ def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) 
     writer.writerows(rows)
 
 
-def minimized(problem: "Problem", max_passes: float, **options: Any) -> "Result":
-    """Run `minimize`, under a progress bar where somebody is looking on."""
-    from frankwolfe.run import minimize
+def minimized(problem: "Problem", max_passes: float, broken_off: Path | None = None, **options: Any) -> "Result":
+    """Run `minimize`, or `resume` a run that was broken off, under a progress bar where somebody is looking on."""
+    from frankwolfe.run import minimize, resume
+
+    def run(**look: Any) -> "Result":
+        if broken_off is None:
+            return minimize(problem, max_passes=max_passes, **options, **look)
+        kept = {name: options[name] for name in ("method", "tol")}
+        return resume(broken_off, problem, max_passes=max_passes, **kept, **look)
 
     where = console(stderr=True)
     if not where.is_terminal:
-        return minimize(problem, max_passes=max_passes, **options)
+        return run()
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     words = TextColumn("{task.completed:.1f} of {task.total:g} passes, estimated gap {task.description}")
@@ -144,4 +150,4 @@ def minimized(problem: "Problem", max_passes: float, **options: Any) -> "Result"
         def look(state: Any) -> None:
             progress.update(task, completed=state.passes, description=f"{state.gap_estimate:.2e}")
 
-        return minimize(problem, max_passes=max_passes, callback=look, **options)
+        return run(callback=look)

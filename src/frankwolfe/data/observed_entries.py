@@ -4,6 +4,7 @@ Row ``i`` of the data is a one at the place of entry ``i``. The gradient is then
 there, and is kept as ``alpha`` alone: a vector as long as there are entries.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple
@@ -94,6 +95,22 @@ class Factors:
     def singular_values(self) -> np.ndarray:
         """Singular values, in falling order."""
         return self.decomposed()[1]
+
+
+def named_weights(name: str, w: Any) -> dict[str, np.ndarray]:
+    """Return weights, an array or factors, as arrays by name.
+
+    Examples
+    --------
+    >>> sorted(named_weights("w", Factors(np.ones((2, 1)), np.ones((3, 1)))))
+    ['w.left', 'w.right']
+    """
+    return {f"{name}.left": w.left, f"{name}.right": w.right} if isinstance(w, Factors) else {name: w}
+
+
+def weights_named(name: str, arrays: Mapping[str, Any]) -> Any:
+    """Return the weights that `named_weights` wrote under a name."""
+    return arrays[name] if name in arrays else Factors(arrays[f"{name}.left"], arrays[f"{name}.right"])
 
 
 class ObservedEntries(NamedTuple):

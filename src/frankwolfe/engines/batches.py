@@ -12,6 +12,10 @@ Sizes = Callable[[np.ndarray], np.ndarray]
 """Rows in the batches of the steps with these numbers."""
 
 
+BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+"""Those of NumPy."""
+
+
 class Batches(NamedTuple):
     """Batches of several steps, one after the other: number ``k`` is ``order[offsets[k]:offsets[k + 1]]``."""
 
@@ -122,7 +126,33 @@ def _ends(sizes: np.ndarray) -> np.ndarray:
 
 def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state of the generator that batches came from, as NumPy's bit generators take it."""
-    return dict(json.loads(state["sampler.generator"]))
+    return dict(json.loads(state["sampler.generator"], object_hook=_with_arrays))
+
+
+def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """Return a generator that goes on where the one that batches came from was.
+
+    Examples
+    --------
+    >>> generator = np.random.Generator(np.random.SFC64(3))
+    >>> state = Sampler(9, 1, generator).state()
+    >>> bool(generator.random() == generator_of(state).random())
+    True
+    """
+    found = generator_state(state)
+    name = found["bit_generator"]
+    if name not in BIT_GENERATORS:
+        raise ValueError(f"batches came from a generator that NumPy does not have, {name}")
+    generator = np.random.Generator(getattr(np.random, name)())
+    generator.bit_generator.state = found
+    return generator
+
+
+def _with_arrays(entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a generator's state with arrays where there are lists."""
+    return {
+        name: np.array(entry, dtype=np.uint64) if isinstance(entry, list) else entry for name, entry in entries.items()
+    }
 
 
 def _plain(entry: Any) -> Any:

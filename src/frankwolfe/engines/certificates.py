@@ -6,17 +6,20 @@ objective at the iterate and nothing else of the data: predictions, half a pass.
 is no such table, or it proves too little, the exact Frank-Wolfe gap certifies.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.data.observed_entries import named_weights, weights_named
 from frankwolfe.engines.balance import balanced
 from frankwolfe.engines.dual_bound import bound_at
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.lower_bound import Certificate, LowerBound
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.recent_mean import RecentMean
+from frankwolfe.engines.recent_mean import Earlier, RecentMean
 from frankwolfe.engines.schedule import CertificateSchedule
+from frankwolfe.engines.state import below, built, flat, under
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation
 
@@ -33,7 +36,8 @@ VALUE_ROUNDING = 1e-12
 class Start(NamedTuple):
     """Where a run starts: weights and, if they come from a result, its objective, gap and the slopes that prove that.
 
-    With side constraints their multipliers too. All are for the problem of that result, which may have been another.
+    With side constraints their multipliers too, and the intercept. All are for the problem of that result, which may
+    have been another one.
     """
 
     w: Any = None
@@ -41,6 +45,18 @@ class Start(NamedTuple):
     gap: float = np.inf
     slopes: np.ndarray | None = None
     multipliers: np.ndarray | None = None
+    intercept: Any = None
+
+    def state(self) -> dict[str, Any]:
+        """Return what a run needs to know of its start after the first step: nothing unless it was a result."""
+        if self.intercept is None:
+            return {}
+        return named_weights("w", self.w) | flat("rest", self._replace(w=None))
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Start":
+        """Return the start with this state."""
+        return built(cls, "rest", state)._replace(w=weights_named("w", state)) if state else cls()
 
 
 class Certifier:
@@ -66,6 +82,7 @@ class Certifier:
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
         self.recent = RecentMean(engine)
+        self._scheduled: Mapping[str, Any] | None = None  # what is remembered of an earlier part of the run
 
     def aim_at(self, tolerance: float, violation_tolerance: float = 0.0) -> None:
         """Set the gap that ends the run, and the violation of side constraints that it may end with."""
@@ -75,6 +92,36 @@ class Certifier:
         self.schedule = CertificateSchedule(
             tolerance if self.wanted else None, optimism, by_table, self.engine.samples_gap
         )
+        if self._scheduled is not None:
+            self.schedule.restore(self._scheduled)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is known so far: the best point, the last one, the lower bound, the schedule."""
+        found = under("start", self.start.state()) | under("schedule", self.schedule.state())
+        found |= {"bound": self.bound.value} | flat("slopes", self.bound.slopes)
+        found |= flat("multipliers", self.bound.multipliers) | flat("recent", self.recent.earlier)
+        if self.best is not None:
+            found |= flat("best", self.best[0]) | named_weights("best.w", self.best[1])
+        if self._last is not None:
+            found |= {"last.steps": self._last[0]} | flat("last", self._last[1])
+        return found
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the certifier with this state was; the tolerance, still to be set, may be another one."""
+        self.start = Start.from_state(below("start", state))
+        self._scheduled = below("schedule", state)
+        self.bound.value, self.bound.slopes = state["bound"], state.get("slopes")
+        self.bound.multipliers = state.get("multipliers")
+        if "recent.steps" in state:
+            self.recent.earlier = built(Earlier, "recent", state)
+        if "best.value" in state:
+            self.best = built(Certificate, "best", state), weights_named("best.w", state)
+        if "last.steps" in state:
+            self._last = state["last.steps"], built(Certificate, "last", state)
+
+    def has_met(self) -> bool:
+        """Whether the best point so far is within the tolerance."""
+        return self.best is not None and self.meets(self.best[0])
 
     def due(self, nit: int, passes: float, gap_estimate: float, bound_estimate: float) -> bool:
         """Whether to certify now: always where it costs nothing, else as the schedule says.
@@ -228,7 +275,7 @@ class Certifier:
 
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
-        problem, (w, _, _, slopes, multipliers) = self.engine.problem, self.start
+        problem, (w, _, _, slopes, multipliers, _) = self.engine.problem, self.start
         found = self._exactly(problem.evaluate(w), problem.violation(w))
         if slopes is not None and problem.needs_smoothing and slopes.shape == problem.samples.shape:
             if problem.side is None or (multipliers is not None and multipliers.size != problem.side.m):

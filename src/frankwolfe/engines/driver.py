@@ -1,15 +1,19 @@
 """The interpreted half of a run: when to look at an engine, and when to stop it."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from enum import StrEnum
 from typing import Any
 
 from frankwolfe.engines.certificates import Certifier, Start
+from frankwolfe.engines.checkpoints import Checkpoints
 from frankwolfe.engines.endings import message, what_was_not_finite
 from frankwolfe.engines.likely import CONFIDENCE, LikelyStop
 from frankwolfe.engines.limits import Limits, Stopwatch
 from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.observer import Callback, Observer, next_on_grid
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.state import below, under
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
@@ -38,6 +42,14 @@ def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
     return max(1, int(look / rows_a_step))
 
 
+class Stage(StrEnum):
+    """What a run does next."""
+
+    LOOK = "look"
+    CERTIFY = "certify"
+    ADVANCE = "advance"
+
+
 class Driver:
     """Drives an engine until something ends the run, and makes the result.
 
@@ -57,6 +69,8 @@ class Driver:
         Where the run starts, and what is known of that.
     likely : bool
         Whether a likely bound ends the run, and no pass is taken to prove one.
+    checkpoints : Checkpoints, optional
+        What keeps the run's `state`, so that another one can go on from it.
     """
 
     def __init__(
@@ -68,32 +82,63 @@ class Driver:
         trace: int,
         start: Start | None = None,
         likely: bool = False,
+        checkpoints: Checkpoints | None = None,
     ):
-        self.engine, self.limits = engine, limits
+        self.engine, self.limits, self.checkpoints = engine, limits, checkpoints
         self.watch = Stopwatch()
         self.observer = Observer(engine, self.watch, callback, bar, trace)
         self.likely = LikelyStop(engine, self.watch) if likely else None
         self.certifier = Certifier(engine, self.watch, start or Start(), wanted=limits.tol > 0.0 and not likely)
-        self.next_look = 0
+        self.next_look, self.stage, self.planned, self.resumed = 0, Stage.LOOK, False, False
         self.look_every = steps_between_looks(engine.problem, engine.rows_a_step)
         self.slice = max(1, 1024 // (engine.rows_a_step or engine.problem.n))
 
-    # --- the run ----------------------------------------------------------------------------------------------
+    # --- what another run can go on from ------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the run's own."""
+        plan = {"next_look": self.next_look, "stage": str(self.stage), "planned": self.planned}
+        return (
+            under("engine", self.engine.state())
+            | under("observer", self.observer.state())
+            | under("certifier", self.certifier.state())
+            | under("watch", asdict(self.watch))
+            | under("likely", {} if self.likely is None else self.likely.state())
+            | under("driver", plan)
+        )
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the run with this state was, whose engine this one's is; before it is driven."""
+        plan = below("driver", state)
+        self.next_look, self.stage, self.planned = plan["next_look"], Stage(plan["stage"]), plan["planned"]
+        self.observer.restore(below("observer", state))
+        self.certifier.restore(below("certifier", state))
+        if self.likely is not None:
+            self.likely.restore(below("likely", state))
+        for name, seconds in below("watch", state).items():
+            setattr(self.watch, name, seconds)
+        self.resumed = True
+
+    # --- the run ------------------------------------------------------------------------------------------------
 
     def drive(self) -> Status:
         """Run until something ends it; say what."""
+        checkpoints = self.checkpoints
         try:
             self._begin()
-            if self.certifier.start_is_certified():
-                return Status.CONVERGED
-            while True:
-                status = self._checkpoint()
-                if status is None:
-                    status = self._advance_to(self._next_checkpoint())
-                if status is not None:
-                    return status
+            known = self._known_end()
+            if checkpoints is not None:
+                checkpoints.begin(self)
+            status = known or self._run()
         except KeyboardInterrupt:
-            return Status.INTERRUPTED
+            status = Status.INTERRUPTED
+        except BaseException:
+            if checkpoints is not None:
+                checkpoints.end()
+            raise
+        if checkpoints is not None:
+            checkpoints.end(None if status is Status.INTERRUPTED else self)
+        return status
 
     def _begin(self) -> None:
         """Compile, and tell everyone what the run is up to."""
@@ -108,7 +153,25 @@ class Driver:
         with self.watch.charged():
             self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)
 
-    def _next_checkpoint(self) -> float:
+    def _known_end(self) -> Status | None:
+        """Say if nothing is left to do: the start is good enough, or the run had ended before it was resumed."""
+        if self.resumed and self.likely is not None and self.likely.has_met(self.certifier.tolerance):
+            return Status.LIKELY
+        certified = self.certifier.has_met() if self.resumed else self.certifier.start_is_certified()
+        return Status.CONVERGED if certified else None
+
+    def _run(self) -> Status:
+        """Look, certify and advance in turn, until something ends the run."""
+        while True:
+            status = self._look() if self.stage is Stage.LOOK else None
+            if status is None and self.stage is Stage.CERTIFY:
+                status = self._certify_if_due()
+            status = status or self._limit_reached() or self._advance_to(self._next_stop())
+            if status is not None:
+                return status
+
+    def _next_stop(self) -> float:
+        """Return the step of the next look, planned or not."""
         nit = self.observer.nit
         certificate = nit + max(1.0, self.engine.steps_to_certificate())
         return min(self.next_look, max(self.observer.next_trace, nit + 1), certificate)
@@ -120,8 +183,11 @@ class Driver:
         return min(evenly, next_on_grid(nit, LOOKS_A_DECADE))
 
     def _advance_to(self, goal: float) -> Status | None:
-        """Make steps, a slice of time at a time, until step number ``goal`` or as far as the engine can."""
-        while self.observer.nit < goal:
+        """Make steps, a slice of time at a time, until step number ``goal`` or as far as the engine can.
+
+        Where slices end is a matter of the clock, and no step depends on it.
+        """
+        while self.stage is Stage.ADVANCE:
             steps = int(min(self.slice, goal - self.observer.nit))
             before = self.watch.seconds
             with self.watch.charged():
@@ -131,38 +197,42 @@ class Driver:
             if made == steps == self.slice:  # a call cut short says nothing about how long a slice lasts
                 spent = max(self.watch.seconds - before, 1e-6)
                 self.slice = max(1, int(self.slice * min(4.0, max(0.25, SLICE_SECONDS / spent))))
+            if made < steps or self.observer.nit >= goal:
+                self.stage = Stage.LOOK
             self.observer.show(gap=False)
+            if self.checkpoints is not None and made == steps:
+                self.checkpoints.offer(self)
             if self.watch.seconds >= self.limits.seconds:
                 return Status.MAX_SECONDS
-            if made < steps:
-                return None
         return None
 
-    def _checkpoint(self) -> Status | None:
-        """Look at the estimated gap; trace, call back, certify as they fall due; say if the run is over."""
+    def _look(self) -> Status | None:
+        """Look at the estimated gap; trace and call back as they fall due; say if the run is over."""
         observer = self.observer
-        planned = observer.nit >= self.next_look
-        if planned:
+        self.planned = observer.nit >= self.next_look
+        if self.planned:
             observer.look(renew_after=self.look_every)
             with self.watch.charged():
                 self.certifier.note_dual_value()
+            self.next_look = self._look_after()
         else:
             observer.look()
         observer.show()
         observer.trace_if_due(self.certifier.bound.value)
-        if observer.asked_to_stop():
-            return Status.CALLBACK
-        if planned:
-            self.next_look = self._look_after()
-        likely = observer.bound_estimate + observer.bound_error
+        self.stage = Stage.CERTIFY  # what goes on after a callback that asks to stop need not look again
+        return Status.CALLBACK if observer.asked_to_stop() else None
+
+    def _certify_if_due(self) -> Status | None:
+        """Certify what was looked at, if that is due; say if the run is over."""
+        observer, self.stage = self.observer, Stage.ADVANCE
+        estimate = observer.bound_estimate + observer.bound_error
         if self.likely is not None:
-            if planned and self._is_likely(likely):
-                return Status.LIKELY
-        elif planned or self.engine.certificate() is not None:
-            due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate, likely)
+            return Status.LIKELY if self.planned and self._is_likely(estimate) else None
+        if self.planned or self.engine.certificate() is not None:
+            due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate, estimate)
             if due and self.certifier.meets(self._certify()):
                 return Status.CONVERGED
-        return self._exhausted()
+        return None
 
     def _is_likely(self, estimate: float) -> bool:
         """Whether the iterate is within the tolerance with high probability; a sample of rows tells, if it is due.
@@ -176,8 +246,8 @@ class Driver:
             return False
         return self.likely.take(passes) <= tolerance
 
-    def _exhausted(self) -> Status | None:
-        """Why no further step can be made, or None."""
+    def _limit_reached(self) -> Status | None:
+        """Say if no further step can be made, or none in time."""
         status = self.engine.finished()
         if status is None and self.watch.seconds >= self.limits.seconds:
             return Status.MAX_SECONDS

@@ -21,7 +21,8 @@ Several bounds may be taken in a run. Number ``k`` may be wrong with probability
 them hold with probability ``1 - doubt``, whenever the run stops.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def why_unlikely(problem: Problem, method: Method) -> str | None:
     if not problem.loss.has_conjugate:
         return f"{type(problem.loss).__name__} does not know its conjugate (docs/extending.md says how to give it one)"
     abilities = method.estimate.abilities
-    if method.engine == "corrective" or method.reads_all_rows or not abilities.has_table:
+    if method.engine == "corrective" or method.reads_all_rows or not abilities.has_table or abilities.sums_table:
         return f"method {method.name!r} {NO_TABLE}"
     return None
 
@@ -151,6 +152,25 @@ class LikelyStop:
         self.engine, self.watch = engine, watch
         self.taken, self.passes = 0, 0.0
         self._last_passes, self._last_step, self._last = 0.0, -1, np.inf
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is known so far."""
+        return {
+            "taken": self.taken,
+            "passes": self.passes,
+            "last_passes": self._last_passes,
+            "last_step": self._last_step,
+            "last": self._last,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the one with this state was."""
+        self.taken, self.passes = state["taken"], state["passes"]
+        self._last_passes, self._last_step, self._last = state["last_passes"], state["last_step"], state["last"]
+
+    def has_met(self, tolerance: float) -> bool:
+        """Whether the last bound was taken at the iterate, and is within the tolerance."""
+        return self._last_step == self.engine.steps and self._last <= tolerance
 
     def warm_up(self) -> None:
         """Compile, or load from the cache."""

@@ -14,6 +14,11 @@ class Limits:
     passes: float
     seconds: float
 
+    def require_an_end(self) -> None:
+        """Raise ValueError if nothing but a certificate would end the run."""
+        if self.passes == self.seconds == float("inf"):
+            raise ValueError("max_passes=None needs max_seconds: something must end the run")
+
 
 @dataclass
 class Stopwatch:

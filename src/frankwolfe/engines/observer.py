@@ -1,7 +1,8 @@
 """What is seen of a run while it goes on: the estimated gap, the trace, the callback, the progress bar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.sampled_gap import SampledGap
+from frankwolfe.engines.state import below, flat, under
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Trace
@@ -90,6 +92,14 @@ class TableError:
         """Steps made since the mark."""
         return self.engine.steps - self._since
 
+    def state(self) -> dict[str, Any]:
+        """Return the mark."""
+        return {"since": self._since} | flat("change", self._change)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from the mark with this state."""
+        self._since, self._change = state["since"], state.get("change")
+
     def estimate(self) -> float:
         """Return the estimate; infinite before a step is made, NaN where there is no such table."""
         change, engine = self.engine.table_change(), self.engine
@@ -103,6 +113,18 @@ class TableError:
 def next_on_grid(step: int, points_a_decade: int) -> int:
     """Return the next step of a grid that has so many points for each factor of ten."""
     return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
+
+
+SEEN = (
+    "first_step",
+    "points_a_decade",
+    "next_trace",
+    "gap_estimate",
+    "bound_estimate",
+    "bound_error",
+    "table_error",
+)
+"""Numbers of an observer that are part of a run's state."""
 
 
 class Observer:
@@ -133,6 +155,18 @@ class Observer:
         self.gap_estimate, self.bound_estimate, self.table_error = np.inf, np.nan, np.nan
         self.bound_error = np.nan
         self._table = TableError(engine)
+
+    def state(self) -> dict[str, Any]:
+        """Return what has been seen so far, and what is traced next."""
+        numbers = {name: getattr(self, name) for name in SEEN}
+        return numbers | under("table", self._table.state()) | under("trace", self.trace.state())
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the observer with this state was."""
+        for name in SEEN:
+            setattr(self, name, state[name])
+        self._table.restore(below("table", state))
+        self.trace.restore(below("trace", state))
 
     @property
     def nit(self) -> int:

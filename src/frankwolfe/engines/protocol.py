@@ -57,6 +57,14 @@ class Engine(Protocol):
         The loss is not convex, or does not know its conjugate.
         """
 
+    @property
+    def unhindered(self) -> bool:
+        """Whether the budget has had no part in what was done so far, and nothing has failed.
+
+        Then a run with a larger budget comes through this very `state`. It does not where a step or a pass was cut
+        short, or left out, because the budget ends.
+        """
+
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
 

@@ -4,6 +4,9 @@ What is estimated for nothing *triggers*, what is exact *certifies*. Certificate
 seconds, so that the same seed stops at the same step on a slow day.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 SHARE = 0.1
@@ -20,6 +23,10 @@ RETRY = 1.25
 
 SAMPLE_AGAIN = 1.1
 """A sample of rows is looked at again once the passes have grown by this factor."""
+
+
+REMEMBERED = ("taken", "passes", "_last", "_last_triggered", "_triggered", "_last_sample", "_optimism")
+"""Attributes of a schedule that change in a run."""
 
 
 class CertificateSchedule:
@@ -90,3 +97,12 @@ class CertificateSchedule:
         self._last_triggered = passes if self._triggered else self._last_triggered
         if not np.isnan(gap):
             self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
+
+    def state(self) -> dict[str, Any]:
+        """Return what is remembered of the certificates so far."""
+        return {name: getattr(self, name) for name in REMEMBERED}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the schedule with this state was; the tolerance may be another one."""
+        for name in REMEMBERED:
+            setattr(self, name, state[name])

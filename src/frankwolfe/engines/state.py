@@ -95,3 +95,19 @@ def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
 def _names(part: Any) -> Iterable[Any]:
     """Return what the entries of a tuple are called: its fields, or their places."""
     return part._fields if is_part(part) else range(len(part))
+
+
+def under(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with all names below another one.
+
+    Examples
+    --------
+    >>> under("engine", {"steps": 3})
+    {'engine.steps': 3}
+    """
+    return {f"{name}.{key}": value for key, value in state.items()}
+
+
+def below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state that `under` put below a name."""
+    return {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}.")}

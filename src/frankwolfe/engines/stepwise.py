@@ -78,6 +78,7 @@ class StepwiseEngine:
         # steps; rows read by those of this run
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
         self._budget, self._failed = budget, False
+        self._left_out = False  # whether an intercept or a snapshot was, for want of a pass
         self._first_step = self._next_intercept = self.steps
         self._pass_cost = 0
         self._exact: tuple[int, Evaluation] | None = None
@@ -165,6 +166,11 @@ class StepwiseEngine:
         if self._failed:
             return Status.NON_FINITE
         return None if self._affordable_steps() >= 1.0 else Status.MAX_PASSES
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether no pass was left out for the budget, and no step has failed."""
+        return not (self._failed or self._left_out)
 
     def _advance_with_passes(self, steps: int) -> int:
         """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
@@ -266,7 +272,10 @@ class StepwiseEngine:
 
     def _take_snapshot(self) -> None:
         """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
-        if self.steps_to_certificate() != 0 or self.rows_read + self._planned_costs(1)[0] > self._budget:
+        if self.steps_to_certificate() != 0:
+            return
+        if self.rows_read + self._planned_costs(1)[0] > self._budget:
+            self._left_out = True
             return
         self._pass_cost += self.problem.n
         found = self.problem.evaluate(self.point())
@@ -303,6 +312,7 @@ class StepwiseEngine:
         if self.certificate() is not None:
             return  # a snapshot has just done both
         if self.rows_read + cost + self.rows_a_step > self._budget:
+            self._left_out = True
             return
         self._pass_cost += cost
         objective = self.problem.objective

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 
 from frankwolfe import __version__
-from frankwolfe.io.archive import Archive, require_size
-from frankwolfe.io.atomic import replacing
 from frankwolfe.io.read import Features
 from frankwolfe.losses import as_loss
 from frankwolfe.model.fitted_model import FittedModel
@@ -22,6 +20,8 @@ from frankwolfe.model.preparation import Preparation
 from frankwolfe.model.run_record import Run
 from frankwolfe.model.serialize import described, restored
 from frankwolfe.result import Status
+from frankwolfe.storage.archive import Archive, reason, require_size
+from frankwolfe.storage.atomic import replacing
 
 FORMAT = 2
 """Version of the layout. The first had no list of its arrays, names of columns in an array, and no preparation."""
@@ -89,7 +89,7 @@ def load_model(path: str | os.PathLike) -> FittedModel:
         try:
             return _model_in(Archive(stream))
         except Exception as error:  # damage can make any reader raise anything, and all of it means the same
-            raise ValueError(f"{path} cannot be read as a model: {_reason(error)}") from None
+            raise ValueError(f"{path} cannot be read as a model: {reason(error)}") from None
 
 
 def is_model(path: str | os.PathLike) -> bool:
@@ -99,17 +99,6 @@ def is_model(path: str | os.PathLike) -> bool:
             return "about.npy" in archive.namelist()
     except Exception:  # as in `load_model`
         return False
-
-
-def _reason(error: Exception) -> str:
-    """Return what is wrong, for errors that say it and for those that do not."""
-    if isinstance(error, KeyError):
-        return f"{error.args[0]!r} is missing in it"
-    if isinstance(error, RecursionError):
-        return "what it says of itself is nested too deeply"
-    if isinstance(error, MemoryError):
-        return "it asks for more memory than there is"
-    return str(error) or type(error).__name__
 
 
 def _model_in(archive: Archive) -> FittedModel:

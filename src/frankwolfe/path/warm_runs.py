@@ -9,11 +9,13 @@ import numpy as np
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
+from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
-from frankwolfe.run import drive, minimize
+from frankwolfe.run import driven, minimize
 from frankwolfe.sets.named import carried
 
 
@@ -89,4 +91,5 @@ class _LiveRun:
         problem = problem.own(self.executor)
         if self.engine is None or not self.engine.move_to(problem):
             self.engine = CorrectiveEngine(problem, problem.default_start())
-        return drive(self.engine, self.limits, self.name)
+        bar = Progress(False, self.name, self.limits.passes)
+        return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)

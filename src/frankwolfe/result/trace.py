@@ -1,9 +1,12 @@
 """`Trace`: how a run went, point by point."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from frankwolfe.data.observed_entries import named_weights, weights_named
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
@@ -77,14 +80,49 @@ class Trace(Mapping[str, np.ndarray]):
             packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
         table = None if table is None or "gap" in numbers else table.copy()
         multipliers = None if table is None or multipliers is None else multipliers.copy()
-        self._pending.append((numbers, (*packed, table, multipliers)))
-        self._pending_bytes += sum(part.nbytes for part in (*packed, table, multipliers) if part is not None)
+        self._wait(numbers, *packed, table, multipliers)
         if self._pending_bytes > PENDING_BYTES:
             self._evaluate_pending()
+
+    def _wait(
+        self,
+        numbers: dict[str, float],
+        nonzero: np.ndarray | None,
+        values: Any,
+        table: np.ndarray | None,
+        multipliers: np.ndarray | None,
+    ) -> None:
+        """Let a point wait to be evaluated: its weights, of an array perhaps only those that are not zero."""
+        point = nonzero, values, table, multipliers
+        self._pending.append((numbers, point))
+        self._pending_bytes += sum(part.nbytes for part in point if part is not None)
 
     def know_last(self, **numbers: float) -> None:
         """Take note of what has come to be known of the latest point."""
         self._rows[-1].update(numbers)
+
+    def state(self) -> dict[str, Any]:
+        """Return the points as a flat mapping; evaluated or not, they stay as they are."""
+        rows = json.dumps(self._rows, default=np.generic.item)
+        found: dict[str, Any] = {"rows": rows}
+        places = {id(row): place for place, row in enumerate(self._rows)}
+        for numbers, (nonzero, values, table, multipliers) in self._pending:
+            name = f"pending.{places[id(numbers)]}"
+            found |= named_weights(f"{name}.values", values)
+            found |= {} if nonzero is None else {f"{name}.nonzero": nonzero}
+            found |= {} if table is None else {f"{name}.table": table}
+            found |= {} if multipliers is None else {f"{name}.multipliers": multipliers}
+        return found
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the points of the trace with this state."""
+        self._rows = json.loads(state["rows"])
+        self._pending, self._pending_bytes = [], 0
+        for place in sorted({int(name.split(".")[1]) for name in state if name.startswith("pending.")}):
+            name = f"pending.{place}"
+            values = weights_named(f"{name}.values", state)
+            nonzero, table, multipliers = (state.get(f"{name}.{part}") for part in ("nonzero", "table", "multipliers"))
+            self._wait(self._rows[place], nonzero, values, table, multipliers)
 
     @property
     def problem(self) -> "Problem | None":

@@ -1,7 +1,8 @@
 """Which engine runs the corrective method on a problem."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,14 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
             return partial(InteriorEngine, barrier=barrier)
     return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
+
+
+def restored_engine(problem: Problem, state: Mapping[str, Any]) -> Engine:
+    """Return the engine for a problem, going on where the one with this state was."""
+    kind: Any = engine_for(problem)
+    kind, how = (kind.func, kind.keywords) if isinstance(kind, partial) else (kind, {})
+    engine: Engine = kind.from_state(problem, state, **how)
+    return engine
 
 
 def is_uneven(problem: Problem) -> bool:

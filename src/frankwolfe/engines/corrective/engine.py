@@ -190,9 +190,10 @@ class CorrectiveEngine(RoundEngine):
         if self.stuck or self.spent:
             return
         fresh, self.fresh = self.fresh, False
-        left = self.budget - self.rows_read
-        if fresh and worth_sampling(self.problem, left) and self._start_from_sample(found):
-            return
+        if fresh and worth_sampling(self.problem):
+            self.denied = not worth_sampling(self.problem, self.budget - self.rows_read)
+            if not self.denied and self._start_from_sample(found):
+                return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
             self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct

@@ -48,6 +48,7 @@ class RoundEngine(ABC):
         self.steps = 0 if earlier is None else int(earlier["steps"])  # rounds, those of the earlier run included
         self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
+        self.denied = False  # whether a sample of the rows was left out for the budget
         self.at: Any = None
         self._forget_bounds()
         self._found: Evaluation | None = None
@@ -77,6 +78,11 @@ class RoundEngine(ABC):
     def spent(self) -> bool:
         """Whether the budget allows no further pass."""
         return self.rows_read + self.problem.n > self.budget
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether no round was cut short by the budget: then there is still some left."""
+        return not (self.spent or self.denied)
 
     def begin(self, budget: float, target: float) -> None:
         """Go on within a budget of rows, toward a gap. The exact gradient that begins a round is taken now."""

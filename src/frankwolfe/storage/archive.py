@@ -27,6 +27,9 @@ class Archive:
     ----------
     stream : binary file
         Open to read, and open as long as arrays are asked for.
+    packed : bool
+        Whether arrays may be compressed. They may not take more than `LARGEST` bytes then. Where nothing is compressed,
+        the size of the file is the limit.
 
     Examples
     --------
@@ -37,7 +40,7 @@ class Archive:
     (True, array([0., 1., 2.]))
     """
 
-    def __init__(self, stream: BinaryIO):
+    def __init__(self, stream: BinaryIO, packed: bool = True):
         try:
             self._archive = zipfile.ZipFile(stream)
         except zipfile.BadZipFile:
@@ -46,7 +49,10 @@ class Archive:
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
         if len(self._entries) < len(entries):
             raise ValueError("it holds two arrays of one name")
-        require_size(sum(entry.file_size for entry in entries))
+        if packed:
+            require_size(sum(entry.file_size for entry in entries))
+        elif any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError("its arrays are compressed")
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -85,3 +91,14 @@ class Archive:
         if stream.tell() != len(content):
             raise ValueError(f"its array {name} is not where it ends")
         return found
+
+
+def reason(error: Exception) -> str:
+    """Return what is wrong with a file, for errors that say it and for those that do not."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing in it"
+    if isinstance(error, RecursionError):
+        return "what it says of itself is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it asks for more memory than there is"
+    return str(error) or type(error).__name__

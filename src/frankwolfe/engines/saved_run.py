@@ -1,0 +1,187 @@
+"""A run as a checkpoint has it: settings, what tells its problem from others, and its state."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from frankwolfe.arguments.settings import as_budget
+from frankwolfe.compile.part import short
+from frankwolfe.engines.batches import generator_of
+from frankwolfe.engines.certificates import Start
+from frankwolfe.engines.checkpoints import read_checkpoint
+from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.limits import Limits
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.state import below, under
+from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.methods.table import METHODS, Method, as_method
+from frankwolfe.problem import Problem
+from frankwolfe.problem.fingerprint import digest, fingerprint
+from frankwolfe.storage.archive import reason
+
+
+class Kept:
+    """Stands for a setting that stays as it was."""
+
+    def __repr__(self) -> str:
+        return "<as before>"
+
+
+KEPT: Final = Kept()
+
+
+def settings_of(
+    problem: Problem,
+    method: Method,
+    given: Any,
+    step: Any,
+    batch_size: int,
+    limits: Limits,
+    every: float,
+    likely: bool,
+) -> dict[str, Any]:
+    """Return what a checkpoint says of a run beside its state.
+
+    ``given`` and ``step`` are the method and the step rule as they were asked for. Only what has a name can be looked
+    up again.
+    """
+    known = isinstance(given, str) or given is METHODS.get(given.name)
+    named = known and (step is None or isinstance(step, str))
+    run = {
+        "method": method.name,
+        "key": method.name.removeprefix("auto: ").partition(", ")[0] if named else "",
+        "step": step if named and step is not None else "",
+        "parts": _parts_of(method),
+        "batch_size": batch_size,
+        "every": every,
+        "likely": int(likely),
+    }
+    return under("run", run) | under("limits", vars(limits)) | under("problem", fingerprint(problem))
+
+
+def _parts_of(method: Method) -> str:
+    """Return what tells a method from others: its parts, whatever it is called."""
+    return digest((method.engine, *method[:3]))
+
+
+class SavedRun:
+    """A run that was broken off, or has ended.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where it comes from.
+    values : mapping
+        All that the file holds.
+    """
+
+    def __init__(self, path: str | os.PathLike, values: Mapping[str, Any]):
+        self.path, self.values, self.settings = path, values, below("run", values)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike) -> "SavedRun":
+        """Return the run in a file."""
+        return cls(path, read_checkpoint(path))
+
+    @property
+    def every(self) -> float:
+        """Seconds between two checkpoints."""
+        return float(self.settings["every"])
+
+    @property
+    def likely(self) -> bool:
+        """Whether a likely bound ends the run."""
+        return bool(self.settings["likely"])
+
+    def require_same(self, problem: Problem) -> None:
+        """Raise ValueError, with what differs, unless the run was on this problem."""
+        kept, here = below("problem", self.values), fingerprint(problem)
+        other = [name for name in here if kept.get(name) != here[name]]
+        if other:
+            differs = " and its ".join(other)
+            raise ValueError(f"{self.path} is a run on another problem: this one, {problem}, differs in its {differs}")
+
+    def method(self, problem: Problem, given: Any, step: Any) -> Method:
+        """Return the method of the run: by its name, or the given one if it is the same."""
+        name, key, rule = (self.settings[part] for part in ("method", "key", "step"))
+        if given is None and not key:
+            raise ValueError(
+                f"{self.path} is a run of {name!r}, which was given as an object: pass it again, as method= or step="
+            )
+        found = as_method(key if given is None else given, (rule or None) if step is None else step)
+        if found.engine == "auto" and key:
+            found = METHODS[key]  # it was chosen when the run began
+        if _parts_of(found) != self.settings["parts"]:
+            raise ValueError(f"{self.path} is a run of {name!r}, and {found.name!r} has other parts: {_shown(found)}")
+        problem.accept(found)
+        return found._replace(name=name)
+
+    def limits(self, tol: Any, max_passes: Any, max_seconds: Any) -> Limits:
+        """Return the limits of the run, those that are given instead of its own."""
+        own = below("limits", self.values)
+        return Limits(
+            own["tol"] if tol is KEPT else as_budget("tol", tol),
+            own["passes"] if max_passes is KEPT else as_budget("max_passes", max_passes, optional=True),
+            own["seconds"] if max_seconds is KEPT else as_budget("max_seconds", max_seconds, optional=True),
+        )
+
+    def settings_with(self, limits: Limits, every: float) -> dict[str, Any]:
+        """Return the settings with other limits."""
+        settings = under("run", self.settings | {"every": every}) | under("limits", vars(limits))
+        return settings | under("problem", below("problem", self.values))
+
+    def engine(self, problem: Problem, method: Method) -> Engine:
+        """Return the engine, where it was; ``problem`` becomes its own."""
+        engine: Engine
+        try:
+            state = below("engine", self.values)
+            start = Start.from_state(below("certifier.start", self.values))
+            if start.intercept is not None:
+                problem.expect(start.w, start.intercept)
+            if method.engine == "corrective":
+                # imported here: a good deal of code that the other methods do without
+                from frankwolfe.engines.corrective.choose import restored_engine
+
+                engine = restored_engine(problem, state)
+            else:
+                _require_permutation(state["sampler.deck"], problem.n)
+                batch_size = int(self.settings["batch_size"])
+                engine = StepwiseEngine.from_state(problem, state, method, batch_size, generator_of(state))
+            _require_same_kinds(engine.state(), state)
+            return engine
+        except Exception as error:  # what does not fit together can make anything raise anything
+            raise self._unfit(error) from error
+
+    def restore(self, driver: Driver) -> None:
+        """Take a driver, of the engine, to where the run was."""
+        try:
+            driver.restore(self.values)
+        except Exception as error:
+            raise self._unfit(error) from error
+
+    def _unfit(self, error: Exception) -> ValueError:
+        return ValueError(f"{self.path} cannot be resumed: {reason(error)}")
+
+
+def _require_permutation(deck: np.ndarray, n: int) -> None:
+    """Raise ValueError unless an order of rows is one: compiled code does not look twice."""
+    if deck.shape != (n,) or deck.dtype.kind != "i" or not np.array_equal(np.sort(deck), np.arange(n)):
+        raise ValueError(f"its order of the rows is none of {n} rows")
+
+
+def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """Raise ValueError unless an engine has taken over all of a state: the same names, and arrays of the same kinds."""
+    kinds = [
+        {name: part.dtype.str if isinstance(part, np.ndarray) else "" for name, part in parts.items()}
+        for parts in (found, state)
+    ]
+    other = sorted(name for name in kinds[0] | kinds[1] if kinds[0].get(name) != kinds[1].get(name))
+    if other:
+        raise ValueError(f"it does not have what the engine has, or something else: {', '.join(other)}")
+
+
+def _shown(method: Method) -> str:
+    """Say what a method is made of."""
+    return ", ".join(map(short, method[:3]))
