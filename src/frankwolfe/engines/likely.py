@@ -30,6 +30,7 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import prediction, residual
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.schedule import TABLE_SHARE
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 
@@ -41,7 +42,7 @@ VISITED_SAMPLE, UNVISITED_SAMPLE = 4096, 1024
 
 AGAIN, UNTRIGGERED = 1.1, 1.5
 """A bound is taken again once the passes have grown by the first factor, if the online estimate is within the
-tolerance; by the second, if not: an estimate may be too high for good."""
+tolerance; by the second, and within a share of the passes, if not: an estimate may be too high for good."""
 
 NO_TABLE = "keeps no table of slopes with r = X' alpha, as 'sfw' and 'stochastic-pairwise' do: choose one of them"
 
@@ -181,7 +182,10 @@ class LikelyStop:
         """Whether to take a bound now, given the online estimate of it."""
         if not tolerance > 0.0 or passes < 1.0:
             return False  # within the first pass most of the table is still empty
-        return passes >= (AGAIN if bound_estimate <= tolerance else UNTRIGGERED) * self._last_passes
+        if bound_estimate <= tolerance:
+            return passes >= AGAIN * self._last_passes
+        price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.engine.problem.n)
+        return passes >= UNTRIGGERED * self._last_passes and self.passes + price <= TABLE_SHARE * passes
 
     def take(self, passes: float) -> float:
         """Return a bound on how far the iterate is above the optimum; the last one, if it has not moved since."""
