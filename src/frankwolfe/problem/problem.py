@@ -12,7 +12,7 @@ from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.rows import Samples, as_rows
-from frankwolfe.losses import as_loss, has_dual
+from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
@@ -377,7 +377,7 @@ def _as_side(side: Any, size: int, loss: Any) -> LinearBounds | None:
         return None
     if not isinstance(side, LinearBounds):
         raise TypeError(f"side must be fw.LinearBounds(A, lower, upper), got {type(side).__name__}")
-    if not has_dual(loss):
+    if not (loss.convex and loss.has_conjugate):
         raise ValueError(
             f"side constraints go with a convex loss that knows its conjugate, and {type(loss).__name__} is none: "
             "nothing would bound the optimum"
