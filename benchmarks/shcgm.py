@@ -65,7 +65,7 @@ def draw(ax, k, values, label, **style):
 
 
 def main(figure):
-    fig, axes = plt.subplots(1, 3, figsize=(12.5, 3.9), constrained_layout=True)
+    fig, axes = plt.subplots(1, 3, figsize=(12.5, 4.2), constrained_layout=True)
     for (title, (problem, optimum)), ax in zip(
         (("Fair logistic", fair()), ("Quantile", quantile())), axes, strict=False
     ):
@@ -83,10 +83,12 @@ def main(figure):
         ax.set(title=f"{title} regression", xlabel="steps k", ylabel="part of F(0)")
         k = np.array([10.0, 1e5])
         ax.loglog(k, 2.0 * k ** (-1.0 / 3.0), color="grey", linewidth=0.8, label="slope -1/3")
-        ax.legend(fontsize=8, loc="lower left")
     axes[2].loglog(k, 0.3 * k ** (-5.0 / 12.0), color="grey", linewidth=0.8, label="slope -5/12")
-    axes[2].set(title="Fair logistic regression: violation", xlabel="steps k", ylabel="part of the range of Aw")
-    axes[2].legend(fontsize=8, loc="lower left", title="points that keep to all bounds are left out", title_fontsize=8)
+    axes[2].set(
+        title="Fair logistic: violation (zeros are left out)", xlabel="steps k", ylabel="part of the range of Aw"
+    )
+    axes[2].legend(fontsize=8, loc="upper right")
+    fig.legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="outside lower left", ncols=5)
     if figure:
         fig.savefig(figure, dpi=110)
 

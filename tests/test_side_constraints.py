@@ -13,28 +13,27 @@ from tests.fuzz.optimum import PROGRAMS
 from tests.programs import described
 from tests.reference import textbook
 
-
-def bounds_near_a_fit(X, y):
-    """Side constraints that bind, but not hard: a range, one side, and an equation, near the products of a fair fit."""
-    targets = np.eye(3)[y.astype(int)] if y.dtype == int else y  # classes
-    fit = np.linalg.lstsq(X, targets, rcond=None)[0].ravel()
-    A = np.random.default_rng(3).normal(size=(3, fit.size))
-    products = A @ fit * min(1.0, 2.0 / np.abs(fit).sum())
-    return fw.LinearBounds(A, products + [-0.03, -np.inf, 0.03], products + [0.03, -0.03, 0.03])
+OFF = 0.1
+"""How far the bounds are from the optimum over the set alone."""
 
 
-def posed(loss=None, side=True, constraint=None, intercept=False, **shape):
-    """A problem with a loss, with or without side constraints."""
+def posed(loss=None, side=True, constraint=None, intercept=False, off=OFF, **shape):
+    """A problem with a loss; side constraints, a range, one side and an equation, cut off its optimum by a little."""
     loss = fw.Logistic() if loss is None else loss
     shape = {"n": 60, "d": 6, "density": 1.0} | shape
     X, y = cases.vector_table(loss, **shape) if loss.is_vector else cases.table(loss, **shape)
     constraint = fw.L1Ball(3.0) if constraint is None else constraint
-    bounds = bounds_near_a_fit(X, y) if side else None
+    problem = fw.Problem(X, y, loss, constraint, intercept=intercept)
+    if not side:
+        return problem
+    A = np.random.default_rng(3).normal(size=(3, problem.size))
+    at = A @ solved(problem)[1]
+    bounds = fw.LinearBounds(A, at + [-off, -np.inf, off], at + [off, -off, off])
     return fw.Problem(X, y, loss, constraint, intercept=intercept, side=bounds)
 
 
-def optimum(problem):
-    """The least objective of those who keep to everything, by a solver of convex programs."""
+def solved(problem):
+    """The least objective of those who keep to everything, and where it is, by a solver of convex programs."""
     w, b = cp.Variable(problem.size), cp.Variable() if problem.intercept else 0.0
     z = problem.X @ cp.reshape(w, problem.shape, order="C") if problem.outputs else problem.X @ w + b
     conditions = described(problem.constraint, w)
@@ -46,7 +45,12 @@ def optimum(problem):
     program = cp.Problem(cp.Minimize(objective), conditions)
     program.solve(solver=cp.CLARABEL)
     assert program.status == cp.OPTIMAL
-    return program.value
+    return program.value, w.value
+
+
+def optimum(problem):
+    """The least objective of those who keep to everything."""
+    return solved(problem)[0]
 
 
 POSED = {
@@ -145,12 +149,12 @@ def test_violation_and_objective_keep_to_the_proven_pace():
 
 @pytest.mark.usefixtures("interpreted")
 def test_success_needs_both_the_gap_and_the_violation():
-    problem = posed(fw.Squared())
+    problem = posed(fw.Squared(), off=1.0)
     careless = fw.METHODS["shcgm"]._replace(estimate=fw.SmoothedMomentum(1e4))  # next to no pull
-    result = fw.minimize(problem, careless, batch_size=60, tol=0.05, max_passes=300, random_state=0)
+    result = fw.minimize(problem, careless, batch_size=60, tol=0.02, max_passes=300, random_state=0)
     careful = fw.minimize(problem, tol=0.05, batch_size=60, max_passes=2000, random_state=0)
     assert result.fun < careful.lower_bound  # below the optimum of those who keep to the constraints
-    assert result.violation > result.violation_tolerance == 0.05 * problem.side_reach
+    assert result.violation > result.violation_tolerance == 0.02 * problem.side_reach
     assert not result.success
     assert "side constraints are violated by" in result.message
     assert "violation" in repr(result)

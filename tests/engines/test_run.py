@@ -320,7 +320,7 @@ def test_corrective_takes_no_step_rule():
 
 ROWS_OF_A_STEP = {
     "sfw": 1,
-    **dict.fromkeys(("mokhtari", "momentum", "lu-freund"), 2),  # one in a hundred
+    **dict.fromkeys(("mokhtari", "momentum", "lu-freund", "shcgm"), 2),  # one in a hundred
     **dict.fromkeys(("saga", "sagafw", "sarah", "saga-sarah", "l-svrg", "one-sample"), 2),
     **dict.fromkeys(("stochastic-pairwise", "stochastic-away"), 10),
 }

@@ -214,9 +214,7 @@ class Certifier:
         if self.bound.value == -np.inf:  # better than nothing
             slopes = at.alpha.reshape(problem.samples.shape)
             self.bound.offer(problem.dual_value(slopes), slopes)
-        return Certificate(
-            at.value, np.inf, intercept=problem.shift_of(at, w), violation=problem.violation(problem.shaped(w))
-        )
+        return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w), violation=problem.violation(w))
 
     def _exactly(self, exact: Evaluation, violation: float = 0.0) -> Certificate:
         """Return what an exact evaluation proves, and keep its bound on the optimum."""
@@ -309,8 +307,8 @@ class Certifier:
     def _merit(self, found: Certificate) -> float:
         """Return the objective and a price for the violation of side constraints; less is better.
 
-        Where the price is above the norm of the best multipliers, whose are those of the bound by and by, nothing is
-        better than the best point that keeps to the constraints (an exact penalty).
+        This is an exact penalty: with a price above the norm of the optimal multipliers, nothing is better than the
+        best point that keeps to the constraints. Those that prove the bound come close to the optimal ones.
         """
         problem, multipliers = self.engine.problem, self.bound.multipliers
         price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0

@@ -115,8 +115,8 @@ class Pinball(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Pinball(0.9).value(0.0, 2.0), fw.Pinball(0.9).value(2.0, 0.0)
-    (1.8, 0.2)
+    >>> fw.Pinball(0.75).value(0.0, 2.0), fw.Pinball(0.75).value(2.0, 0.0)
+    (1.5, 0.5)
     """
 
     quantile: float = 0.5

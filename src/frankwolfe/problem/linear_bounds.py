@@ -36,7 +36,7 @@ class LinearBounds:
 
     Examples
     --------
-    Weights of unlike sign for two columns that must balance each other:
+    Two weights that may not add up to more than one:
 
     >>> import frankwolfe as fw
     >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]

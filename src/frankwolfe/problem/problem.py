@@ -12,13 +12,14 @@ from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.rows import Samples, as_rows
-from frankwolfe.losses import as_loss, has_dual
+from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.evaluation import Evaluation
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.posed import PosedProblem
+from frankwolfe.problem.smoothing import accept_smoothing, as_side
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
@@ -88,7 +89,7 @@ class Problem(PosedProblem):
         self._feature_names = column_names(X)
         self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
-        self._side = _as_side(side, self.size, loss)
+        self._side = as_side(side, self.size, loss)
         weights = as_weights(sample_weight, n)
         self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
         self._zero_model: ZeroModel | None = None
@@ -291,25 +292,8 @@ class Problem(PosedProblem):
 
     def accept(self, method: Any) -> None:
         """Raise ValueError if a method cannot run on this problem."""
-        if not self.needs_smoothing:
-            return
-        name = method.name.removeprefix("auto: ")
-        if method.engine != "loop" or not method.estimate.abilities.smooths:
-            raise ValueError(f"method {name!r} {self._why_not_smooth()}")
-        if method.step.reads_all_rows:
-            raise ValueError(
-                f"method {name!r}: a step rule that looks at the objective does not see what is smoothed: "
-                "use method='shcgm' with its own steps, 'open-loop' or 'log-adaptive'"
-            )
-        self.side_reach  # noqa: B018 - constraints that nothing can keep to are told now
-
-    def _why_not_smooth(self) -> str:
-        """Say what a method cannot do that does not smooth, and what can."""
-        if self._loss.smooth:
-            return "keeps to the set alone, and there are side constraints: use method='shcgm' (or 'auto')"
-        kind, others = type(self._loss).__name__, " or ".join(map(repr, self._loss.neighbours))
-        instead = f", or a smooth loss such as {others}" if others else ""
-        return f"needs a smooth loss, and {kind} has a kink: use method='shcgm' (or 'auto'){instead}"
+        if self.needs_smoothing:
+            accept_smoothing(self, method)
 
     @property
     def side_reach(self) -> float:
@@ -369,22 +353,6 @@ class Problem(PosedProblem):
         """
         found = self.diameters()
         return found.one / found.inf if found.inf > 0.0 else 1.0
-
-
-def _as_side(side: Any, size: int, loss: Any) -> LinearBounds | None:
-    """Return side constraints that fit so many weights and a loss, or None where there are none."""
-    if side is None:
-        return None
-    if not isinstance(side, LinearBounds):
-        raise TypeError(f"side must be fw.LinearBounds(A, lower, upper), got {type(side).__name__}")
-    if not has_dual(loss):
-        raise ValueError(
-            f"side constraints go with a convex loss that knows its conjugate, and {type(loss).__name__} is none: "
-            "nothing would bound the optimum"
-        )
-    if side.A.shape[1] != size:
-        raise ValueError(f"side: A has {side.A.shape[1]} columns, but there are {size} weights")
-    return side
 
 
 def _samples(
