@@ -39,12 +39,19 @@ def test_the_papers_page_points_at_the_right_lines(monkeypatch):
 
 
 def test_quoted_parts_are_the_tested_ones():
-    files = (ROOT / "tests" / name for name in ("own_parts.py", "own_estimates.py"))
-    tested = "".join(file.read_text(encoding="utf-8") for file in files)
+    files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/saga.py")
+    tested = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
     quoted = [block for block in code_blocks(ROOT / "docs" / "extending.md") if block.startswith("class ")]
     assert len(quoted) == 7
     for block in quoted:
         assert block in tested
+
+
+def test_every_method_is_in_the_table_of_methods():
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    lines = [line for line in page.partition("## How many")[0].splitlines() if line.startswith("| `")]
+    cells = " ".join(line.split("|")[1] for line in lines)
+    assert set(fw.METHODS) == set(re.findall(r"`([^`]+)`", cells))
 
 
 def test_the_readmes_first_example_runs():

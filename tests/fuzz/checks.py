@@ -199,10 +199,11 @@ def budget(run):
     result, most = run.result, run.case.options["max_passes"]
     if result.passes > max(most, 1.0 if run.method.engine != "loop" else 0.0) + 1e-9:
         yield f"{result.passes:g} passes of {most:g}"
-    if run.method.engine == "loop":
-        batch = run.problem.n if run.method._replace(**_step(run)).reads_all_rows else result.batch_size
-        if not run.case.intercept and abs(result.passes - result.nit * batch / run.problem.n) > 1e-9:
-            yield f"{result.passes:g} passes for {result.nit} steps of {batch} rows"
+    abilities = run.method.estimate.abilities
+    if run.method.engine == "loop" and not (run.case.intercept or abilities.takes_snapshots or abilities.grows):
+        rows = run.method._replace(**_step(run)).evaluations(run.problem.n, result.batch_size)
+        if abs(result.passes - result.nit * rows / run.problem.n) > 1e-9:
+            yield f"{result.passes:g} passes for {result.nit} steps of {rows} rows"
     if result.status is fw.Status.MAX_PASSES and result.passes < most - 2.0 - result.batch_size / run.problem.n:
         yield f"the budget of {most:g} passes is said to have ended after {result.passes:g}"
 

@@ -119,6 +119,30 @@ def test_with_all_rows_in_a_batch_it_is_frank_wolfe(name):
     np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-12)
 
 
+# --- losses that are not convex -----------------------------------------------------------------------------------
+
+SIGMOID = {"sfw": 150, "saga": 300, "l-svrg": 500, "sarah": 1000, "saga-sarah": 1200, "sagafw": 3000}
+CAUCHY = {"sfw": 60, "saga": 80, "l-svrg": 60, "sarah": 60, "saga-sarah": 100, "sagafw": 300, "one-sample": 6000}
+"""Passes within which a thousandth is reached, over an l1 ball and over a Euclidean one.
+
+One-sample, with its schedules for such losses, is proven to fall as ``T^(-1/3)``: over the l1 ball a thousandth would
+take a billion steps.
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "name", "passes"),
+    [("sigmoid", *run) for run in SIGMOID.items()] + [("cauchy", *run) for run in CAUCHY.items()],
+)
+def test_the_gap_of_a_loss_that_is_not_convex_falls_to_a_thousandth(loss, name, passes):
+    given = (fw.Sigmoid(), fw.L1Ball(4.0)) if loss == "sigmoid" else (fw.Cauchy(1.0), fw.L2Ball(0.5))
+    problem, method = cases.problem(*given, n=20, d=6), fw.METHODS[name]
+    if name == "one-sample":
+        method = fw.Method(fw.OneSample(power=2.0 / 3.0), step=fw.ConstantStep(power=2.0 / 3.0))
+    gap = fw.minimize(problem, method, batch_size=4, tol=0.0, max_passes=passes, random_state=0).trace.fw_gap
+    assert gap.min() <= 1e-3 * gap[0]
+
+
 # --- coins --------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from frankwolfe.methods.lifecycle import Abilities, estimate
 
 @estimate
 class LooplessSvrg(NamedTuple):
-    """L-SVRG (Beznosikov et al. 2023 for Frank-Wolfe): ``r = g_S(w) - g_S(v) + G(v)``, ``v`` the latest snapshot.
+    """L-SVRG (Kovalev et al. 2020): ``r = g_S(w) - g_S(v) + G(v)``, ``v`` the latest snapshot.
 
     Before every step ``v`` becomes the iterate with a small probability; before the first one always. ``g_S`` is the
     mean gradient of the batch, ``G`` the exact one.
