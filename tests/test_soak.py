@@ -35,7 +35,7 @@ def soak(*command):
 
 
 def test_a_slice():
-    finished = soak("-m", "tests.soak", "--seed", "0", "--kills", "20")
+    finished = soak("-m", "tests.soak", "--seed", "0", "--kills", "12")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert " 0 failed" in finished.stdout
 
