@@ -64,18 +64,26 @@ _HOMES = {
     ),
     "frankwolfe.methods.estimates.coordinate_average": ("CoordinateAverage",),
     "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
+    "frankwolfe.methods.estimates.growing_batch": ("GrowingBatch",),
     "frankwolfe.methods.estimates.momentum": ("Momentum",),
     "frankwolfe.methods.estimates.sag_table": ("SagTable",),
+    "frankwolfe.methods.estimates.spider": ("Spider",),
+    "frankwolfe.methods.estimates.storc": ("Storc",),
     "frankwolfe.methods.estimates.substitute": ("Substitute",),
+    "frankwolfe.methods.estimates.svfw": ("Svfw",),
+    "frankwolfe.methods.estimates.svrf": ("Svrf",),
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
+    "frankwolfe.methods.sliding": ("Sliding",),
     "frankwolfe.methods.steps": (
         "Backtracking",
         "ConstantStep",
         "DampedStep",
+        "EpochStep",
         "LineSearch",
         "LogAdaptive",
         "LuFreundStep",
         "Monotone",
+        "NormStep",
         "OpenLoop",
         "Secant",
         "ShortStep",
@@ -131,16 +139,24 @@ if TYPE_CHECKING:
     from frankwolfe.methods.directions import Toward as Toward
     from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage as CoordinateAverage
     from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
+    from frankwolfe.methods.estimates.growing_batch import GrowingBatch as GrowingBatch
     from frankwolfe.methods.estimates.momentum import Momentum as Momentum
     from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
+    from frankwolfe.methods.estimates.spider import Spider as Spider
+    from frankwolfe.methods.estimates.storc import Storc as Storc
     from frankwolfe.methods.estimates.substitute import Substitute as Substitute
+    from frankwolfe.methods.estimates.svfw import Svfw as Svfw
+    from frankwolfe.methods.estimates.svrf import Svrf as Svrf
+    from frankwolfe.methods.sliding import Sliding as Sliding
     from frankwolfe.methods.steps import Backtracking as Backtracking
     from frankwolfe.methods.steps import ConstantStep as ConstantStep
     from frankwolfe.methods.steps import DampedStep as DampedStep
+    from frankwolfe.methods.steps import EpochStep as EpochStep
     from frankwolfe.methods.steps import LineSearch as LineSearch
     from frankwolfe.methods.steps import LogAdaptive as LogAdaptive
     from frankwolfe.methods.steps import LuFreundStep as LuFreundStep
     from frankwolfe.methods.steps import Monotone as Monotone
+    from frankwolfe.methods.steps import NormStep as NormStep
     from frankwolfe.methods.steps import OpenLoop as OpenLoop
     from frankwolfe.methods.steps import Secant as Secant
     from frankwolfe.methods.steps import ShortStep as ShortStep

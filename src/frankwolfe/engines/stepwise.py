@@ -86,7 +86,8 @@ class StepwiseEngine:
         ahead = self.abilities.reads_upcoming
         self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead)
         self._least = problem.n if method.step.reads_all_rows else 0
-        self.parts += others_for_run(method, setting._replace(horizon=self._horizon()))
+        epochs = estimate.epochs if self.abilities.has_epochs else setting.epochs
+        self.parts += others_for_run(method, setting._replace(horizon=self._horizon(), epochs=epochs))
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
         counters = np.zeros(COUNTERS)
@@ -215,17 +216,25 @@ class StepwiseEngine:
 
     def _planned_costs(self, steps: int) -> np.ndarray:
         """Gradient evaluations that each of the next steps will be charged, with the whole passes before it."""
-        numbers = self.steps + 1 + np.arange(steps + 1)
-        sizes = self.sampler.sizes(numbers)
-        costs = np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self._least)
+        costs = self._costs_of_steps(self.steps, steps)
         if self.problem.intercept:
-            before = numbers[:-1] - 1 - self._next_intercept
-            costs[(before >= 0) & (before % self._intercept_period == 0)] += self.problem.n
+            read, at = np.cumsum(costs), self._next_intercept - self.steps
+            left = self._budget - self.rows_read
+            while at < steps and left > 0.0:  # what comes after the budget's end is of no interest
+                costs[at] += self.problem.n
+                left -= self.problem.n
+                whole = int(np.searchsorted(read, (read[at - 1] if at else 0) + self.problem.n)) + 1
+                at = min(at + self._longest_pass, whole)
         due = self.steps_to_certificate()
         while due < steps:
             costs[int(due)] += self.problem.n
             due = self.parts[0].next_snapshot(self.steps + int(due) + 2) - self.steps - 1
         return costs
+
+    def _costs_of_steps(self, before: int, steps: int) -> np.ndarray:
+        """Gradient evaluations that steps are charged for their batches, beginning after so many steps."""
+        sizes = self.sampler.sizes(before + 1 + np.arange(steps + 1))
+        return np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self._least)
 
     def steps_to_certificate(self) -> float:
         """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
@@ -261,7 +270,15 @@ class StepwiseEngine:
 
     @property
     def _intercept_period(self) -> int:
-        """Steps from one optimisation of the intercept to the next: those of a pass."""
+        """Steps from the next optimisation of the intercept to the one after it: those of a pass."""
+        if not self.abilities.grows:
+            return self._longest_pass
+        read = np.cumsum(self._costs_of_steps(self._next_intercept, self._longest_pass))
+        return min(self._longest_pass, int(np.searchsorted(read, self.problem.n)) + 1)
+
+    @property
+    def _longest_pass(self) -> int:
+        """Steps of a pass, where batches have not grown yet."""
         return max(1, -(-self.problem.n // self.rows_a_step))
 
     def _optimise_intercept(self) -> None:

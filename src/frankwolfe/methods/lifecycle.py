@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import Part, lent, part, require
+from frankwolfe.methods.epochs import ONE_EPOCH, Epochs
 
 
 class Abilities(NamedTuple):
@@ -40,6 +41,9 @@ class Abilities(NamedTuple):
         Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
         ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
         gradient, and ``renew(alpha)`` takes over the derivatives.
+    has_epochs : bool
+        The state has ``epochs``, a `frankwolfe.methods.epochs.Epochs`: when its snapshots fall due. Directions and step
+        rules that follow them, such as `frankwolfe.EpochStep`, are told.
     """
 
     reads_all_rows: bool = False
@@ -50,6 +54,7 @@ class Abilities(NamedTuple):
     reads_upcoming: bool = False
     grows: bool = False
     takes_snapshots: bool = False
+    has_epochs: bool = False
 
 
 class Setting(NamedTuple):
@@ -74,6 +79,8 @@ class Setting(NamedTuple):
     horizon : float
         Steps that the budget of the run allows, as far as their costs are known when it starts; infinity where nothing
         bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
+    epochs : Epochs
+        Those of the estimate, which is made first; one that does not end where it has none.
     """
 
     samples: Any
@@ -84,6 +91,7 @@ class Setting(NamedTuple):
     steps: int = 0
     generator: Any = None
     horizon: float = inf
+    epochs: Epochs = ONE_EPOCH
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
@@ -99,7 +107,15 @@ class StatelessDefaults:
         return self
 
 
-class DirectionDefaults(StatelessDefaults):
+class DirectionStateDefaults:
+    """What a run knows of a direction that does not say where it wants the gradient."""
+
+    def gradient_point(self, iterate, t):
+        """Return the point at which step ``t`` wants the gradient: the iterate itself."""
+        return iterate
+
+
+class DirectionDefaults(DirectionStateDefaults, StatelessDefaults):
     """A direction that remembers nothing."""
 
     @property
@@ -170,6 +186,7 @@ def estimate_for_run(method: Any, setting: Setting) -> Any:
 def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
     """Return the states of a method's direction and step rule at the start of a run."""
     direction = _state(method.direction, setting, DIRECTION_METHODS, "a direction")
+    lent(DirectionStateDefaults)(type(direction))
     return direction, _state(method.step, setting, STEP_METHODS, "a step rule")
 
 
