@@ -49,7 +49,8 @@ def minimize(
     method : str or Method
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
-        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, or a composition of one's own.
+        ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"svrf"``, ``"storc"``, ``"svfw"``, ``"spider"``,
+        ``"goldfarb-away"``, ``"goldfarb-pairwise"``, or a composition of one's own.
     step : str or step rule, optional
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
         ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.

@@ -14,7 +14,7 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step
 from frankwolfe.problem import Evaluation
 from tests import cases
-from tests.own_estimates import Saga, Sarah, Svrf
+from tests.own_estimates import Saga, Sarah
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -47,12 +47,15 @@ def multinomial(constraint):
 
 OWN = {
     "saga": fw.Method(Saga()),  # corrects r for one step
-    "svrf": fw.Method(Svrf(2.0)),  # batches grow, snapshots at the steps 1, 15, 45, ...
+    "svrf": fw.METHODS["svrf"],  # batches grow, snapshots at the steps 1, 2, 16, 46, ...
     "sarah": fw.Method(Sarah(0.15)),  # looks at the next batch, and tosses a coin for snapshots
-    "svrf, line-search": fw.Method(Svrf(2.0), step=fw.LineSearch()),
+    "svrf, line-search": fw.Method(fw.Svrf(), step=fw.LineSearch()),
+    "storc": fw.METHODS["storc"],  # a direction with a momentum sequence of its own
+    "spider": fw.METHODS["spider"],  # looks at a next batch that grows
+    "goldfarb-away": fw.METHODS["goldfarb-away"],  # batches grow, and nothing else tells of the intercept
     "pairwise sarah": fw.Method(Sarah(0.15), fw.Pairwise(), fw.ShortStep()),
 }
-"""Methods with estimates of one's own, that use all of a lifecycle."""
+"""Methods with estimates that use all of a lifecycle: growing batches, a look ahead, snapshots, coins."""
 
 PROBLEMS = {
     "l1": lambda: cases.problem(fw.Logistic(), fw.L1Ball(3.0)),
@@ -97,6 +100,10 @@ STEPWISE = [
     ("stochastic-pairwise", "multinomial"),
     ("stochastic-away", "shifted"),
     *((f"fw, {step}", "l1") for step in ("backtracking", "monotone", "secant")),
+    ("svfw", "l1"),
+    ("svfw", "multinomial"),
+    ("svrf", "completion"),
+    ("spider", "completion"),
     *((name, kind) for name in OWN for kind in ("l1", "l1-csr", "l1-intercept", "birkhoff", "multinomial")),
 ]
 

@@ -14,7 +14,7 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases
 from tests.methods.recorder import Recorder
-from tests.own_estimates import Saga, Sarah, Svrf
+from tests.own_estimates import Saga, Sarah
 from tests.reference import textbook
 
 PARTS = list(
@@ -130,7 +130,7 @@ def sarah(G, w, lmo, batches, snapshots):
 
 OWN = {
     "saga": (fw.Method(Saga(), name="saga"), saga),
-    "svrf": (fw.Method(Svrf(2.0), name="svrf"), svrf),
+    "svrf": (fw.Method(fw.Svrf(), name="svrf"), svrf),
     "sarah": (fw.Method(Sarah(0.15), name="sarah"), sarah),
 }
 
@@ -186,7 +186,7 @@ def _without_surplus(engine):
 @pytest.mark.parametrize("name", OWN)
 def test_all_rows_in_a_batch_are_the_full_gradient(name):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
-    method = fw.Method(Svrf(100.0)) if name == "svrf" else OWN[name][0]
+    method = OWN[name][0]
     own, full = (
         StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
         for which in (method, fw.METHODS["fw"])
@@ -218,10 +218,10 @@ def test_rows_are_counted_as_they_are_read(name):
     if name == "saga":
         assert run.charged == [4] * 60
     if name == "svrf":
-        assert [len(batch) for batch in run.batches[:16]] == [*range(4, 32, 2), 4, 6]
-        assert run.snapshots == [1, 15, 45]
-        assert run.charged[:2] == [40 + 4, 6]
-        assert run.charged[13] == 30 + 40  # at the end of the step before, so that it may certify
+        assert [len(batch) for batch in run.batches[:17]] == [1, 1, *range(12, 40, 4), *[40] * 6, 1, 12]
+        assert run.snapshots == [1, 2, 16, 46]
+        assert run.charged[:4] == [40 + 40, 0, 12, 16]  # at a snapshot the batch is not read
+        assert run.charged[14] == 40 + 40  # at the end of the step before, so that it may certify
     if name == "sarah":
         assert set(run.charged) == {40 + 4, 4, 8, 8 + 40}
 

@@ -96,11 +96,11 @@ METHODS: dict[str, Method] = {
         Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
         Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
         Method(Svrf(), Toward(), EpochStep(), batch_size=96, name="svrf"),
-        Method(Storc(), Sliding(), EpochStep(), batch_size=900, name="storc"),
-        Method(Svfw(), Toward(), ConstantStep(), batch_size=cube_root_squared, name="svfw"),
+        Method(Storc(), Sliding(), EpochStep(), name="storc"),
+        Method(Svfw(), Toward(), ConstantStep(scale=0.3), batch_size=cube_root_squared, name="svfw"),
         Method(Spider(), Toward(), OpenLoop(2.0, 1.0), batch_size=16, name="spider"),
-        Method(GrowingBatch(), Away(), NormStep(), batch_size=10, name="goldfarb-away"),
-        Method(GrowingBatch(), Pairwise(), NormStep(), batch_size=10, name="goldfarb-pairwise"),
+        Method(GrowingBatch(), Away(), NormStep(), batch_size=0.01, name="goldfarb-away"),
+        Method(GrowingBatch(), Pairwise(), NormStep(), batch_size=0.01, name="goldfarb-pairwise"),
     )
 }
 

@@ -32,7 +32,7 @@ class GrowingBatch(NamedTuple):
     True
     """
 
-    growth: float = 1.05
+    growth: float = 1.02
 
     def _checked(self):
         growth = finite("GrowingBatch", "growth", self.growth)
