@@ -130,7 +130,7 @@ class StepwiseEngine:
         before, goal = self.steps, self.steps + steps
         self._failed = False
         while self.steps < goal and not self._failed:
-            ahead = int(min(goal - self.steps, self._affordable_steps()))
+            ahead = int(self._affordable_steps(goal - self.steps))
             if ahead == 0:
                 break
             self._failed = self._advance_with_passes(ahead) < ahead
@@ -140,7 +140,7 @@ class StepwiseEngine:
         """Why no further step can be made, or None."""
         if self._failed:
             return Status.NON_FINITE
-        return None if self._affordable_steps() >= 1.0 else Status.MAX_PASSES
+        return None if self._affordable_steps(1) >= 1.0 else Status.MAX_PASSES
 
     def _advance_with_passes(self, steps: int) -> int:
         """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
@@ -187,11 +187,12 @@ class StepwiseEngine:
         """Gradient evaluations made by this engine: the rows that its steps have read, and whole passes."""
         return int(self.clock[1]) + self._pass_cost
 
-    def _affordable_steps(self) -> float:
-        """Return the number of steps that the rest of the budget allows."""
+    def _affordable_steps(self, most: float) -> float:
+        """Return the number of steps that the rest of the budget allows, or ``most`` if that is less."""
         left, ahead = self._budget - self.rows_read, 0.0
         if np.isfinite(left) and (self.abilities.grows or self.abilities.takes_snapshots):
-            return float(np.searchsorted(np.cumsum(self._planned_costs(PLANNED_STEPS)), left + 1e-9, side="right"))
+            costs = np.cumsum(self._planned_costs(int(min(most, PLANNED_STEPS))))
+            return float(np.searchsorted(costs, left + 1e-9, side="right"))
         if self.problem.intercept and np.isfinite(left):
             n, period = self.problem.n, self._intercept_period
             before = self._next_intercept - self.steps
@@ -200,12 +201,12 @@ class StepwiseEngine:
                 rounds = left // (n + period * self.rows_a_step)
                 left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
                 left -= n if left >= n + self.rows_a_step else 0
-        return float(ahead + np.floor(left / self.rows_a_step + 1e-9))
+        return float(min(most, ahead + np.floor(left / self.rows_a_step + 1e-9)))
 
     def _horizon(self) -> float:
         """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
         if not np.isfinite(self._budget) or not (self.abilities.grows or self.abilities.takes_snapshots):
-            return self._affordable_steps()
+            return self._affordable_steps(np.inf)
         steps, costs = PLANNED_STEPS, np.cumsum(self._planned_costs(PLANNED_STEPS))
         while costs[-1] <= self._budget and steps < MOST_PLANNED:
             steps *= 4

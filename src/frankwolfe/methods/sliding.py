@@ -17,7 +17,8 @@ from frankwolfe.sets.atoms import Full
 
 ENOUGH = 27.0 * 3.0 / 8.0
 """Times ``N``: steps of Frank-Wolfe that are enough for a model. The gap is then at most
-``27 beta D^2 / (4 (steps + 2))`` (Jaggi 2013, Theorem 2); ``beta = 3 L / k``, and wanted is ``2 L D^2 / (N k)``."""
+``27 beta D^2 / (4 (steps + 2))`` (Jaggi 2013, Theorem 2); ``beta = 3 L / k``, and wanted is ``2 L D^2 / (N k)``. Only
+rounding, or an oracle that errs, can ask for more."""
 
 
 @direction
@@ -31,7 +32,8 @@ class Sliding(NamedTuple):
 
     In an epoch that does not end, which is what an estimate without epochs has, ``N = k``, as in Lan and Zhou.
 
-    A step costs O(d) for each of the oracle's answers, of which there are at most ``11 N``.
+    A step costs O(d) for each of the oracle's answers, of which there are at most ``11 N``, and mostly
+    few: the gap that is wanted is large.
 
     Parameters
     ----------
@@ -62,11 +64,13 @@ class Sliding(NamedTuple):
         """Work out the constants; ``x`` starts at the iterate."""
         size = len(setting.w)
         known = objective_smoothness(setting.samples, size) if self.smoothness is None else self.smoothness
-        across = setting.constraint.diameter(size) if self.diameter is None else self.diameter
+        own = float(setting.constraint.diameter(size))
+        across = own if self.diameter is None else self.diameter
+        patience = ENOUGH * max(1.0, own / across) ** 2 if across > 0.0 else ENOUGH
         x = np.array(setting.w, dtype=np.float64)
         u, slopes, vertex = np.zeros((3, size))
         return SlidingState(
-            x, x.copy(), u, slopes, vertex, np.ones(1), np.ones(2), setting.epochs, known, float(across)
+            x, x.copy(), u, slopes, vertex, np.ones(1), np.ones(2), setting.epochs, known, across, patience
         )
 
 
@@ -89,6 +93,8 @@ class SlidingState(NamedTuple):
         Those of the estimate.
     smoothness, diameter : float
         ``L`` and ``D``.
+    patience : float
+        Times ``N``: most steps of Frank-Wolfe on a model.
     """
 
     x: np.ndarray
@@ -101,6 +107,7 @@ class SlidingState(NamedTuple):
     epochs: Epochs
     smoothness: float
     diameter: float
+    patience: float
 
     def gradient_point(self, iterate, t):
         """Return ``z``; at the start of an epoch all three sequences meet in the iterate."""
@@ -125,7 +132,7 @@ class SlidingState(NamedTuple):
         for j in range(len(u)):
             u[j] = self.x[j]
             slopes[j] = gradient.scale[0] * r[j]
-        for _ in range(ceil(ENOUGH * length)):
+        for _ in range(ceil(self.patience * length)):
             rebuild(tracker, slopes)
             atom = oracle(constraint, tracker, slopes)
             gap = inner(Iterate(u, unit), slopes) - inner(atom, slopes)

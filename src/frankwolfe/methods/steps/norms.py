@@ -12,9 +12,10 @@ from frankwolfe.methods.lifecycle import step_rule
 class NormStep(NamedTuple):
     """``-<r, direction>`` over a bound on the curvature along the direction, at most as far as the move may go.
 
-    The bound is ``L (sum_j |direction_j| ||X_j||)^2``, with the loss's constant ``L`` and the columns' norms, which are
-    read once. It is at least ``L sum_i p_i (x_i' direction)^2``, what `ShortStep` reads all rows for, and at most
-    ``L trace(X' P X) ||direction||^2``. Goes with the directions that have an active set.
+    For a direction ``s - a`` the bound is ``L (sum_j (|s_j| + |a_j|) ||X_j||)^2``, with the loss's constant ``L`` and
+    the columns' norms, which are read once. It is at least ``L sum_i p_i (x_i' direction)^2``, what `ShortStep` reads
+    all rows for, so the objective does not rise if ``r`` is its gradient. Between single coordinates it is well below
+    the textbook's ``L lambda_max ||direction||^2`` on most data. Goes with the directions that have an active set.
     """
 
     def for_run(self, setting):
