@@ -26,6 +26,15 @@ from tests import cases
 interpreted = pytest.mark.usefixtures("interpreted")
 LOOP = [name for name, method in fw.METHODS.items() if method.engine == "loop"]
 every_method = pytest.mark.parametrize("method", LOOP)
+
+
+def costs_differ(method):
+    """Whether steps differ in cost: batches grow, or exact gradients are taken now and then."""
+    abilities = fw.METHODS[method].estimate.abilities
+    return abilities.grows or abilities.takes_snapshots
+
+
+EVEN = [name for name in LOOP if not costs_differ(name)]
 STOCHASTIC = [name for name, method in fw.METHODS.items() if not method.reads_all_rows]
 every_stochastic = pytest.mark.parametrize("method", STOCHASTIC)
 every_set = pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -115,7 +124,7 @@ def test_tol_zero_runs_the_budget_out_and_still_certifies(method):
     result = fw.minimize(problem, method, tol=0, max_passes=4, random_state=0, batch_size=5)
     assert result.status is fw.Status.MAX_PASSES
     assert not result.success
-    assert result.passes == 4.0
+    assert 3.0 < result.passes <= 4.0 if costs_differ(method) else result.passes == 4.0
     assert result.tolerance == 0.0
     assert result.checks == 1
     check_exact(result, problem)
@@ -274,7 +283,7 @@ def test_numbers_too_large_for_the_loss_end_in_a_status_and_not_in_a_warning(met
 
 
 @given(
-    st.sampled_from(LOOP),
+    st.sampled_from(EVEN),
     st.integers(1, 20),
     st.data(),
     st.floats(0.0, 4.0) | st.sampled_from([0.1, 0.3, 1 / 3, 0.7, 1.1]),
@@ -315,6 +324,7 @@ ROWS_OF_A_STEP = {
     "sfw": 1,
     **dict.fromkeys(("mokhtari", "momentum", "lu-freund"), 2),  # one in a hundred
     **dict.fromkeys(("stochastic-pairwise", "stochastic-away"), 10),
+    **{"svrf": 96, "storc": 1, "svfw": 36, "spider": 16, "goldfarb-away": 2, "goldfarb-pairwise": 2},  # units
 }
 """Of 200, by default; the other methods read them all."""
 
@@ -324,7 +334,7 @@ ROWS_OF_A_STEP = {
 def test_batch_size_of_the_result_is_the_rows_of_a_step(method):
     result = fw.minimize(cases.problem(n=200), method, tol=0, max_passes=2, random_state=0)
     assert result.batch_size == ROWS_OF_A_STEP.get(method, 200)
-    assert result.nit * result.batch_size == 400
+    assert costs_differ(method) or result.nit * result.batch_size == 400
 
 
 @interpreted
@@ -362,7 +372,8 @@ def test_time_in_callbacks_and_traces_is_not_the_methods():
 @every_method
 def test_certificates_cost_a_tenth_of_the_passes(method):
     result = fw.minimize(cases.problem(), method, tol=1e-12, max_passes=60, random_state=0)
-    assert result.success or result.passes == pytest.approx(60.0)  # active-set methods get there
+    spare = 2.0 if costs_differ(method) else 1e-5  # the next step may cost as much
+    assert result.success or 60.0 - spare <= result.passes <= 60.0 + 1e-5  # active-set methods get there
     assert 1 < result.checks <= SHARE * result.passes + 1
 
 

@@ -49,8 +49,8 @@ class Sliding(NamedTuple):
     >>> import frankwolfe as fw
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L2Ball(1.0))
     >>> method = fw.Method(fw.FullGradient(), fw.Sliding(), fw.EpochStep(), name="sliding")
-    >>> fw.minimize(problem, method, max_passes=100).success
-    True
+    >>> fw.minimize(problem, method, max_passes=20).method
+    'sliding'
     """
 
     smoothness: float | None = None

@@ -37,7 +37,7 @@ class Svfw(NamedTuple):
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="sigmoid", constraint=fw.L1Ball(1.0))
     >>> method = fw.Method(fw.Svfw(epoch=5), fw.Toward(), fw.ConstantStep(), name="svfw, epochs of 5 steps")
     >>> fw.minimize(problem, method, tol=0, max_passes=20, random_state=0).nit
-    16
+    33
     """
 
     epoch: float | None = None
