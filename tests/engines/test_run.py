@@ -465,7 +465,8 @@ def test_the_columns_of_a_trace(method):
         np.testing.assert_array_equal(getattr(trace, column), values)
     assert (np.diff(trace.seconds) >= 0.0).all()
     rows = problem.n if fw.METHODS[method].estimate.abilities.reads_all_rows else 4
-    np.testing.assert_array_equal(trace.passes, trace.nit * rows / problem.n)
+    if not costs_differ(method):
+        np.testing.assert_array_equal(trace.passes, trace.nit * rows / problem.n)
     assert trace.fun[0] == problem.zero_value
     for column in ("nit", "passes", "fun", "gap", "gap_estimate"):
         assert trace[column][-1] == getattr(result, column)
@@ -611,7 +612,7 @@ def test_going_on_is_better_than_starting_over(method):
     resumed = fw.minimize(problem, method, random_state=1, x0=first, **arguments)
     scratch = fw.minimize(problem, method, random_state=1, **arguments)
     assert resumed.fun < scratch.fun
-    assert resumed.passes == scratch.passes
+    assert costs_differ(method) or resumed.passes == scratch.passes
 
 
 @interpreted
