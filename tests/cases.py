@@ -107,6 +107,11 @@ EVERY_PART = [
         (fw.CoordinateAverage(), fw.Toward(), fw.Secant()),
         (fw.Momentum(), fw.Toward(), fw.LineSearch()),
         (fw.Substitute(), fw.Toward(), fw.LuFreundStep()),
+        (fw.Svrf(), fw.Toward(), fw.OpenLoop()),
+        (fw.Storc(), fw.Sliding(), fw.EpochStep()),
+        (fw.Svfw(), fw.Toward(), fw.ConstantStep(0.1)),
+        (fw.Spider(), fw.Toward(), fw.OpenLoop()),
+        (fw.GrowingBatch(), fw.Pairwise(), fw.NormStep()),
     )
 ]
 """As few methods as have every gradient estimate, direction and step rule among them: each takes seconds to compile."""

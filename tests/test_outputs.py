@@ -142,8 +142,10 @@ def test_deterministic_methods_walk_as_on_the_problem_spelled_out(method):
     assert many.gap == pytest.approx(problem.outputs * one.gap, abs=1e-6)
 
 
-# these two step rules look at no prediction
-SEE_PREDICTIONS = [m for m in cases.EVERY_PART if not isinstance(m.step, fw.OpenLoop | fw.LogAdaptive)]
+# these step rules look at no prediction
+SEE_PREDICTIONS = [
+    m for m in cases.EVERY_PART if not isinstance(m.step, fw.OpenLoop | fw.LogAdaptive | fw.ConstantStep)
+]
 
 
 @pytest.mark.parametrize("method", SEE_PREDICTIONS, ids=cases.name_of)

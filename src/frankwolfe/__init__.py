@@ -68,6 +68,7 @@ _HOMES = {
     "frankwolfe.methods.estimates.coordinate_average": ("CoordinateAverage",),
     "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
     "frankwolfe.methods.estimates.loopless_svrg": ("LooplessSvrg",),
+    "frankwolfe.methods.estimates.growing_batch": ("GrowingBatch",),
     "frankwolfe.methods.estimates.momentum": ("Momentum",),
     "frankwolfe.methods.estimates.one_sample": ("OneSample",),
     "frankwolfe.methods.estimates.sag_table": ("SagTable",),
@@ -76,16 +77,23 @@ _HOMES = {
     "frankwolfe.methods.estimates.saga_two_batches": ("SagaTwoBatches",),
     "frankwolfe.methods.estimates.sarah": ("Sarah",),
     "frankwolfe.methods.estimates.smoothed_momentum": ("SmoothedMomentum",),
+    "frankwolfe.methods.estimates.spider": ("Spider",),
+    "frankwolfe.methods.estimates.storc": ("Storc",),
     "frankwolfe.methods.estimates.substitute": ("Substitute",),
+    "frankwolfe.methods.estimates.svfw": ("Svfw",),
+    "frankwolfe.methods.estimates.svrf": ("Svrf",),
     "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
+    "frankwolfe.methods.sliding": ("Sliding",),
     "frankwolfe.methods.steps": (
         "Backtracking",
         "ConstantStep",
         "DampedStep",
+        "EpochStep",
         "LineSearch",
         "LogAdaptive",
         "LuFreundStep",
         "Monotone",
+        "NormStep",
         "OpenLoop",
         "Secant",
         "ShortStep",
@@ -144,6 +152,7 @@ if TYPE_CHECKING:
     from frankwolfe.methods.directions import Toward as Toward
     from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage as CoordinateAverage
     from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
+    from frankwolfe.methods.estimates.growing_batch import GrowingBatch as GrowingBatch
     from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg as LooplessSvrg
     from frankwolfe.methods.estimates.momentum import Momentum as Momentum
     from frankwolfe.methods.estimates.one_sample import OneSample as OneSample
@@ -153,14 +162,21 @@ if TYPE_CHECKING:
     from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches as SagaTwoBatches
     from frankwolfe.methods.estimates.sarah import Sarah as Sarah
     from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum as SmoothedMomentum
+    from frankwolfe.methods.estimates.spider import Spider as Spider
+    from frankwolfe.methods.estimates.storc import Storc as Storc
     from frankwolfe.methods.estimates.substitute import Substitute as Substitute
+    from frankwolfe.methods.estimates.svfw import Svfw as Svfw
+    from frankwolfe.methods.estimates.svrf import Svrf as Svrf
+    from frankwolfe.methods.sliding import Sliding as Sliding
     from frankwolfe.methods.steps import Backtracking as Backtracking
     from frankwolfe.methods.steps import ConstantStep as ConstantStep
     from frankwolfe.methods.steps import DampedStep as DampedStep
+    from frankwolfe.methods.steps import EpochStep as EpochStep
     from frankwolfe.methods.steps import LineSearch as LineSearch
     from frankwolfe.methods.steps import LogAdaptive as LogAdaptive
     from frankwolfe.methods.steps import LuFreundStep as LuFreundStep
     from frankwolfe.methods.steps import Monotone as Monotone
+    from frankwolfe.methods.steps import NormStep as NormStep
     from frankwolfe.methods.steps import OpenLoop as OpenLoop
     from frankwolfe.methods.steps import Secant as Secant
     from frankwolfe.methods.steps import ShortStep as ShortStep

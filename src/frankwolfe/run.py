@@ -61,8 +61,9 @@ def minimize(
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
         ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"saga"``, ``"sagafw"``, ``"sarah"``, ``"saga-sarah"``,
-        ``"l-svrg"``, ``"one-sample"``, ``"shcgm"`` (the one for losses with kinks and side constraints; docs/methods.md
-        has them all), or a composition of one's own.
+        ``"l-svrg"``, ``"one-sample"``, ``"svrf"``, ``"storc"``, ``"svfw"``, ``"spider"``, ``"goldfarb-away"``,
+        ``"goldfarb-pairwise"``, ``"shcgm"`` (the one for losses with kinks and side constraints; docs/methods.md has
+        them all), or a composition of one's own.
     step : str or step rule, optional
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
         ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.

@@ -15,7 +15,6 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step
 from frankwolfe.problem import Evaluation
 from tests import cases
-from tests.own_estimates import Svrf
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -47,16 +46,19 @@ def multinomial(constraint):
 
 
 OWN = {
-    "svrf": fw.Method(Svrf(2.0)),  # batches grow, snapshots at the steps 1, 15, 45, ...
+    "svrf": fw.METHODS["svrf"],  # batches grow, snapshots at the steps 1, 2, 16, 46, ...
+    "storc": fw.METHODS["storc"],  # a direction with a momentum sequence of its own
+    "spider": fw.METHODS["spider"],  # looks at a next batch that grows
+    "goldfarb-away": fw.METHODS["goldfarb-away"],  # batches grow, and nothing else tells of the intercept
     "sarah": fw.Method(fw.Sarah(0.15)),  # looks at the next batch, and tosses a coin for snapshots
     "l-svrg": fw.Method(fw.LooplessSvrg(0.15)),  # tosses a coin too, and corrects r for one step
     "saga-sarah": fw.METHODS["saga-sarah"],  # looks at the next batch, and keeps the sum of its table
     "one-sample": fw.METHODS["one-sample"],  # fades, and looks at the next batch
     "sagafw": fw.METHODS["sagafw"],  # has two batches a step, and a step chosen for the budget
-    "svrf, line-search": fw.Method(Svrf(2.0), step=fw.LineSearch()),
+    "svrf, line-search": fw.Method(fw.Svrf(), step=fw.LineSearch()),
     "pairwise sarah": fw.Method(fw.Sarah(0.15), fw.Pairwise(), fw.ShortStep()),
 }
-"""Methods with estimates that use all of a lifecycle, one of them not of the package."""
+"""Methods with estimates that use all of a lifecycle: growing batches, a look ahead, snapshots, coins."""
 
 
 def with_side_constraints(loss, **how):
@@ -120,6 +122,10 @@ STEPWISE = [
     ("stochastic-away", "shifted"),
     *((f"fw, {step}", "l1") for step in ("backtracking", "monotone", "secant")),
     *((name, "completion") for name in ("saga-sarah", "sarah", "sagafw")),
+    ("svfw", "l1"),
+    ("svfw", "multinomial"),
+    ("svrf", "completion"),
+    ("spider", "completion"),
     *((name, kind) for name in OWN for kind in ("l1", "l1-csr", "l1-intercept", "birkhoff", "multinomial")),
 ]
 

@@ -92,6 +92,7 @@ OWN = [(method, name) for method in (*ACTIVE, *EXACT) for name in SETS if method
 # the methods that only go toward a vertex have no code of their own for a set: two of them meet dense vertices too
 TOWARD = [(method.name, "L1Ball") for method in cases.TOWARD if method.name in fw.METHODS]
 TOWARD += [("fw", "L2Ball"), ("sfw", "L2Ball")]
+TOWARD += [(method, "L1Ball") for method in ("storc", "goldfarb-away", "goldfarb-pairwise")]
 RUNS = [*OWN, *TOWARD]
 
 

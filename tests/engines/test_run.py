@@ -26,6 +26,7 @@ from tests import cases
 interpreted = pytest.mark.usefixtures("interpreted")
 LOOP = [name for name, method in fw.METHODS.items() if method.engine == "loop"]
 every_method = pytest.mark.parametrize("method", LOOP)
+
 STOCHASTIC = [name for name, method in fw.METHODS.items() if not method.reads_all_rows]
 every_stochastic = pytest.mark.parametrize("method", STOCHASTIC)
 PLANNED = [  # what a step costs depends on its number, or on chance
@@ -323,6 +324,7 @@ ROWS_OF_A_STEP = {
     **dict.fromkeys(("mokhtari", "momentum", "lu-freund", "shcgm"), 2),  # one in a hundred
     **dict.fromkeys(("saga", "sagafw", "sarah", "saga-sarah", "l-svrg", "one-sample"), 2),
     **dict.fromkeys(("stochastic-pairwise", "stochastic-away"), 10),
+    **{"svrf": 96, "storc": 1, "svfw": 36, "spider": 16, "goldfarb-away": 2, "goldfarb-pairwise": 2},  # units
 }
 """Of 200, by default; the other methods read them all."""
 

@@ -8,12 +8,9 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.engines.batches import Sampler
 from frankwolfe.engines.schedule import CertificateSchedule
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from tests import cases
 from tests.methods.recorder import Recorder
-from tests.own_estimates import Svrf
-from tests.reference import textbook
 
 PARTS = list(
     dict.fromkeys(part for method in cases.METHODS for part in (method.estimate, method.direction, method.step))
@@ -92,57 +89,15 @@ def test_what_is_no_direction_or_step_rule_is_refused():
         fw.minimize(cases.problem(), fw.Method(fw.SagTable(), fw.Toward(), fw.Logistic()))
 
 
-# --- SVRF against its pseudo-code ---------------------------------------------------------------------------------
-
-
-def svrf(G, w, lmo, batches, snapshots):
-    """``r = g_S(w) - g_S(v) + G(v)``, ``v`` the iterate of the last snapshot."""
-    path, v = [w], None
-    for t, S in enumerate(batches, 1):
-        v = w if t in snapshots else v
-        r = G(w)[S].mean(axis=0) - G(v)[S].mean(axis=0) + G(v).mean(axis=0)
-        w = w + 2.0 / (t + 2.0) * (lmo(r) - w)
-        path.append(w)
-    return path
+# --- rows, sizes, budgets ---------------------------------------------------------------------------------------
 
 
 OWN = {
     "saga": fw.METHODS["saga"],
-    "svrf": fw.Method(Svrf(2.0), name="svrf"),
+    "svrf": fw.Method(fw.Svrf(), name="svrf"),
     "sarah": fw.Method(fw.Sarah(0.15), name="sarah"),
 }
 """Methods that use all of a lifecycle: corrections for a step, growing batches and snapshots, a look ahead."""
-
-
-@pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("batch_size", [1, 3, 20])
-def test_own_estimate_is_the_textbook_one(batch_size):
-    problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7, density=1.0)
-    run = Recorder(problem, OWN["svrf"], batch_size, seed=5).run(70)
-    expected = svrf(
-        lambda w: textbook.logistic(problem.X @ w, problem.y)[:, None] * problem.X,
-        problem.default_start(),
-        textbook.l1_ball(4.0),
-        run.batches,
-        run.snapshots,
-    )
-    np.testing.assert_allclose(run.path, expected, rtol=0.0, atol=1e-10)
-    assert len(run.snapshots) > 2
-
-
-@pytest.mark.usefixtures("interpreted")
-def test_all_rows_in_a_batch_are_the_full_gradient():
-    problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
-    own, full = (
-        StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
-        for which in (fw.Method(Svrf(100.0)), fw.METHODS["fw"])
-    )
-    for engine in (own, full):
-        engine.advance(40)
-    np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-12)
-
-
-# --- rows, sizes, budgets ---------------------------------------------------------------------------------------
 
 
 STOCHASTIC = {m.name: m for m in cases.TOWARD if not m.estimate.abilities.reads_all_rows}
@@ -167,10 +122,10 @@ def test_rows_are_counted_as_they_are_read(name):
     if name in ("sfw", "saga", "sagafw", "one-sample"):
         assert run.charged == [4 if name in ("sfw", "saga") else 8] * 60
     if name == "svrf":
-        assert [len(batch) for batch in run.batches[:16]] == [*range(4, 32, 2), 4, 6]
-        assert run.snapshots == [1, 15, 45]
-        assert run.charged[:2] == [40 + 4, 6]
-        assert run.charged[13] == 30 + 40  # at the end of the step before, so that it may certify
+        assert [len(batch) for batch in run.batches[:17]] == [1, 1, *range(12, 40, 4), *[40] * 6, 1, 12]
+        assert run.snapshots == [1, 2, 16, 46]
+        assert run.charged[:4] == [40 + 40, 0, 12, 16]  # at a snapshot the batch is not read
+        assert run.charged[14] == 40 + 40  # at the end of the step before, so that it may certify
     if name == "sarah":
         assert set(run.charged) == {40 + 4, 4, 8, 8 + 40}
 

@@ -20,6 +20,13 @@ from tests.reference import textbook
 EVERY_STEP = 10**6
 """So many traced points for each factor of ten that no step is left out."""
 
+
+def with_known_step(method):
+    """A method whose step depends on the budget, with one that does not."""
+    depends = isinstance(method.step, fw.ConstantStep) and method.step.gamma is None
+    return method._replace(step=fw.ConstantStep(0.1)) if depends else method
+
+
 FULL = [method for method in cases.TOWARD if method.estimate.abilities.reads_all_rows]
 STOCHASTIC = [  # a constant step is that of the textbook, whatever the budget
     method._replace(step=fw.ConstantStep(textbook.CONSTANT_STEP)) if type(method.step) is fw.ConstantStep else method

@@ -6,7 +6,6 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.engines.stepwise import StepwiseEngine
 from tests import cases
-from tests.own_estimates import Svrf
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -20,7 +19,7 @@ def engine_for(estimate, budget, intercept=False, step=None):
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
 @pytest.mark.parametrize("budget", [40 * 3, 40 * 17.3, 40 * 700])
-@pytest.mark.parametrize("estimate", [fw.FullGradient(), fw.Saga(), Svrf(2.0)], ids=cases.name_of)
+@pytest.mark.parametrize("estimate", [fw.FullGradient(), fw.Saga(), fw.Svrf()], ids=cases.name_of)
 def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget, intercept):
     engine = engine_for(estimate, budget, intercept)
     gamma = engine.parts[2].length(None, None, None, None, 1)
@@ -32,10 +31,10 @@ def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget
 
 
 def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
-    whole, budget = engine_for(Svrf(2.0), 4e5).parts[2].gamma[0], 4e5
+    whole, budget = engine_for(fw.Svrf(), 4e5).parts[2].gamma[0], 4e5
     monkeypatch.setattr("frankwolfe.engines.stepwise.PLANNED_STEPS", 64)
     monkeypatch.setattr("frankwolfe.engines.stepwise.MOST_PLANNED", 1024)
-    assert engine_for(Svrf(2.0), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
+    assert engine_for(fw.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
 
 
 def test_without_a_budget_a_constant_step_is_that_of_a_hundred_passes():

@@ -284,6 +284,41 @@ def one_sample(X, y, derivative, lmo, batches, w0, rho=lambda t: 1.0 / t, gamma=
     return np.array(iterates)
 
 
+def _mean_gradient(X, y, derivative, w, rows):
+    return X[rows].T @ derivative(X[rows] @ w, y[rows]) / len(rows)
+
+
+def svrf(X, y, derivative, lmo, batches, w0, snapshots, gamma=lambda k: 2.0 / (k + 1.0)):
+    """Hazan and Luo: the batch's gradient, less that at the snapshot ``v``, plus the exact one there."""
+    w, iterates = w0, [w0]
+    for t, batch in enumerate(batches, start=1):
+        if t in snapshots:
+            v, k, exact = w, 0, X.T @ derivative(X @ w, y) / len(y)
+        k += 1
+        r = _mean_gradient(X, y, derivative, w, batch) - _mean_gradient(X, y, derivative, v, batch) + exact
+        w = w + gamma(k) * (lmo(r) - w)
+        iterates.append(w)
+    return np.array(iterates)
+
+
+def svfw(X, y, derivative, lmo, batches, w0, snapshots):
+    """Reddi et al.: the same, with a constant step."""
+    return svrf(X, y, derivative, lmo, batches, w0, snapshots, gamma=lambda k: CONSTANT_STEP)
+
+
+def spider(X, y, derivative, lmo, batches, w0, snapshots):
+    """Yurtsever et al.: an exact gradient, then what batches see change from step to step."""
+    w, before, iterates = w0, w0, [w0]
+    for t, batch in enumerate(batches, start=1):
+        if t in snapshots:
+            r = X.T @ derivative(X @ w, y) / len(y)
+        else:
+            r = r + _mean_gradient(X, y, derivative, w, batch) - _mean_gradient(X, y, derivative, before, batch)
+        w, before = w + 2.0 / (t + 1.0) * (lmo(r) - w), w
+        iterates.append(w)
+    return np.array(iterates)
+
+
 CONSTANT_STEP = 0.1
 """Of methods whose theory wants a constant step."""
 
@@ -299,5 +334,8 @@ METHODS = {
     "saga-sarah": saga_sarah,
     "l-svrg": l_svrg,
     "one-sample": one_sample,
+    "svrf": svrf,
+    "svfw": svfw,
+    "spider": spider,
 }
 """By name. A method that takes snapshots is told the steps before which it does so, as ``snapshots``."""

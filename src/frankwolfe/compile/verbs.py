@@ -293,6 +293,12 @@ def follow(estimate, samples, iterate, move, gradient, batch, upcoming, t):
 
 
 @verb
+def gradient_point(direction, iterate, t):
+    """Point at which a direction wants the gradient: the iterate, unless it says otherwise."""
+    return direction.gradient_point(iterate, t)
+
+
+@verb
 def choose(direction, constraint, gradient, iterate):
     """Choose a move: where from, where to, how far at most."""
     return direction.choose(constraint, gradient, iterate)

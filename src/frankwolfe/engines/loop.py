@@ -3,7 +3,7 @@
 from math import isfinite
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, length, max_step, refresh
+from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, gradient_point, length, max_step, refresh
 from frankwolfe.methods.corrections import take_back
 from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
 from frankwolfe.methods.residual_samples import EVERY, sample_residuals
@@ -32,9 +32,10 @@ def advance(samples, constraint, method, gradient, iterate, table, surplus, orde
             fetch_row(rows, order[end])
         if table is not None and -t % EVERY < len(batch):  # most small batches are left alone
             sample_residuals(samples, iterate, counters, table, batch, -t % EVERY, t)
-        refresh(estimate, samples, iterate, gradient, batch, upcoming, t)
+        point = gradient_point(direction, iterate, t)
+        refresh(estimate, samples, point, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
-        follow(estimate, samples, iterate, move, gradient, batch, upcoming, t)
+        follow(estimate, samples, point, move, gradient, batch, upcoming, t)
         if not isfinite(counters[TABLE_CHANGE]) or counters[FAILED] != 0.0:
             return  # the iterate has not moved: it is still the last good one
         gamma = length(step, move, samples, gradient, iterate, t)

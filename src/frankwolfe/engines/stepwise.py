@@ -108,7 +108,8 @@ class StepwiseEngine:
         self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
         self._least = problem.n if method.step.reads_all_rows else 0
         self._part_left = method.step.part_left if method.direction.mixes_vertices else None
-        self.parts += others_for_run(method, setting._replace(horizon=self._horizon()))
+        epochs = estimate.epochs if self.abilities.has_epochs else setting.epochs
+        self.parts += others_for_run(method, setting._replace(horizon=self._horizon(), epochs=epochs))
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
         if self.abilities.sums_table:
@@ -155,7 +156,7 @@ class StepwiseEngine:
         before, goal = self.steps, self.steps + steps
         self._failed = False
         while self.steps < goal and not self._failed:
-            ahead = int(min(goal - self.steps, self._affordable_steps()))
+            ahead = int(self._affordable_steps(goal - self.steps))
             if ahead == 0:
                 break
             self._failed = self._advance_with_passes(ahead) < ahead
@@ -165,7 +166,7 @@ class StepwiseEngine:
         """Why no further step can be made, or None."""
         if self._failed:
             return Status.NON_FINITE
-        return None if self._affordable_steps() >= 1.0 else Status.MAX_PASSES
+        return None if self._affordable_steps(1) >= 1.0 else Status.MAX_PASSES
 
     @property
     def unhindered(self) -> bool:
@@ -218,11 +219,12 @@ class StepwiseEngine:
         """Gradient evaluations made by this engine: the rows that its steps have read, and whole passes."""
         return int(self.clock[1]) + self._pass_cost
 
-    def _affordable_steps(self) -> float:
-        """Return the number of steps that the rest of the budget allows."""
+    def _affordable_steps(self, most: float) -> float:
+        """Return the number of steps that the rest of the budget allows, or ``most`` if that is less."""
         left, ahead = self._budget - self.rows_read, 0.0
         if np.isfinite(left) and (self.abilities.grows or self.abilities.takes_snapshots):
-            return float(np.searchsorted(np.cumsum(self._planned_costs(PLANNED_STEPS)), left + 1e-9, side="right"))
+            costs = np.cumsum(self._planned_costs(int(min(most, PLANNED_STEPS))))
+            return float(np.searchsorted(costs, left + 1e-9, side="right"))
         if self.problem.intercept and np.isfinite(left):
             n, period = self.problem.n, self._intercept_period
             before = self._next_intercept - self.steps
@@ -231,12 +233,12 @@ class StepwiseEngine:
                 rounds = left // (n + period * self.rows_a_step)
                 left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
                 left -= n if left >= n + self.rows_a_step else 0
-        return float(ahead + np.floor(left / self.rows_a_step + 1e-9))
+        return float(min(most, ahead + np.floor(left / self.rows_a_step + 1e-9)))
 
     def _horizon(self) -> float:
         """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
         if not np.isfinite(self._budget) or not (self.abilities.grows or self.abilities.takes_snapshots):
-            return self._affordable_steps()
+            return self._affordable_steps(np.inf)
         steps, costs = PLANNED_STEPS, np.cumsum(self._planned_costs(PLANNED_STEPS))
         while costs[-1] <= self._budget and steps < MOST_PLANNED:
             steps *= 4
@@ -247,17 +249,25 @@ class StepwiseEngine:
 
     def _planned_costs(self, steps: int) -> np.ndarray:
         """Gradient evaluations that each of the next steps will be charged, with the whole passes before it."""
-        numbers = self.steps + 1 + np.arange(steps + 1)
-        sizes = self.sampler.sizes(numbers)
-        costs = np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self._least)
+        costs = self._costs_of_steps(self.steps, steps)
         if self.problem.intercept:
-            before = numbers[:-1] - 1 - self._next_intercept
-            costs[(before >= 0) & (before % self._intercept_period == 0)] += self.problem.n
+            read, at = np.cumsum(costs), self._next_intercept - self.steps
+            left = self._budget - self.rows_read
+            while at < steps and left > 0.0:  # what comes after the budget's end is of no interest
+                costs[at] += self.problem.n
+                left -= self.problem.n
+                whole = int(np.searchsorted(read, (read[at - 1] if at else 0) + self.problem.n)) + 1
+                at = min(at + self._longest_pass, whole)
         due = self.steps_to_certificate()
         while due < steps:
             costs[int(due)] += self.problem.n
             due = self.parts[0].next_snapshot(self.steps + int(due) + 2) - self.steps - 1
         return costs
+
+    def _costs_of_steps(self, before: int, steps: int) -> np.ndarray:
+        """Gradient evaluations that steps are charged for their batches, beginning after so many steps."""
+        sizes = self.sampler.sizes(before + 1 + np.arange(steps + 1))
+        return np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self._least)
 
     def steps_to_certificate(self) -> float:
         """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
@@ -298,7 +308,15 @@ class StepwiseEngine:
 
     @property
     def _intercept_period(self) -> int:
-        """Steps from one optimisation of the intercept to the next: those of a pass."""
+        """Steps from the next optimisation of the intercept to the one after it: those of a pass."""
+        if not self.abilities.grows:
+            return self._longest_pass
+        read = np.cumsum(self._costs_of_steps(self._next_intercept, self._longest_pass))
+        return min(self._longest_pass, int(np.searchsorted(read, self.problem.n)) + 1)
+
+    @property
+    def _longest_pass(self) -> int:
+        """Steps of a pass, where batches have not grown yet."""
         return max(1, -(-self.problem.n // self.rows_a_step))
 
     def _optimise_intercept(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import Part, lent, part, require
+from frankwolfe.methods.epochs import ONE_EPOCH, Epochs
 
 
 class Abilities(NamedTuple):
@@ -52,6 +53,9 @@ class Abilities(NamedTuple):
     smooths : bool
         It takes losses with kinks and side constraints, whose multipliers are in an array ``mean`` of the state's
         ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
+    has_epochs : bool
+        The state has ``epochs``, a `frankwolfe.methods.epochs.Epochs`: when its snapshots fall due. Directions and step
+        rules that follow them, such as `frankwolfe.EpochStep`, are told.
     """
 
     reads_all_rows: bool = False
@@ -66,6 +70,7 @@ class Abilities(NamedTuple):
     corrects_once: bool = False
     sums_table: bool = False
     two_batches: bool = False
+    has_epochs: bool = False
 
 
 class Units(NamedTuple):
@@ -111,6 +116,8 @@ class Setting(NamedTuple):
         bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
     size : int
         Entries of ``r``.
+    epochs : Epochs
+        Those of the estimate, which is made first; one that does not end where it has none.
     """
 
     samples: Any
@@ -124,6 +131,7 @@ class Setting(NamedTuple):
     units: Units = Units()
     horizon: float = inf
     size: int = 0
+    epochs: Epochs = ONE_EPOCH
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
@@ -139,7 +147,15 @@ class StatelessDefaults:
         return self
 
 
-class DirectionDefaults(StatelessDefaults):
+class DirectionStateDefaults:
+    """What a run knows of a direction that does not say where it wants the gradient."""
+
+    def gradient_point(self, iterate, t):
+        """Return the point at which step ``t`` wants the gradient: the iterate itself."""
+        return iterate
+
+
+class DirectionDefaults(DirectionStateDefaults, StatelessDefaults):
     """A direction that remembers nothing."""
 
     @property
@@ -222,6 +238,7 @@ def estimate_for_run(method: Any, setting: Setting) -> Any:
 def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
     """Return the states of a method's direction and step rule at the start of a run."""
     direction = _state(method.direction, setting, DIRECTION_METHODS, "a direction")
+    lent(DirectionStateDefaults)(type(direction))
     return direction, _state(method.step, setting, STEP_METHODS, "a step rule")
 
 

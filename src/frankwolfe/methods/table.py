@@ -10,6 +10,7 @@ from frankwolfe.arguments.lookup import lookup
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage
 from frankwolfe.methods.estimates.full_gradient import FullGradient
+from frankwolfe.methods.estimates.growing_batch import GrowingBatch
 from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg
 from frankwolfe.methods.estimates.momentum import Momentum
 from frankwolfe.methods.estimates.one_sample import OneSample
@@ -19,9 +20,23 @@ from frankwolfe.methods.estimates.saga_sarah import SagaSarah
 from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches
 from frankwolfe.methods.estimates.sarah import Sarah
 from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
+from frankwolfe.methods.estimates.spider import Spider
+from frankwolfe.methods.estimates.storc import Storc
 from frankwolfe.methods.estimates.substitute import Substitute
+from frankwolfe.methods.estimates.svfw import Svfw, cube_root_squared
+from frankwolfe.methods.estimates.svrf import Svrf
 from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
-from frankwolfe.methods.steps import ConstantStep, DampedStep, LineSearch, LuFreundStep, OpenLoop, as_step
+from frankwolfe.methods.sliding import Sliding
+from frankwolfe.methods.steps import (
+    ConstantStep,
+    DampedStep,
+    EpochStep,
+    LineSearch,
+    LuFreundStep,
+    NormStep,
+    OpenLoop,
+    as_step,
+)
 
 
 class Method(NamedTuple):
@@ -95,6 +110,12 @@ METHODS: dict[str, Method] = {
         Method(FullGradient(), Toward(), LineSearch(), name="corrective", engine="corrective"),
         Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
         Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
+        Method(Svrf(), Toward(), EpochStep(), batch_size=96, name="svrf"),
+        Method(Storc(), Sliding(), EpochStep(), name="storc"),
+        Method(Svfw(), Toward(), ConstantStep(scale=0.3), batch_size=cube_root_squared, name="svfw"),
+        Method(Spider(), Toward(), OpenLoop(2.0, 1.0), batch_size=16, name="spider"),
+        Method(GrowingBatch(), Away(), NormStep(), batch_size=0.01, name="goldfarb-away"),
+        Method(GrowingBatch(), Pairwise(), NormStep(), batch_size=0.01, name="goldfarb-pairwise"),
     )
 }
 

@@ -9,6 +9,8 @@ from frankwolfe.arguments.lookup import lookup
 from frankwolfe.methods.lifecycle import accept_step
 from frankwolfe.methods.steps.constant import ConstantStep
 from frankwolfe.methods.steps.damped import DampedStep
+from frankwolfe.methods.steps.epoch import EpochStep
+from frankwolfe.methods.steps.norms import NormStep
 from frankwolfe.methods.steps.open_loop import LogAdaptive, LuFreundStep, OpenLoop
 from frankwolfe.methods.steps.searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
 
@@ -16,10 +18,12 @@ __all__ = [
     "Backtracking",
     "ConstantStep",
     "DampedStep",
+    "EpochStep",
     "LineSearch",
     "LogAdaptive",
     "LuFreundStep",
     "Monotone",
+    "NormStep",
     "OpenLoop",
     "Secant",
     "ShortStep",

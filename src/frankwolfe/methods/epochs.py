@@ -1,0 +1,73 @@
+"""Epochs: stretches of steps that begin with an exact gradient. Estimates have them; directions and steps follow."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.verbs import routine
+
+
+class Epochs(NamedTuple):
+    """When epochs begin, and how large the batches in them are.
+
+    Attributes
+    ----------
+    starts : array of int
+        Numbers of the steps with which epochs begin, in order, 1 the first.
+    period : int
+        From the last of them on, an epoch begins after every so many steps.
+    base, growth : array of shape (epochs,)
+        Step ``k`` of an epoch, counted from 1, is dealt ``base + growth k`` rows.
+    """
+
+    starts: np.ndarray
+    period: int
+    base: np.ndarray
+    growth: np.ndarray
+
+    def batch_sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in the batches of the steps with these numbers.
+
+        An epoch's first step is at the point of the exact gradient, which a batch tells nothing about: it is dealt the
+        one row that it must be dealt.
+        """
+        epoch, k = self._places(steps)
+        return np.where(k == 1, 1.0, self.base[epoch] + self.growth[epoch] * k)
+
+    def next_start(self, t: int) -> int:
+        """Return the number of the step, ``t`` or a later one, with which an epoch begins."""
+        epoch, k = self._places(np.array([t]))
+        if k[0] == 1:
+            return t
+        last = epoch[0] == len(self.starts) - 1
+        return int(t + self.period + 1 - k[0] if last else self.starts[epoch[0] + 1])
+
+    def _places(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the epochs of steps, and which steps of these they are, counted from 1."""
+        epoch = np.searchsorted(self.starts, steps, side="right") - 1
+        k = steps - self.starts[epoch]
+        return epoch, 1 + np.where(epoch == len(self.starts) - 1, k % self.period, k)
+
+
+FOREVER = 2**62
+"""More steps than a run will make."""
+
+ONE_EPOCH = Epochs(np.ones(1, dtype=np.int64), FOREVER, np.zeros(1), np.zeros(1))
+"""Those of an estimate that has none: one epoch that does not end."""
+
+
+def epochs_of(lengths: list[int], base: list[float], growth: list[float]) -> Epochs:
+    """Return epochs of these lengths; the last is the length of all that follow."""
+    starts = 1 + np.cumsum([0, *lengths[:-1]])
+    return Epochs(starts.astype(np.int64), lengths[-1], np.array(base, dtype=np.float64), np.array(growth, dtype=float))
+
+
+@routine
+def place_in_epoch(starts, period, t):
+    """Return which step of its epoch step number ``t`` is, counted from 1, and how many steps the epoch has."""
+    epoch, last = len(starts) - 1, len(starts) - 1
+    while starts[epoch] > t:
+        epoch -= 1
+    if epoch == last:
+        return 1 + (t - starts[epoch]) % period, period
+    return 1 + t - starts[epoch], starts[epoch + 1] - starts[epoch]
