@@ -1,0 +1,117 @@
+"""Runs on disk, one small file each: an interrupted tournament goes on where it was.
+
+A file's name ends with a fingerprint of all that decides a run: the problem's data, loss and set, the method, the seed,
+the budget, and the sources of the library that have a part in it. What was done under other conditions is not found.
+"""
+
+import json
+import pickle
+import re
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from scipy.sparse import issparse
+
+import frankwolfe
+from frankwolfe.experiments.tournament.runs import COLUMNS, Budget, Facts, Run, Task
+from frankwolfe.io.atomic import replacing
+from frankwolfe.problem import Problem
+
+FORMAT = 1
+"""Raised whenever what is measured, or how it is stored, changes."""
+
+NO_PART_IN_A_RUN = ("cli", "datasets", "display.py", "estimators", "experiments", "io", "model", "path", "plots.py")
+"""Folders and modules whose sources cannot change a run: that of the data is seen in the data itself."""
+
+
+@cache
+def library_digest() -> str:
+    """Digest of the version and of all sources that have a part in a run."""
+    digest = sha256(frankwolfe.__version__.encode())
+    folder = Path(frankwolfe.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        place = path.relative_to(folder)
+        if place.parts[0] not in NO_PART_IN_A_RUN:
+            digest.update(place.as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def problem_digest(problem: Problem) -> str:
+    """Digest of data, weights, loss and set; one that never comes again where these cannot be pickled."""
+    samples, X = problem.samples, problem.design
+    arrays = [X.data, X.indices, X.indptr] if issparse(X) else [X]
+    digest = sha256(repr((X.shape, str(X.dtype), bool(problem.intercept))).encode())
+    for array in [*arrays, samples.targets, samples.weights]:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    try:
+        digest.update(pickle.dumps((problem.loss, problem.constraint), protocol=5))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return uuid4().hex
+    return digest.hexdigest()
+
+
+class RunFolder:
+    """The files of a tournament's runs.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it does not exist.
+    problems : dict of str to Problem
+        By name.
+    budget : Budget
+        Of every run.
+    """
+
+    def __init__(self, folder: Path, problems: dict[str, Problem], budget: Budget):
+        self.folder, self.budget = folder, budget
+        self._digests = {key: problem_digest(problem) for key, problem in problems.items()}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, task: Task) -> Path:
+        """Return where a piece of work is kept: its names, for a reader, and its fingerprint."""
+        decides = [FORMAT, library_digest(), self._digests[task.problem]]
+        if task.method is not None:
+            decides += [repr(task.method), task.seed, list(self.budget)]
+        fingerprint = sha256(json.dumps(decides).encode()).hexdigest()[:16]
+        words = [task.problem, task.name, str(task.seed)] if task.method is not None else [task.problem, "optimum"]
+        return self.folder / ("--".join([*map(_slug, words), fingerprint]) + ".json")
+
+    def read(self, task: Task) -> Run | Facts | None:
+        """Return what was kept of a piece of work, or None; what went wrong, or is damaged, is to be done again."""
+        try:
+            stored = json.loads(self.path(task).read_text(encoding="utf-8"))
+            outcome = _run(stored) if task.method is not None else _facts(stored)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return None if outcome.failed else outcome
+
+    def write(self, task: Task, outcome: Run | Facts) -> None:
+        """Keep what came of a piece of work, whole or not at all."""
+        with replacing(self.path(task)) as stream:
+            stream.write(json.dumps(asdict(outcome), default=_plain).encode())
+
+
+def _slug(name: str) -> str:
+    """Return a name with nothing in it that a file's name cannot have."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")[:60] or "unnamed"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def _run(stored: dict[str, Any]) -> Run:
+    columns = stored.pop("columns")
+    return Run(**stored, columns={name: np.array(columns[name], dtype=float) for name in COLUMNS})
+
+
+def _facts(stored: dict[str, Any]) -> Facts:
+    return Facts(**stored)
