@@ -112,11 +112,8 @@ def _with_progress(work: Callable[[Callable[[Any], None]], "Tournament"]) -> "To
         task = bar.add_task("making the problems", total=None, left="")
 
         def callback(progress: Any) -> None:
-            left = (
-                ""
-                if progress.seconds_left != progress.seconds_left
-                else f"about {_duration(progress.seconds_left)} left"
-            )
+            seconds = progress.seconds_left
+            left = f"about {_duration(seconds)} left" if seconds == seconds else ""
             bar.update(task, completed=progress.done, total=progress.total, description=progress.text, left=left)
 
         return work(callback)

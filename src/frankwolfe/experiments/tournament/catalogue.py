@@ -99,7 +99,7 @@ def _family(key: str, kind: str, level: int) -> Callable[[str], Case]:
     def make(source: str) -> Case:
         member = kappa_member(kind, float(levels(FAMILY_ROWS, FAMILY_LEVELS)[level]), FAMILY_ROWS)
         title = f"Generated, {kind} tails, kappa / n = {member.share:.2g}"
-        return Case(key, title, "generated: columns of one 2-norm, tails controlled", "kappa", member.problem)
+        return Case(key, title, "columns of one 2-norm, tails controlled", "kappa", member.problem)
 
     return make
 

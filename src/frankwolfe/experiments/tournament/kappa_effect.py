@@ -29,9 +29,9 @@ class Correlation(NamedTuple):
     problems: int
 
     def words(self) -> str:
-        """Say whether there is a connexion."""
+        """Return the numbers."""
         if np.isnan(self.value):
-            return f"nothing can be said from {self.problems} problems"
+            return "nothing to correlate"
         told = f"rank correlation {self.value:+.2f}, {LEVEL:.0%} interval {self.low:+.2f} to {self.high:+.2f}"
         return f"{told}, {self.problems} problems"
 
@@ -80,9 +80,13 @@ class KappaEffect(NamedTuple):
     product : array
         Their ``D_1 D_inf / D_2^2``.
     own : array
-        Cost of the method, geometric mean over seeds; NaN where it never got there.
+        Cost of the method, geometric mean over seeds; a run that did not get there counts as a penalty.
+    reached : array of bool
+        Where a run of it got there.
     ratio : dict of arrays
         Cost of the method over that of each rival; NaN where neither got there.
+    end_ratio : dict of arrays
+        The same of the least ``F - F*`` within the budget, which is always there.
     """
 
     method: str
@@ -90,19 +94,25 @@ class KappaEffect(NamedTuple):
     share: np.ndarray
     product: np.ndarray
     own: np.ndarray
+    reached: np.ndarray
     ratio: dict[str, np.ndarray]
+    end_ratio: dict[str, np.ndarray]
 
-    def typical(self) -> np.ndarray:
-        """Return the geometric mean of the ratios to all rivals."""
+    def typical(self, ratios: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the geometric mean of ratios to all rivals."""
         with np.errstate(invalid="ignore"):
-            logs = np.log(np.array(list(self.ratio.values())).reshape(len(self.ratio), -1))
+            logs = np.log(np.array(list(ratios.values())).reshape(len(ratios), -1))
         there = ~np.isnan(logs)
         total = np.where(there, logs, 0.0).sum(axis=0)
         return np.exp(np.where(there.any(axis=0), total / np.maximum(there.sum(axis=0), 1), np.nan))
 
 
-def kappa_effect(costs: Costs, method: str, share: dict[str, float], product: dict[str, float]) -> KappaEffect:
+def kappa_effect(
+    costs: Costs, ends: np.ndarray, method: str, share: dict[str, float], product: dict[str, float]
+) -> KappaEffect:
     """Return a method's costs and its ratios to the other contenders, sorted by kappa / n.
+
+    ``ends`` has the least ``F - F*`` of every method on every problem.
 
     A run that did not get there counts as `ranking.PENALTY` times the budget, unless neither of the two got there.
     """
@@ -117,11 +127,14 @@ def kappa_effect(costs: Costs, method: str, share: dict[str, float], product: di
         for k, name in enumerate(costs.methods)
         if name != method and costs.contends[k]
     }
+    end_ratio = {name: (ends[mine] / ends[costs.methods.index(name)])[order] for name in ratio}
     return KappaEffect(
         method,
         [costs.problems[k] for k in order],
         np.array([share[costs.problems[k]] for k in order]),
         np.array([product[costs.problems[k]] for k in order]),
-        np.where(nowhere[mine], np.nan, typical[mine]),
+        typical[mine],
+        ~nowhere[mine],
         ratio,
+        end_ratio,
     )

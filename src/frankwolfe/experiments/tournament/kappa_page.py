@@ -8,7 +8,7 @@ from frankwolfe.experiments.report import Cell, Chart, DataTable, Section, Serie
 from frankwolfe.experiments.tournament.kappa_effect import KappaEffect, rank_correlation
 from frankwolfe.experiments.tournament.outcome import Tournament
 from frankwolfe.experiments.tournament.page_style import Style
-from frankwolfe.experiments.tournament.ranking import LEVEL
+from frankwolfe.experiments.tournament.ranking import LEVEL, PENALTY
 from frankwolfe.experiments.tournament.verdicts import kappa_words
 
 # --- kappa ----------------------------------------------------------------------------------------------------
@@ -53,12 +53,20 @@ def _kappa_charts(found: Tournament, effect: KappaEffect, style: Style) -> list[
             f"kappa-{kind}",
             f"{kind.capitalize()} tails",
             [("share", "kappa / n")],
-            [("ratio", f"passes of sfw to {found.middle:g} over those of a rival")],
             [
-                style.series(name, {"share": effect.share[rows], "ratio": ratio[rows]}, points=True)
+                ("ratio", f"passes of sfw to {found.middle:g} over those of a rival"),
+                ("end", "F - F* of sfw within the budget over that of a rival"),
+            ],
+            [
+                style.series(
+                    name,
+                    {"share": effect.share[rows], "ratio": ratio[rows], "end": effect.end_ratio[name][rows]},
+                    points=True,
+                )
                 for name, ratio in effect.ratio.items()
             ],
-            note="Below 1, sfw is the faster one.",
+            note="Below 1, sfw is the better one. A run that does not get there counts as "
+            f"{PENALTY:g} times the budget; no point where neither does.",
         )
         for kind, rows in _kinds(effect).items()
     ]
@@ -69,21 +77,23 @@ def _own_chart(found: Tournament, effects: Sequence[KappaEffect]) -> Chart:
     series = [
         Series(
             f"to {accuracy:g}, {kind}",
-            {"share": effect.share[rows], "product": effect.product[rows], "own": effect.own[rows]},
+            {"share": effect.share[rows], "own": np.where(effect.reached, effect.own, np.nan)[rows]},
             colours[number % len(colours)],
             dashed=kind != "power",
             points=True,
         )
         for number, (accuracy, effect) in enumerate(zip(found.accuracies, effects, strict=True))
         for kind, rows in _kinds(effect).items()
-        if np.isfinite(effect.own[rows]).any()
+        if effect.reached[rows].any()
     ]
-    return Chart("kappa-own", "sfw itself", [("share", "kappa / n")], [("own", "passes of sfw")], series)
+    note = "No point where it does not get there within the budget."
+    return Chart("kappa-own", "sfw itself", [("share", "kappa / n")], [("own", "passes of sfw")], series, note=note)
 
 
 def _kappa_table(found: Tournament, effect: KappaEffect) -> DataTable:
     rows: list[list[Cell]] = []
-    for name, ratio in {"(sfw alone)": effect.own, "(all rivals)": effect.typical(), **effect.ratio}.items():
+    alone = {"(sfw alone)": effect.own, "(all rivals)": effect.typical(effect.ratio)}
+    for name, ratio in {**alone, **effect.ratio}.items():
         found_here = rank_correlation(effect.share, ratio)
         interval = None if np.isnan(found_here.value) else f"{found_here.low:+.2f} to {found_here.high:+.2f}"
         finite = ratio[np.isfinite(ratio)]

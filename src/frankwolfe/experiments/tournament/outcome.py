@@ -125,6 +125,11 @@ class Tournament:
         least = {"passes": 1.0 / max(facts.n, 1), "seconds": SMALLEST_SECONDS}.get(by, 1.0)
         return max(first_below(run.columns[by], value, accuracy * scale), least)
 
+    def end(self, problem: str, method: str) -> float:
+        """Return the least ``F - F*`` of a method within its budget, geometric mean over seeds; NaN without a run."""
+        ends = [self.suboptimality(run).min() for run in self.of(problem, method)]
+        return float(np.exp(np.mean(np.log(np.maximum(ends, 1e-300))))) if ends else np.nan
+
     def costs(self, accuracy: float, by: str = "passes", problems: Sequence[str] | None = None) -> Costs:
         """Return what all methods paid for an accuracy on some problems: by default on all convex ones."""
         lookup("by", by, QUANTITIES)
@@ -207,6 +212,7 @@ class Tournament:
         facts = {key: self.entries[key].facts for key in keys}
         return kappa_effect(
             self.costs(self.middle if accuracy is None else accuracy, by, keys),
+            np.array([[self.end(key, name) for key in keys] for name in self.methods]),
             method,
             {key: fact.kappa_share for key, fact in facts.items()},
             {key: fact.norm_product for key, fact in facts.items()},

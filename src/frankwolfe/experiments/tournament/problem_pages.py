@@ -78,12 +78,12 @@ def curves_section(found: Tournament, style: Style) -> Section:
     keys = [key for key in found.names() if key not in family or key in few]
     charts = [chart for key in keys if (chart := _problem_chart(found, style, key)) is not None]
     rows: list[list[Cell]] = [
-        [entry.title, entry.origin, facts.n, facts.d, facts.stored, facts.kappa_share, facts.norm_product]
+        [entry.key, f"{entry.title}: {entry.origin}", facts.n, facts.d, facts.kappa_share, facts.norm_product]
         for entry in found.entries.values()
         for facts in (entry.facts,)
         if not facts.failed
     ]
-    heads = ["problem", "data", "rows", "columns", "stored values", "kappa / n", "D_1 D_inf / D_2^2"]
+    heads = ["problem", "what it is", "rows", "columns", "kappa / n", "D_1 D_inf / D_2^2"]
     return Section(
         "Problem by problem",
         [

@@ -73,7 +73,7 @@ def _winners(found: Tournament) -> DataTable:
     for accuracy in found.accuracies:
         heads += [f"fewest passes to {accuracy:g}", "sfw over that"]
     keys = found.names()
-    rows: list[list[Cell]] = [[found.entries[key].title] for key in keys]
+    rows: list[list[Cell]] = [[key] for key in keys]
     for accuracy in found.accuracies:
         names, typical = contender_costs(found.costs(accuracy, "passes", keys))
         for row, cost in zip(rows, np.where(np.isnan(typical), np.inf, typical).T, strict=True):

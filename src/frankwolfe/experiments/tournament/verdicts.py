@@ -13,6 +13,12 @@ CLOSE = 2.0
 """Within this factor of the best a method counts as a good choice."""
 
 
+BRACKETS = (
+    " In brackets: its cost over theirs, on the same cases; clearly means that the "
+    f"{LEVEL:.0%} bootstrap interval over problems leaves 1 out."
+)
+
+
 def listed(names: Sequence[str], nothing: str = "none") -> str:
     """Return names as a sentence has them.
 
@@ -98,8 +104,7 @@ def _rivals(found: Tournament, method: str, by: str) -> str:
 
     return (
         f"By {by} to {found.middle:g}, {method} is clearly faster than {names('faster')}; clearly slower than "
-        f"{names('slower')}; undecided against {names('undecided')}. In brackets: {method}'s {by} over theirs, on the "
-        f"same cases; clearly means that the {LEVEL:.0%} bootstrap interval over problems leaves 1 out."
+        f"{names('slower')}; undecided against {names('undecided')}." + (BRACKETS if by == "passes" else "")
     )
 
 
@@ -152,10 +157,11 @@ def _sizes(found: Tournament, method: str) -> list[str]:
         ("kappa / n", [fact.kappa_share for fact in facts]),
     ):
         correlation = rank_correlation(np.array(column, dtype=float), ratio)
-        said.append(
-            f"Over these problems its passes to {found.middle:g}, relative to the best, "
-            f"{_goes(correlation)} with {words} ({correlation.words()})."
-        )
+        if not np.isnan(correlation.value):
+            said.append(
+                f"Over these problems its passes to {found.middle:g}, relative to the best, "
+                f"{_goes(correlation)} with {words} ({correlation.words()})."
+            )
     return said
 
 
@@ -170,15 +176,21 @@ def kappa_words(found: Tournament, effects: Sequence[KappaEffect]) -> list[str]:
     said = []
     for accuracy, effect in zip(found.accuracies, effects, strict=True):
         own = rank_correlation(effect.share, effect.own)
-        relative = rank_correlation(effect.share, effect.typical())
+        relative = rank_correlation(effect.share, effect.typical(effect.ratio))
         product = rank_correlation(effect.product, effect.own)
-        spread = effect.own[np.isfinite(effect.own)]
-        range_told = f", from {spread.min():.2g} to {spread.max():.2g}" if spread.size else ""
+        spread = effect.own[effect.reached]
+        range_told = f", from {spread.min():.2g} to {spread.max():.2g} where it gets there," if spread.size else ""
         said.append(
-            f"At {accuracy:g}: the passes of {effect.method} itself{range_told}, {_goes(own)} with kappa / n "
+            f"At {accuracy:g}: the passes of {effect.method} itself{range_told} {_goes(own)} with kappa / n "
             f"({own.words()}); relative to its rivals, geometric mean over all of them, they {_goes(relative)} "
             f"({relative.words()}); with D_1 D_inf / D_2^2, what the theory's rate grows with where D_2 is given, "
             f"they {_goes(product)} ({product.words()})."
+        )
+    if effects:
+        ends = rank_correlation(effects[0].share, effects[0].typical(effects[0].end_ratio))
+        said.append(
+            f"What {effects[0].method} is left with at the end of the budget, F - F* relative to its rivals: "
+            f"they {_goes(ends)} with kappa / n ({ends.words()})."
         )
     return said
 
