@@ -15,7 +15,7 @@ from frankwolfe.datasets.stand_ins import bundled_breast_cancer
 from frankwolfe.experiments.nonconvex_losses import nonconvex_problem
 from frankwolfe.experiments.tournament.kappa_family import kappa_member, levels
 from frankwolfe.problem import Problem
-from frankwolfe.sets import L1Ball, Simplex
+from frankwolfe.sets import L1Ball, L2Ball, Simplex
 
 FAMILY_ROWS = 1000
 FAMILY_LEVELS = 7
@@ -78,12 +78,20 @@ def _survey(key: str, words: str, constraint: Any) -> Callable[[str], Case]:
     return make
 
 
-def _housing_standardised(source: str) -> Case:
-    table = load("california-housing", source)
-    X, y = standardised(np.asarray(table.X)), table.y - table.y.mean()
-    problem = Problem(X, y, loss="squared", constraint=L1Ball(1.0))
-    title, origin = f"{table.label}, standardised", f"{table.origin}; columns standardised, targets centred"
-    return Case("housing-standardised", title, origin, "further", problem)
+def _housing_standardised(key: str, words: str, constraint: Any) -> Callable[[str], Case]:
+    def make(source: str) -> Case:
+        table = load("california-housing", source)
+        X, y = standardised(np.asarray(table.X)), table.y - table.y.mean()
+        title, origin = f"{table.label}, standardised, {words}", f"{table.origin}; targets centred"
+        return Case(key, title, origin, "further", Problem(X, y, loss="squared", constraint=constraint))
+
+    return make
+
+
+def _rcv1_large(source: str) -> Case:
+    table = load("rcv1", source)
+    problem = table.problem().over(L1Ball(10.0 * table.radius))
+    return Case("rcv1-large", f"{table.label}, ten times the radius", table.origin, "further", problem)
 
 
 def _w8a(source: str) -> Case:
@@ -120,7 +128,9 @@ CATALOGUE: dict[str, Callable[[str], Case]] = {
     "survey-l1": _survey("survey-l1", "standardised, l1 ball", L1Ball(5.0)),
     "survey-simplex": _survey("survey-simplex", "standardised, simplex", Simplex(1.0)),
     "w8a": _w8a,
-    "housing-standardised": _housing_standardised,
+    "rcv1-large": _rcv1_large,
+    "housing-standardised": _housing_standardised("housing-standardised", "l1 ball", L1Ball(1.0)),
+    "housing-l2": _housing_standardised("housing-l2", "l2 ball", L2Ball(0.5)),
     **{
         f"kappa-{kind}-{level + 1}": _family(f"kappa-{kind}-{level + 1}", kind, level)
         for kind in ("power", "lognormal")
@@ -149,7 +159,7 @@ def named(patterns: Iterable[str]) -> list[str]:
     Examples
     --------
     >>> named(["rcv1*"])
-    ['rcv1', 'rcv1-sigmoid']
+    ['rcv1', 'rcv1-large', 'rcv1-sigmoid']
     """
     patterns = list(patterns)
     for pattern in patterns:
