@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from frankwolfe.experiments.report import Cell, Chart, DataTable, Section, Series
-from frankwolfe.experiments.tournament.kappa_effect import KappaEffect, rank_correlation
+from frankwolfe.experiments.tournament.kappa_effect import Correlation, KappaEffect, rank_correlation
 from frankwolfe.experiments.tournament.outcome import Tournament
 from frankwolfe.experiments.tournament.page_style import Style
 from frankwolfe.experiments.tournament.ranking import LEVEL, PENALTY
-from frankwolfe.experiments.tournament.verdicts import kappa_words
+from frankwolfe.experiments.tournament.verdicts import kappa_words, short
 
 # --- kappa ----------------------------------------------------------------------------------------------------
 
@@ -24,6 +24,7 @@ def kappa_sections(found: Tournament, style: Style) -> list[Section]:
         Section(
             "Does kappa matter?",
             [
+                *kappa_words(effect, found.middle),
                 "The paper's rate is O(kappa / t), kappa = D_1 / D_inf, and it leaves the analysis of kappa / n to "
                 "future work. These problems differ in the tails of their columns alone: every column holds the same "
                 "magnitudes in another order, all have the same 2-norm, and size, true weights, noise and how much the "
@@ -33,10 +34,9 @@ def kappa_sections(found: Tournament, style: Style) -> list[Section]:
                 "D_2^2. With D_2 given, as here, a small kappa comes with a large D_inf: while kappa / n changes by a "
                 f"factor of {effect.share.max() / effect.share.min():.0f}, D_1 D_inf / D_2^2 stays between "
                 f"{effect.product.min():.2g} and {effect.product.max():.2g}.",
-                *kappa_words(found, effects),
             ],
             charts=[*_kappa_charts(found, effect, style), _own_chart(found, effects)],
-            tables=[_kappa_table(found, effect)],
+            tables=[_accuracy_table(found, effects), _kappa_table(found, effect)],
         )
     ]
 
@@ -90,15 +90,43 @@ def _own_chart(found: Tournament, effects: Sequence[KappaEffect]) -> Chart:
     return Chart("kappa-own", "sfw itself", [("share", "kappa / n")], [("own", "passes of sfw")], series, note=note)
 
 
+def _accuracy_table(found: Tournament, effects: Sequence[KappaEffect]) -> DataTable:
+    """Show the correlations at every accuracy."""
+    rows: list[list[Cell]] = []
+    for accuracy, effect in zip(found.accuracies, effects, strict=True):
+        there = effect.own[effect.reached]
+        cells: list[Cell] = [f"{accuracy:g}", f"{short(there.min())} to {short(there.max())}" if there.size else None]
+        cells.append(f"{effect.reached.sum()} of {len(effect.problems)}")
+        for x, y in (
+            (effect.share, effect.own),
+            (effect.share, effect.typical(effect.ratio)),
+            (effect.product, effect.own),
+        ):
+            cells.append(_told(rank_correlation(x, y)))
+        rows.append(cells)
+    heads = [
+        "accuracy",
+        "passes of sfw",
+        "problems reached",
+        "its passes and kappa / n",
+        "relative to rivals and kappa / n",
+        "its passes and D_1 D_inf / D_2^2",
+    ]
+    return DataTable("Rank correlations, with intervals", heads, rows)
+
+
+def _told(found: Correlation) -> str | None:
+    return None if np.isnan(found.value) else f"{found.value:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
 def _kappa_table(found: Tournament, effect: KappaEffect) -> DataTable:
     rows: list[list[Cell]] = []
     alone = {"(sfw alone)": effect.own, "(all rivals)": effect.typical(effect.ratio)}
     for name, ratio in {**alone, **effect.ratio}.items():
-        found_here = rank_correlation(effect.share, ratio)
-        interval = None if np.isnan(found_here.value) else f"{found_here.low:+.2f} to {found_here.high:+.2f}"
+        correlation = rank_correlation(effect.share, ratio)
         finite = ratio[np.isfinite(ratio)]
-        spread = None if not finite.size else f"{finite.min():.2g} to {finite.max():.2g}"
-        rows.append([name, spread, found_here.value, interval, "yes" if found_here.clear else "no"])
-    heads = ["rival", "passes of sfw over the rival's", "rank correlation with kappa / n", "interval", "clear"]
+        spread = None if not finite.size else f"{short(finite.min())} to {short(finite.max())}"
+        rows.append([name, spread, _told(correlation), "yes" if correlation.clear else "no"])
+    heads = ["rival", "passes of sfw over the rival's", "rank correlation with kappa / n", "clear"]
     note = f"Intervals at {LEVEL:.0%}, for each row by itself: of twenty rows without a connexion one would look clear."
     return DataTable(f"Passes to {found.middle:g}, and kappa / n", heads, rows, note)

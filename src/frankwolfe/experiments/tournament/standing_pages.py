@@ -133,16 +133,6 @@ def survey_sections(found: Tournament) -> list[Section]:
     keys = [key for key in found.names("survey") if not found.entries[key].facts.failed]
     if not keys:
         return []
-    heads = ["method"]
-    columns = []
-    for key in keys:
-        words = found.entries[key].title.rpartition(", ")[2]
-        for accuracy in found.accuracies:
-            heads.append(f"{words}: passes to {accuracy:g}")
-            names, typical = contender_costs(found.costs(accuracy, "passes", [key]))
-            columns.append(dict(zip(names, typical[:, 0].tolist(), strict=True)))
-    order = sorted(found.contenders, key=lambda name: np.nan_to_num(columns[len(found.accuracies) // 2][name], nan=1e9))
-    rows: list[list[Cell]] = [[name, *(column[name] for column in columns)] for name in order]
     return [
         Section(
             "The survey's problems",
@@ -152,6 +142,19 @@ def survey_sections(found: Tournament) -> list[Section]:
                 "seeds.",
                 *(order_words(found, key, found.middle) for key in keys),
             ],
-            tables=[DataTable("Passes", heads, rows, note="∞: not within the budget.")],
+            tables=[_order_table(found, key) for key in keys],
         )
     ]
+
+
+def _order_table(found: Tournament, key: str) -> DataTable:
+    """Show what every contender pays for every accuracy on a problem, in order of the middle one."""
+    columns = {}
+    for accuracy in found.accuracies:
+        names, typical = contender_costs(found.costs(accuracy, "passes", [key]))
+        columns[accuracy] = dict(zip(names, typical[:, 0].tolist(), strict=True))
+    order = sorted(found.contenders, key=lambda name: np.nan_to_num(columns[found.middle][name], nan=np.inf))
+    rows: list[list[Cell]] = [[name, *(column[name] for column in columns.values())] for name in order]
+    heads = ["method", *(f"passes to {accuracy:g}" for accuracy in columns)]
+    note = f"∞: no seed within the budget; where some are, the others count as {PENALTY:g} times the budget."
+    return DataTable(found.entries[key].title, heads, rows, note)

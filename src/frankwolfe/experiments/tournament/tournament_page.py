@@ -68,9 +68,11 @@ def _measurement(found: Tournament) -> Section:
         f"{found.budget.max_seconds:g} seconds if these are over first, without a tolerance: so no run takes "
         "certificates, and none are counted. Batch sizes: " + batch + ".",
         "Passes are gradient evaluations divided by the number of rows, whoever makes them: batches, full gradients, "
-        "snapshots, line searches that read all rows. Oracle calls are counted by the set itself. Seconds are those of "
-        "the method, without compilation; what is traced is evaluated after the run and not charged. Processes run "
-        f"side by side ({found.jobs} here, one thread each) and share memory bandwidth: seconds are to compare with.",
+        "snapshots, line searches that read all rows. Oracle calls are counted by the set itself; auto needs none "
+        "where it reads vertices off the gradient.",
+        "Seconds are those of the method, without compilation; what is traced is evaluated after the run and not "
+        f"charged. Processes run side by side ({found.jobs} here, one thread each) and share memory bandwidth: seconds "
+        "are to compare with. On the smallest problems they are mostly what it takes to look at a run now and then.",
         "F* is bounded from below by a certified run of the library's default method, to 1e-9 F(0); F - F* is measured "
         "from that bound, so it is never understated by more than rounding. When an accuracy is reached is "
         f"interpolated between two traced points, {found.budget.points_a_decade} for each factor of ten in the number "

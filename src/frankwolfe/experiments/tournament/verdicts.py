@@ -13,6 +13,9 @@ CLOSE = 2.0
 """Within this factor of the best a method counts as a good choice."""
 
 
+SURVEY_METHODS = ("sfw", "momentum", "one-sample", "svrf", "storc", "spider")
+"""Methods that the code of the book Conditional Gradient Methods compares, as they are called here."""
+
 BRACKETS = (
     " In brackets: its cost over theirs, on the same cases; clearly means that the "
     f"{LEVEL:.0%} bootstrap interval over problems leaves 1 out."
@@ -37,7 +40,8 @@ def when_right(found: Tournament, method: str = "sfw") -> list[str]:
     keys = [key for key in found.names() if not found.entries[key].facts.failed]
     if method not in found.contenders or len(found.contenders) < 2 or not keys:
         return [f"{method} was not played against others: nothing can be said of it."]
-    said = [_firsts(found, method, by) for by in ("passes", "seconds")]
+    said = [_in_short(found, method)]
+    said += [_firsts(found, method, by) for by in ("passes", "seconds")]
     said += [_digits(found, method, by) for by in ("passes", "seconds")]
     said += [_rivals(found, method, by) for by in ("passes", "seconds")]
     said += _good_choice(found, method)
@@ -55,6 +59,25 @@ def contender_costs(costs: Costs) -> tuple[list[str], np.ndarray]:
     """Return the contenders' names and their typical costs, of shape (contenders, problems)."""
     names = [name for name, contends in zip(costs.methods, costs.contends, strict=True) if contends]
     return names, typical_costs(costs)[costs.contends]
+
+
+def _in_short(found: Tournament, method: str) -> str:
+    """Say on how many problems a method is near the best, at the loosest and the finest accuracy."""
+    parts = []
+    for by in ("passes", "seconds"):
+        counts = []
+        for accuracy in dict.fromkeys((found.accuracies[0], found.accuracies[-1])):
+            costs = found.costs(accuracy, by, _own_keys(found))
+            names, typical = contender_costs(costs)
+            typical = np.where(np.isnan(typical), np.inf, typical)
+            best, mine = typical.min(axis=0), typical[names.index(method)]
+            near = int((np.isfinite(mine) & (mine <= CLOSE * best)).sum())
+            counts.append(f"{near} of {len(costs.problems)} at {accuracy:g}")
+        parts.append(f"by {by} {listed(counts)}")
+    return (
+        f"In short: the problems on which {method} takes at most {CLOSE:g} times what the best contender takes are, "
+        f"{'; '.join(parts)}."
+    )
 
 
 def _firsts(found: Tournament, method: str, by: str) -> str:
@@ -76,7 +99,9 @@ def _digits(found: Tournament, method: str, by: str) -> str:
         next(standing.ratio for standing in found.ranking(accuracy, by) if standing.method == method)
         for accuracy in found.accuracies
     ]
-    told = ", ".join(f"{ratio:.2g} at {accuracy:g}" for ratio, accuracy in zip(ratios, found.accuracies, strict=True))
+    told = ", ".join(
+        f"{short(ratio)} at {accuracy:g}" for ratio, accuracy in zip(ratios, found.accuracies, strict=True)
+    )
     steps = np.diff(np.log(ratios))
     if not len(steps) or not np.isfinite(ratios).all():
         trend = ""
@@ -100,7 +125,7 @@ def _rivals(found: Tournament, method: str, by: str) -> str:
         groups[comparison.verdict].append(comparison)
 
     def names(verdict: str) -> str:
-        return listed([f"{found.other} ({found.ratio:.2g})" for found in groups[verdict]])
+        return listed([f"{each.other} ({short(each.ratio)})" for each in groups[verdict]])
 
     return (
         f"By {by} to {found.middle:g}, {method} is clearly faster than {names('faster')}; clearly slower than "
@@ -122,7 +147,7 @@ def _good_choice(found: Tournament, method: str) -> list[str]:
             if mine <= CLOSE * cost[best]:
                 near.append(key)
             else:
-                behind = f"{mine / cost[best]:.2g} times {names[best]}" if np.isfinite(mine) else "not reached"
+                behind = f"{short(mine / cost[best])} times {names[best]}" if np.isfinite(mine) else "not reached"
                 far.append(f"{key} ({behind})")
         said.append(
             f"At {accuracy:g} it is a good choice, within a factor {CLOSE:g} of the passes of the best contender, on "
@@ -165,33 +190,45 @@ def _sizes(found: Tournament, method: str) -> list[str]:
     return said
 
 
-def _goes(correlation: Correlation) -> str:
+def _goes(correlation: Correlation, ending: str = "") -> str:
     if not correlation.clear:
-        return "show no clear connexion"
-    return "rise" if correlation.value > 0.0 else "fall"
+        return f"show{ending} no clear connexion"
+    return f"rise{ending}" if correlation.value > 0.0 else f"fall{ending}"
 
 
-def kappa_words(found: Tournament, effects: Sequence[KappaEffect]) -> list[str]:
-    """Say whether kappa / n predicts anything over the family, for effects at several accuracies."""
-    said = []
-    for accuracy, effect in zip(found.accuracies, effects, strict=True):
-        own = rank_correlation(effect.share, effect.own)
-        relative = rank_correlation(effect.share, effect.typical(effect.ratio))
-        product = rank_correlation(effect.product, effect.own)
-        spread = effect.own[effect.reached]
-        range_told = f", from {spread.min():.2g} to {spread.max():.2g} where it gets there," if spread.size else ""
-        said.append(
-            f"At {accuracy:g}: the passes of {effect.method} itself{range_told} {_goes(own)} with kappa / n "
-            f"({own.words()}); relative to its rivals, geometric mean over all of them, they {_goes(relative)} "
-            f"({relative.words()}); with D_1 D_inf / D_2^2, what the theory's rate grows with where D_2 is given, "
-            f"they {_goes(product)} ({product.words()})."
-        )
-    if effects:
-        ends = rank_correlation(effects[0].share, effects[0].typical(effects[0].end_ratio))
-        said.append(
-            f"What {effects[0].method} is left with at the end of the budget, F - F* relative to its rivals: "
-            f"they {_goes(ends)} with kappa / n ({ends.words()})."
-        )
+def short(value: float) -> str:
+    """Return a number with two digits, or all that it has before the point.
+
+    Examples
+    --------
+    >>> short(0.1234), short(123.4)
+    ('0.12', '123')
+    """
+    return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.2g}"
+
+
+def kappa_words(effect: KappaEffect, accuracy: float) -> list[str]:
+    """Say whether kappa / n predicts anything over the family."""
+    own = rank_correlation(effect.share, effect.own)
+    relative = rank_correlation(effect.share, effect.typical(effect.ratio))
+    ends = rank_correlation(effect.share, effect.typical(effect.end_ratio))
+    product = rank_correlation(effect.product, effect.own)
+    if not own.clear:
+        answer = f"No: the passes of {effect.method} to {accuracy:g} show no clear connexion with kappa / n"
+    else:
+        change = "fewer" if own.value > 0.0 else "more"
+        answer = f"Yes, where all else is equal: the smaller kappa / n, the {change} passes {effect.method} takes to {accuracy:g}"
+    there = effect.own[effect.reached]
+    spread = f"; they go from {short(there.min())} to {short(there.max())} where it gets there" if there.size else ""
+    said = [f"{answer} ({own.words()}{spread})."]
+    for correlation, words in (
+        (relative, f"Its passes relative to its rivals', geometric mean over all of them, {_goes(relative)}"),
+        (ends, f"The F - F* that it is left with at the end of the budget, relative to theirs, {_goes(ends, 's')}"),
+    ):
+        if not np.isnan(correlation.value):
+            said.append(f"{words} with kappa / n ({correlation.words()}).")
+    if not np.isnan(product.value):
+        said.append(f"Its passes {_goes(product)} with D_1 D_inf / D_2^2, the theory's constant ({product.words()}).")
     return said
 
 
@@ -203,4 +240,6 @@ def order_words(found: Tournament, key: str, accuracy: float, by: str = "passes"
     there = [f"{names[k]} {typical[k, 0]:.3g}" for k in order if np.isfinite(typical[k, 0])]
     never = [names[k] for k in order if np.isinf(typical[k, 0])]
     rest = f"; not within the budget: {listed(never)}" if never else ""
-    return f"{found.entries[key].title}, {by} to {accuracy:g}: {', '.join(there) or 'nobody'}{rest}."
+    said = f"{found.entries[key].title}, {by} to {accuracy:g}: {', '.join(there) or 'nobody'}{rest}."
+    compared = [names[k] for k in order if names[k] in SURVEY_METHODS]
+    return said + (f" Of the methods that the book compares: {', then '.join(compared)}." if len(compared) > 1 else "")
