@@ -106,8 +106,9 @@ def _with_progress(work: Callable[[Callable[[Any], None]], "Tournament"]) -> "To
     """Run ``work(callback)`` under a progress bar that says how long the rest may take."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    left = TextColumn("{task.fields[left]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), left)
+    # what comes last changes its length with every run: the bar should not move with it
+    words = TextColumn("{task.fields[left]}"), TextColumn("{task.description}", style="dim")
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *words)
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("making the problems", total=None, left="")
 

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,7 +101,7 @@ class Worker:
         context = multiprocessing.get_context("spawn")  # a forked process would inherit threads in mid-work
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, self._paths, self._budget), daemon=True)
-        with _one_thread_each():
+        with _one_thread_each(), _deaf_to_ctrl_c():
             self._process.start()
         theirs.close()
         self._ready = False
@@ -165,7 +166,7 @@ class Worker:
 
 def serve(connection: Connection, paths: dict[str, str], budget: Budget) -> None:
     """Do what is asked for until nobody asks any more. This is what a worker process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that gives out the work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also where the process was started by a thread
     connection.send(None)  # it has come up
     loaded: dict[str, Problem] = {}
     try:
@@ -184,6 +185,19 @@ def _served(task: Task, paths: dict[str, str], budget: Budget, loaded: dict[str,
         except Exception as error:
             return task.failure(f"the problem could not be read in another process: {error}")
     return performed(task, loaded[task.problem], budget)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let processes that are started inside the block ignore Ctrl-C, from their first moment: it is for this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -216,8 +216,8 @@ def kappa_words(effect: KappaEffect, accuracy: float) -> list[str]:
     if not own.clear:
         answer = f"No: the passes of {effect.method} to {accuracy:g} show no clear connexion with kappa / n"
     else:
-        change = "fewer" if own.value > 0.0 else "more"
-        answer = f"Yes, where all else is equal: the smaller kappa / n, the {change} passes {effect.method} takes to {accuracy:g}"
+        change = f"the {'fewer' if own.value > 0.0 else 'more'} passes {effect.method} takes to {accuracy:g}"
+        answer = f"Yes, where all else is equal: the smaller kappa / n, {change}"
     there = effect.own[effect.reached]
     spread = f"; they go from {short(there.min())} to {short(there.max())} where it gets there" if there.size else ""
     said = [f"{answer} ({own.words()}{spread})."]
@@ -241,5 +241,5 @@ def order_words(found: Tournament, key: str, accuracy: float, by: str = "passes"
     never = [names[k] for k in order if np.isinf(typical[k, 0])]
     rest = f"; not within the budget: {listed(never)}" if never else ""
     said = f"{found.entries[key].title}, {by} to {accuracy:g}: {', '.join(there) or 'nobody'}{rest}."
-    compared = [names[k] for k in order if names[k] in SURVEY_METHODS]
+    compared = [names[k] for k in order if names[k] in SURVEY_METHODS and np.isfinite(typical[k, 0])]
     return said + (f" Of the methods that the book compares: {', then '.join(compared)}." if len(compared) > 1 else "")
