@@ -1,6 +1,8 @@
 """The tournament: costs, profiles and rankings by hand, runs that resume, failures, the kappa family, the page."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from math import exp, log
 
@@ -16,6 +18,7 @@ from frankwolfe.experiments.tournament.organise import is_deterministic
 from frankwolfe.experiments.tournament.outcome import Entry
 from frankwolfe.experiments.tournament.profiles import Costs, first_below, performance_profile
 from frankwolfe.experiments.tournament.ranking import against, log_ratios, rank
+from frankwolfe.experiments.tournament.run_files import described
 from frankwolfe.experiments.tournament.runs import Budget, Facts, Run, Task
 from frankwolfe.experiments.tournament.verdicts import when_right
 from tests import cases
@@ -206,6 +209,22 @@ def test_other_data_is_another_problem(tmp_path):
     other = fw.Problem(2.0 * X, y, "logistic", fw.L1Ball(2.0))
     second = fw.tournament({"logistic": other}, ["fw"], max_passes=5, jobs=1, out=tmp_path)
     assert second.runs[0].columns["fun"][-1] != first.runs[0].columns["fun"][-1]
+
+
+def test_what_decides_a_run_is_described_alike_in_every_process():
+    program = (
+        "from frankwolfe.experiments.tournament.run_files import described; import frankwolfe as fw, json, numpy as np;"
+        "print(json.dumps(described([fw.Box(np.zeros(3), np.ones(3)), fw.METHODS['stochastic-pairwise'], max])))"
+    )
+    told = [
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    assert told[0] == told[1]
+    assert "DampedStep" in told[0]
+    assert described(fw.Box(np.zeros(2), np.ones(2))) != described(fw.Box(np.zeros(2), np.array([1.0, 2.0])))
+    assert described(is_deterministic).endswith("organise.is_deterministic")
+    assert described([lambda: 0]) != described([lambda: 0])
 
 
 class Broken(fw.OpenLoop):

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 from uuid import uuid4
 
@@ -42,17 +43,47 @@ def library_digest() -> str:
 
 
 def problem_digest(problem: Problem) -> str:
-    """Digest of data, weights, loss and set; one that never comes again where these cannot be pickled."""
+    """Digest of data, weights, loss and set."""
     samples, X = problem.samples, problem.design
     arrays = [X.data, X.indices, X.indptr] if issparse(X) else [X]
     digest = sha256(repr((X.shape, str(X.dtype), bool(problem.intercept))).encode())
     for array in [*arrays, samples.targets, samples.weights]:
         digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(json.dumps(described([problem.loss, problem.constraint])).encode())
+    return digest.hexdigest()
+
+
+def described(value: Any) -> Any:
+    """Return a part as JSON can have it, the same in every process: names of classes and functions, fields, arrays.
+
+    A function without a name, or an object that cannot be pickled, gets a description that never comes again.
+
+    Examples
+    --------
+    >>> from frankwolfe.sets import L1Ball
+    >>> described(L1Ball(2.0))
+    ['frankwolfe.sets.norm_balls.L1Ball', 2.0]
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return [str(value.dtype), list(value.shape), sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, tuple | list):
+        return [_name_of(type(value)), *map(described, value)]
+    if isinstance(value, type | FunctionType):
+        return _name_of(value)
     try:
-        digest.update(pickle.dumps((problem.loss, problem.constraint), protocol=5))
+        return [_name_of(type(value)), sha256(pickle.dumps(value, protocol=5)).hexdigest()]
     except (pickle.PicklingError, AttributeError, TypeError):
         return uuid4().hex
-    return digest.hexdigest()
+
+
+def _name_of(value: Any) -> str:
+    """Return the full name of a class or function; for one made inside of a function, that is not enough to know it."""
+    name = f"{value.__module__}.{value.__qualname__}"
+    return uuid4().hex if "<" in name else name
 
 
 class RunFolder:
@@ -77,7 +108,7 @@ class RunFolder:
         """Return where a piece of work is kept: its names, for a reader, and its fingerprint."""
         decides = [FORMAT, library_digest(), self._digests[task.problem]]
         if task.method is not None:
-            decides += [repr(task.method), task.seed, list(self.budget)]
+            decides += [described(task.method), task.seed, list(self.budget)]
         fingerprint = sha256(json.dumps(decides).encode()).hexdigest()[:16]
         words = [task.problem, task.name, str(task.seed)] if task.method is not None else [task.problem, "optimum"]
         return self.folder / ("--".join([*map(_slug, words), fingerprint]) + ".json")
