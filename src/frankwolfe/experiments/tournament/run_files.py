@@ -30,6 +30,10 @@ NO_PART_IN_A_RUN = ("cli", "datasets", "display.py", "estimators", "experiments"
 """Folders and modules whose sources cannot change a run: that of the data is seen in the data itself."""
 
 
+WORKED_OUT = ("_X", "_samples", "_objective", "_zero_model", "_guess")
+"""Attributes of a problem that are data, digested by itself, or follow from the others."""
+
+
 @cache
 def library_digest() -> str:
     """Digest of the version and of all sources that have a part in a run."""
@@ -49,7 +53,8 @@ def problem_digest(problem: Problem) -> str:
     digest = sha256(repr((X.shape, str(X.dtype), bool(problem.intercept))).encode())
     for array in [*arrays, samples.targets, samples.weights]:
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps(described([problem.loss, problem.constraint])).encode())
+    parts = {name: described(part) for name, part in sorted(vars(problem).items()) if name not in WORKED_OUT}
+    digest.update(json.dumps(parts).encode())
     return digest.hexdigest()
 
 
