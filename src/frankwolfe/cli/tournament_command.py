@@ -140,16 +140,16 @@ def _show(found: "Tournament", out: Path) -> None:
     there = console()
     if found.names():
         standings = {by: {each.method: each for each in found.ranking(by=by)} for by in ("passes", "seconds")}
-        table = Table(
-            title=f"To F - F* <= {found.middle:g} F(0), over the best contender: {len(found.names())} problems"
-        )
+        number = len(found.names())
+        words = f"{number} problem{'s' * (number != 1)}"
+        table = Table(title=f"To F - F* <= {found.middle:g} F(0), over the best contender: {words}")
         for head in ("method", "by passes", "interval", "by seconds", "interval", "reached"):
             table.add_column(head, justify="left" if head == "method" else "right", no_wrap=True)
         for name, each in standings["passes"].items():
             other = standings["seconds"][name]
-            words = f"{name} (reference)" if not each.contends else name
+            label = f"{name} (reference)" if not each.contends else name
             cells = [f"{each.ratio:.2f}", _interval(each), f"{other.ratio:.2f}", _interval(other)]
-            table.add_row(words, *cells, f"{each.reached:.0%}")
+            table.add_row(label, *cells, f"{each.reached:.0%}")
         there.print(table)
         for sentence in when_right(found):
             there.print(sentence, soft_wrap=not there.is_terminal)
