@@ -449,6 +449,18 @@ def test_every_range_has_ticks_that_do_not_touch(page, log):
         assert page.overlaps(f"#chart-k{k} .{axis}-tick", axis) == [], charts[k].title
 
 
+def test_a_curve_may_wait_in_the_legend_until_it_is_wanted(page):
+    curves = [
+        Series("a", {"x": [1, 2], "y": [1, 2]}, "red"),
+        Series("b", {"x": [1, 2], "y": [3, 9]}, "blue", shown=False),
+    ]
+    page.open(one_chart(curves))
+    pressed = [button.get_attribute("aria-pressed") for button in page.all("#chart-k .legend button")]
+    assert (pressed, len(page.all("#chart-k .line"))) == (["true", "false"], 1)
+    page.all("#chart-k .legend button")[1].click()
+    assert len(page.all("#chart-k .line")) == 2
+
+
 def test_dark_theme_lifts_dark_curves(page):
     page.open(one_chart([Series("a", {"x": [1, 2], "y": [1, 2]}, "black")]))
     paper, line = page.one("body"), page.one("#chart-k .line")

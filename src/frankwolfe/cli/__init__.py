@@ -14,6 +14,7 @@ from frankwolfe.cli.output import Program
 from frankwolfe.cli.path_command import path
 from frankwolfe.cli.predict_command import predict
 from frankwolfe.cli.reproduce_command import reproduce
+from frankwolfe.cli.tournament_command import tournament
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,5 +30,5 @@ def main() -> None:
     gc.set_threshold(100_000)  # what is loaded stays: to look for garbage in it takes an eighth of the start
 
 
-for command in (info, fit, predict, path, reproduce):
+for command in (info, fit, predict, path, reproduce, tournament):
     main.add_command(command)

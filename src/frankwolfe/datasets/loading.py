@@ -128,14 +128,14 @@ def _from_folder(key: str, recipe: _Recipe) -> Table:
     if not folder:
         raise FileNotFoundError(f"set {FOLDER_VARIABLE} to the folder that holds {recipe.file}")
     path = Path(folder) / recipe.file
-    X, y = _read(path, recipe)
+    X, y = read_table(path, recipe.shape, recipe.labels)
     return _table(key, recipe, recipe.folder_title, "folder", f"file {recipe.file}", X, y, recipe.paper_kappa)
 
 
-def _read(path: Path, recipe: _Recipe) -> tuple[Any, np.ndarray]:
-    """Read a table and hold it to what the recipe expects; every error names the file."""
-    n, d = recipe.shape
-    expected = f"expected {n} rows, {d} columns and {'labels -1 and +1' if recipe.labels else 'real targets'}"
+def read_table(path: Path, shape: tuple[int, int], labels: bool) -> tuple[Any, np.ndarray]:
+    """Read a table and hold it to the shape and the kind of targets that are expected; every error names the file."""
+    n, d = shape
+    expected = f"expected {n} rows, {d} columns and {'labels -1 and +1' if labels else 'real targets'}"
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; {expected}")
     try:
@@ -147,7 +147,7 @@ def _read(path: Path, recipe: _Recipe) -> tuple[Any, np.ndarray]:
         raise ValueError(f"{path} cannot be read as a table ({error}); {expected}") from error
     if X.shape != (n, d) or y.shape != (n,):
         raise ValueError(f"{path} holds X of shape {X.shape} and y of shape {y.shape}; {expected}")
-    if recipe.labels and not np.isin(y, (-1.0, 1.0)).all():
+    if labels and not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError(f"{path} holds labels {np.unique(y)[:5]}; {expected}")
     return X, y
 

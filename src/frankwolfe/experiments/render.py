@@ -187,6 +187,7 @@ def _curve(series: Series, chart: Chart) -> dict[str, Any]:
         "colour": series.colour,
         "dashed": bool(series.dashed),
         "points": bool(series.points),
+        "shown": bool(series.shown),
         "values": columns(series.values),
         "low": columns(series.low),
         "high": columns(series.high),

@@ -151,6 +151,7 @@
       this.tooltip = html("div", { class: "tooltip", role: "status" });
       this.svg = svg("svg", { role: "img", tabindex: 0 });
       this.plot.append(this.svg, this.tooltip);
+      for (const series of chart.series) if (!series.shown) section.hidden.add(series.name);
       this.buildLegend();
       for (const name of ["x", "y"]) this.buildAxis(name, chart[name]);
       this.listen();

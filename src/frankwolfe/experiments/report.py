@@ -28,6 +28,8 @@ class Series:
         The edges of a band around the curve, by quantity: the least and the largest over seeds, say.
     points : bool
         Mark every point of the line.
+    shown : bool
+        Whether the curve shows at first; else it is named in the legend, and a click shows it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Series:
     low: Mapping[str, Column] | None = None
     high: Mapping[str, Column] | None = None
     points: bool = False
+    shown: bool = True
 
     def __post_init__(self):
         columns = [self.values, self.low or {}, self.high or {}]
