@@ -19,6 +19,8 @@ _HOMES = {
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
     "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize",),
+    "frankwolfe.data.store.row_store": ("RowStore", "open_rows"),
+    "frankwolfe.io.store.write_rows": ("write_rows",),
     "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.engines.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
@@ -104,6 +106,8 @@ if TYPE_CHECKING:
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
     from frankwolfe.data.observed_entries import Factors as Factors
+    from frankwolfe.data.store.row_store import RowStore as RowStore
+    from frankwolfe.data.store.row_store import open_rows as open_rows
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
     from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
@@ -114,6 +118,7 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
     from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
+    from frankwolfe.io.store.write_rows import write_rows as write_rows
     from frankwolfe.losses import Cauchy as Cauchy
     from frankwolfe.losses import Huber as Huber
     from frankwolfe.losses import Logistic as Logistic

@@ -9,6 +9,8 @@ from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
+from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.data.store.shard_groups import GroupPlan
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
@@ -103,6 +105,8 @@ def minimize(
         method = pick(problem.constraint, limits.passes)
     problem.accept(method)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
+    if batch_size is None and isinstance(problem.X, RowStore):
+        rows_a_step = min(rows_a_step, GroupPlan.of(problem.X).fewest_rows)
     if np.isinf(limits.passes) and np.isinf(limits.seconds):
         raise ValueError("max_passes=None needs max_seconds: something must end the run")
     callback, progress = as_callback(callback), as_flag("progress", progress)
@@ -118,7 +122,8 @@ def minimize(
     if method.engine == "corrective":
         engine = _corrective_engine(problem, start.w, earlier)
     else:
-        engine = StepwiseEngine(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
+        kind = stepwise_kind(problem)
+        engine = kind(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
     return drive(engine, limits, method.name, callback, bool(progress), int(trace), start)
 
 
@@ -151,6 +156,15 @@ def _corrective_engine(problem: Problem, w: Any, earlier: Mapping[str, Any] | No
     from frankwolfe.engines.corrective.choose import engine_for
 
     return engine_for(problem)(problem, w, earlier)
+
+
+def stepwise_kind(problem: Problem) -> type[StepwiseEngine]:
+    """Return the engine that makes steps on a problem: in groups of rows, where they do not fit into memory."""
+    if not isinstance(problem.X, RowStore):
+        return StepwiseEngine
+    from frankwolfe.engines.grouped import GroupedEngine
+
+    return GroupedEngine
 
 
 def _default_batch(problem: Problem, method: Method) -> float:

@@ -198,6 +198,7 @@ class Driver:
             batch_size=engine.batch_size or engine.problem.n,
             trace=observer.trace,
             state=self._handed_over(found),
+            reads=engine.problem.objective.reads,
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:

@@ -39,6 +39,11 @@ class Abilities(NamedTuple):
         Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
         ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
         gradient, and ``renew(alpha)`` takes over the derivatives.
+    row_arrays : tuple of str or None
+        Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
+        rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is
+        larger than memory. The number of all rows is in the gradient's counters, not the length of any array. None:
+        steps need all rows.
     """
 
     reads_all_rows: bool = False
@@ -49,6 +54,7 @@ class Abilities(NamedTuple):
     reads_upcoming: bool = False
     grows: bool = False
     takes_snapshots: bool = False
+    row_arrays: tuple[str, ...] | None = None
 
 
 class Setting(NamedTuple):

@@ -78,6 +78,8 @@ class Result:
         How the run went.
     state : mapping
         What a later run takes over when it starts from the result, by name: arrays and numbers.
+    reads : float or None
+        How often all rows were read from disk, certificates included; None where they are in memory.
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -104,6 +106,7 @@ class Result:
     trace: Trace
     state: Mapping[str, Any] = field(repr=False)
     told: list[str] | None = field(default=None, repr=False)
+    reads: float | None = None
 
     @property
     def advice(self) -> list[str]:
@@ -178,6 +181,7 @@ class Result:
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.certificate_passes:.4g} for {self.checks} certificates"),
+            *([] if self.reads is None else [("reads", f"{self.reads:.4g} of all rows on disk")]),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
             *(("advice", sentence) for sentence in self.advice),
         ]

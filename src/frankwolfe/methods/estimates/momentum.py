@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from frankwolfe.compile.verbs import derivative, prediction, rebuild
-from frankwolfe.methods.gradient import amend, pick
+from frankwolfe.methods.gradient import ALL_ROWS, amend, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 
 
@@ -18,7 +18,7 @@ class Momentum(NamedTuple):
     @property
     def abilities(self):
         """Nothing but to follow the gradient."""
-        return Abilities()
+        return Abilities(row_arrays=())
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
@@ -32,7 +32,7 @@ class Momentum(NamedTuple):
             rebuild(gradient.tracker, r)
             scale = 1.0
         gradient.scale[0] = scale
-        share = rho * len(targets) / (len(batch) * scale)
+        share = rho * gradient.counters[ALL_ROWS] / (len(batch) * scale)
         for k in range(len(batch)):
             i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
