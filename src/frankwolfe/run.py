@@ -103,6 +103,8 @@ def minimize(
     )
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes)
+        if method.engine == "corrective" and isinstance(problem.X, RowStore):
+            method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     if batch_size is None and isinstance(problem.X, RowStore):
@@ -119,8 +121,9 @@ def minimize(
         problem.expect(start.w, x0.intercept)
         earlier = x0.state
     engine: Engine
-    if method.engine == "corrective":
-        engine = _corrective_engine(problem, start.w, earlier)
+    if method.engine in ("corrective", "few-reads"):
+        generator = np.random.default_rng(seed) if method.engine == "few-reads" else None
+        engine = _corrective_engine(problem, start.w, earlier, generator)
     else:
         kind = stepwise_kind(problem)
         engine = kind(problem, method, rows_a_step, np.random.default_rng(seed), start.w, earlier)
@@ -150,11 +153,18 @@ def drive(
         bar.close()
 
 
-def _corrective_engine(problem: Problem, w: Any, earlier: Mapping[str, Any] | None) -> Engine:
-    """Return the engine of the corrective method that suits a problem, at the start of a run."""
-    # imported here: a good deal of code that the other methods do without
-    from frankwolfe.engines.corrective.choose import engine_for
+def _corrective_engine(
+    problem: Problem, w: Any, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
+) -> Engine:
+    """Return the engine of the corrective method that suits a problem, at the start of a run.
 
+    With a generator, for data on disk, stochastic steps come first where that saves reads.
+    """
+    # imported here: a good deal of code that the other methods do without
+    from frankwolfe.engines.corrective.choose import engine_for, few_reads_engine
+
+    if generator is not None and (kind := few_reads_engine(problem)) is not None:
+        return kind(problem, w, earlier, generator)
     return engine_for(problem)(problem, w, earlier)
 
 
@@ -173,7 +183,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
     Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
     be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole.
     """
-    if method.batch_size < 1 or method.engine == "corrective":
+    if method.batch_size < 1 or method.engine != "loop":
         return method.batch_size
     own = min(method.batch_size, problem.n)
     stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None

@@ -7,7 +7,7 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.io.store import file_sources
 
-SPARSE = sparse.random_array((400, 30), density=0.1, rng=1, format="csr").round(9)
+SPARSE = sparse.csr_array(sparse.random_array((400, 30), density=0.1, rng=1).toarray().round(9))
 
 
 def test_svmlight_in_blocks_of_lines(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from frankwolfe.io.store import file_sources, row_writer
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(300, 7))
-SPARSE = sparse.random_array((400, 30), density=0.1, rng=1, format="csr").round(9)
+SPARSE = sparse.csr_array(sparse.random_array((400, 30), density=0.1, rng=1).toarray().round(9))
 
 
 @pytest.fixture(autouse=True)

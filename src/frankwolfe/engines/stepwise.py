@@ -49,6 +49,7 @@ class StepwiseEngine:
     """
 
     lower_bound = float("-inf")  # none is kept: certificates are
+    certifies_itself = False
 
     def __init__(
         self,

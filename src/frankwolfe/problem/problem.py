@@ -307,6 +307,16 @@ class Problem(PosedProblem):
         part._objective = Objective(part._samples, self.size, self.objective.executor)
         return part
 
+    def with_columns(self, X: Any, constraint: Any) -> "Problem":
+        """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set."""
+        part = copy(self)
+        part._X, part._feature_names, part._guess, part._zero_model = X, None, None, self.zero_model
+        _, targets, weights, _ = self._samples
+        part._samples = _samples(X, targets, weights, self._loss, self.outputs, self.intercept)
+        part._constraint = for_shape(constraint, X.shape[1], self.outputs)
+        part._objective = Objective(part._samples, part.size, self.objective.executor)
+        return part
+
     def over(self, constraint: Any) -> "Problem":
         """Return the problem of the same data and loss over another set; the data is shared, and not checked again.
 
