@@ -90,6 +90,10 @@ class Run(NamedTuple):
         return {"random_state": named.pop("seed"), **named}
 
 
+MEMORY = click.option(
+    "--memory", metavar="SIZE", help="Of a row store: how much of it may be in memory, such as 2GB.  [default: 1GiB]"
+)
+
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
 PROBLEM = together(
