@@ -20,6 +20,8 @@ _HOMES = {
     "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize", "resume"),
     "frankwolfe.engines.checkpoints": ("CheckpointWarning",),
+    "frankwolfe.data.store.row_store": ("RowStore", "open_rows"),
+    "frankwolfe.io.store.write_rows": ("write_rows",),
     "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.engines.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
@@ -124,6 +126,8 @@ if TYPE_CHECKING:
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
     from frankwolfe.data.observed_entries import Factors as Factors
+    from frankwolfe.data.store.row_store import RowStore as RowStore
+    from frankwolfe.data.store.row_store import open_rows as open_rows
     from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
@@ -137,6 +141,7 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
     from frankwolfe.experiments.tournament import Tournament as Tournament
     from frankwolfe.experiments.tournament import tournament as tournament
+    from frankwolfe.io.store.write_rows import write_rows as write_rows
     from frankwolfe.losses import Cauchy as Cauchy
     from frankwolfe.losses import Hinge as Hinge
     from frankwolfe.losses import Huber as Huber

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.sets.atoms import vertex_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
     """Return what to do about columns of unlike scale."""
     if not _is_ours(problem, result):
         return []
-    ratio = unlikeness(problem.X)
+    X = problem.X.head(MOST_ROWS) if isinstance(problem.X, RowStore) else problem.X
+    ratio = unlikeness(X)
     if ratio < UNLIKE or (result.success and not _binds(problem, result.x.ravel())):
         return []
     return [

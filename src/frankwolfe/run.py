@@ -11,15 +11,17 @@ from frankwolfe.arguments.lookup import lookup
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.data.executors import executor_for
+from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.data.store.shard_groups import GroupPlan
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.checkpoints import Checkpoints, as_checkpoint_path
 from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.likely import why_unlikely
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import one_thread
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
@@ -126,12 +128,19 @@ def minimize(
     )
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes, problem.needs_smoothing)
+        on_disk = (
+            isinstance(problem.X, RowStore) and checkpoint is None
+        )  # what saves reads keeps no state to go on from
+        if method.engine == "corrective" and on_disk:
+            method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)
     likely = lookup("stop", stop, STOPS)
     if likely and (why := why_unlikely(problem, method)) is not None:
         raise ValueError(f"stop='likely' is not to be had: {why}")
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     limits.require_an_end()
+    if batch_size is None and isinstance(problem.X, RowStore):
+        rows_a_step = min(rows_a_step, GroupPlan.of(problem.X).fewest_rows)
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
@@ -146,11 +155,12 @@ def minimize(
         problem.expect(start.w, x0.intercept)
         earlier = x0.state
     engine: Engine
-    if method.engine == "corrective":
-        engine = _corrective_engine(problem, start.w, earlier)
+    if method.engine in ("corrective", "few-reads"):
+        generator = np.random.default_rng(seed) if method.engine == "few-reads" else None
+        engine = _corrective_engine(problem, start.w, earlier, generator)
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
-        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier, budget)
+        engine = stepwise_engine(problem)(problem, method, rows_a_step, generator, start.w, earlier, budget)
     bar = Progress(progress, method.name, limits.passes)
     return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
@@ -248,11 +258,18 @@ def _require_problem(problem: Any) -> None:
         raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
 
 
-def _corrective_engine(problem: Problem, w: Any, earlier: Mapping[str, Any] | None) -> Engine:
-    """Return the engine of the corrective method that suits a problem, at the start of a run."""
-    # imported here: a good deal of code that the other methods do without
-    from frankwolfe.engines.corrective.choose import engine_for
+def _corrective_engine(
+    problem: Problem, w: Any, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
+) -> Engine:
+    """Return the engine of the corrective method that suits a problem, at the start of a run.
 
+    With a generator, for data on disk, stochastic steps come first where that saves reads.
+    """
+    # imported here: a good deal of code that the other methods do without
+    from frankwolfe.engines.corrective.choose import engine_for, few_reads_engine
+
+    if generator is not None and (kind := few_reads_engine(problem)) is not None:
+        return kind(problem, w, earlier, generator)
     return engine_for(problem)(problem, w, earlier)
 
 
@@ -265,7 +282,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
     """
     if callable(method.batch_size):
         return min(method.batch_size(problem.n), problem.n)
-    if method.batch_size < 1 or method.engine == "corrective":
+    if method.batch_size < 1 or method.engine != "loop":
         return method.batch_size
     own = min(method.batch_size, problem.n)
     if method.estimate.abilities.grows:

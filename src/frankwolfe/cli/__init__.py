@@ -8,6 +8,7 @@ except ImportError:
     raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
 
 from frankwolfe import __version__
+from frankwolfe.cli.convert_command import convert
 from frankwolfe.cli.fit_command import fit
 from frankwolfe.cli.info_command import info
 from frankwolfe.cli.output import Program
@@ -22,7 +23,8 @@ from frankwolfe.cli.tournament_command import tournament
 def main() -> None:
     """Learning under constraints without projections.
 
-    Data is CSV with a header line, Parquet or svmlight, each also as .gz, .bz2 or .xz.
+    Data is CSV with a header line, Parquet or svmlight, each also as .gz, .bz2 or .xz; or a folder that 'convert' has
+    made of it.
 
     Exit codes: 0 success; 1 broken off; 2 a mistake in the command or the data; 3 written, but not certified to the
     tolerance; 4 the output could not be written.
@@ -30,5 +32,5 @@ def main() -> None:
     gc.set_threshold(100_000)  # what is loaded stays: to look for garbage in it takes an eighth of the start
 
 
-for command in (info, fit, predict, path, reproduce, tournament):
+for command in (info, fit, predict, path, convert, reproduce, tournament):
     main.add_command(command)

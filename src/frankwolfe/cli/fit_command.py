@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, KEEPING, PROBLEM, RUN, HeldOut, Keeping, Run
+from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, KEEPING, MEMORY, PROBLEM, RUN, HeldOut, Keeping, Run
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     "--no-intercept and --method sfw.",
 )
 @KEEPING
+@MEMORY
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
@@ -46,7 +47,7 @@ def fit(
     out: Path,
     **problem: Any,
 ) -> None:
-    """Fit a linear model to the file DATA under a constraint, and write it to a .npz file.
+    """Fit a linear model to the file or row store DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
@@ -102,6 +103,10 @@ def _held_out(spec: "Specification", splits: "list[Split]", how: dict[str, Any])
     return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
 
 
+def _reads(result: "Result") -> str:
+    return "" if result.reads is None else f", {result.reads:.3g} reads"
+
+
 def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
     """Return what there is to say about an answer."""
     import numpy as np
@@ -116,5 +121,5 @@ def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
         *intercept,
         ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
         ("certificate", verdict(result)[1]),
-        ("effort", f"{result.method}, {result.passes:.4g} passes, {result.seconds:.3g} s"),
+        ("effort", f"{result.method}, {result.passes:.4g} passes{_reads(result)}, {result.seconds:.3g} s"),
     ]

@@ -110,6 +110,10 @@ class Keeping(NamedTuple):
         return {"broken_off": path}
 
 
+MEMORY = click.option(
+    "--memory", metavar="SIZE", help="Of a row store: how much of it may be in memory, such as 2GB.  [default: 1GiB]"
+)
+
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
 PROBLEM = together(

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.io.read import Data, read_data
+from frankwolfe.data.store.row_store import DEFAULT_MEMORY, open_rows
+from frankwolfe.io.read import Data, Features, read_data
 from frankwolfe.io.tabular import ADVICE
-from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, kind_of_target
+from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, kind_of_target, row_number
 from frankwolfe.losses import as_loss
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import posed
 from frankwolfe.problem import Problem
+from frankwolfe.problem.from_store import stored_targets
 from frankwolfe.sets.named import as_constraint
 
 ALL_TEXT = ""
@@ -103,8 +105,12 @@ def specify(
     categorical: Sequence[str],
     missing: str,
     radius: float | None = None,
+    memory: str | None = None,
 ) -> Specification:
     """Return what the arguments of a command say."""
+    if path.is_dir():
+        others = (target, weights, ignore, standardize, categorical, missing == "mean")
+        return specify_store(path, loss, constraint, not no_intercept, radius, memory, any(others))
     loss_part: Any = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
     words = None if ALL_TEXT in categorical else categorical
     data = read_data(path, target, weights, ignore, words=words, advice=None if missing == "mean" else ADVICE)
@@ -117,6 +123,47 @@ def specify(
     return Specification(
         data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
     )
+
+
+class StoredSpecification(Specification):
+    """What is specified where the data is a row store: rows are as they were written."""
+
+    def pose(self, rows: np.ndarray | None = None) -> Posed:
+        """Return the problem of all rows."""
+        if rows is not None:
+            raise ValueError("no rows can be held out of a row store: convert those to hold out to another one")
+        problem = posed(self.data.X, self.y, self.loss, self.constraint, self.data.weights, intercept=self.intercept)
+        if self.radius is not None:
+            problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
+        return Posed(problem, Preparation())
+
+
+def specify_store(
+    path: Path, loss: str | None, constraint: str, intercept: bool, radius: float | None, memory: str | None, more: bool
+) -> StoredSpecification:
+    """Return what the arguments of a command say, where the data is a row store."""
+    store = open_rows(path, DEFAULT_MEMORY if memory is None else memory)
+    if more:
+        raise ValueError(
+            f"{path} is a row store: its columns are as they were written. Name target, weights and columns to ignore "
+            "when it is converted; columns of a store are neither filled nor standardised"
+        )
+    if store.y is None:
+        raise ValueError(f"{path} holds no targets: convert it with --target")
+    if loss is None:
+        kind = (
+            kind_of_target(store.y) if store.classes is None else "classes" if len(store.classes) > 2 else "two classes"
+        )
+        loss = DEFAULT_LOSSES[kind]
+    loss_part: Any = as_loss(loss)
+    if store.classes is None:
+        y, classes = encoded(store.y, loss_part, loss, row_number)
+    else:
+        y, classes = stored_targets(store, loss_part), store.classes
+    features = Features(store.feature_names, store.manifest.first_column, store.shape[1])
+    data = Data(store, features, store.y, store.sample_weight, row_number, {})
+    fitting = loss_part.for_targets(y)
+    return StoredSpecification(data, y, classes, fitting, loss, constraint, radius, intercept, False, False)
 
 
 def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]]:

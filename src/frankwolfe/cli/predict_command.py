@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import DATA, missing_values
+from frankwolfe.cli.options import DATA, MEMORY, missing_values
 from frankwolfe.cli.output import Complaint, answering, console, write_csv
 
 if TYPE_CHECKING:
@@ -30,19 +30,32 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
     "Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
     "empty.",
 )
-def predict(model: Path, data: Path, out: Path | None, probabilities: bool, decision: bool, missing: str) -> None:
-    """Predict the rows of the file DATA with a model that 'frankwolfe fit' wrote.
+@MEMORY
+def predict(
+    model: Path,
+    data: Path,
+    out: Path | None,
+    probabilities: bool,
+    decision: bool,
+    missing: str,
+    memory: str | None,
+) -> None:
+    """Predict the rows of the file or row store DATA with a model that 'frankwolfe fit' wrote.
 
     Columns are found by name, in any order; others are ignored. There is a line of output for each row, in the order of
     the file. If the file holds the target too, a score is printed.
     """
     with answering():
         fitted = _loaded(model, data)
-        found = _read(data, fitted, missing)
+        found = _opened(data, fitted, memory) if data.is_dir() else _read(data, fitted, missing)
         whole = _rows_without_gaps(found, fitted)
-        table = found.table if len(whole) == found.table.n else found.table.rows(whole)
-        matrix, notes = fitted.prepared(table)
-        scores = fitted.scores(matrix)
+        if data.is_dir():
+            notes: list[str] = []
+            scores = _stored_scores(found, fitted)
+        else:
+            table = found.table if len(whole) == found.table.n else found.table.rows(whole)
+            matrix, notes = fitted.prepared(table)
+            scores = fitted.scores(matrix)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
             from frankwolfe.model.probabilities import probabilities_of
@@ -76,12 +89,38 @@ def _read(data: Path, model: "FittedModel", missing: str) -> "Data":
     return read_data(data, model.target, features=model.features, words=words, advice=None if let_through else ADVICE)
 
 
+def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
+    """Return a row store, whose columns must be those of the model."""
+    from frankwolfe.data.store.row_store import DEFAULT_MEMORY, open_rows
+    from frankwolfe.io.read import Data
+    from frankwolfe.io.targets import row_number
+
+    store = open_rows(data, DEFAULT_MEMORY if memory is None else memory)
+    names = model.features.names
+    if store.shape[1] != model.features.number or (names is not None and names != (store.feature_names or names)):
+        raise Complaint(f"{data} has {store.shape[1]:,} columns, and not those that the model was fitted to")
+    prepared = model.preparation
+    if prepared.categories or any(values is not None for values in (prepared.fill, prepared.center, prepared.scale)):
+        raise Complaint(f"{model.features.number:,} columns of the model are prepared: it cannot predict a row store")
+    targets = store.y if store.classes is None or store.y is None else store.classes[store.y.astype(int)]
+    return Data(store, model.features, targets, None, row_number, {})
+
+
+def _stored_scores(found: "Data", model: "FittedModel") -> Any:
+    """Return the scores of the rows of a store, by one read."""
+    from frankwolfe.data.store.stored_rows import StoredRows
+
+    return StoredRows(found.X).dot_all(model.weights) + model.intercept
+
+
 def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
     """Return the numbers of the rows that can be predicted."""
     import numpy as np
 
+    from frankwolfe.data.store.row_store import RowStore
+
     whole = np.ones(found.X.shape[0], dtype=bool)
-    if model.preparation.fill is None:
+    if model.preparation.fill is None and not isinstance(found.X, RowStore):
         for rows in found.table.gaps().values():
             whole[rows] = False
     return np.flatnonzero(whole)

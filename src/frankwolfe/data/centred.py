@@ -6,6 +6,7 @@ large numbers cancel, and ``b'`` hardly moves as ``w`` does. Entries are centred
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from frankwolfe.compile.part import lent
 from frankwolfe.data.dense import AllEntries, Dense
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.trackers.argmax import track
 
 BLOCK = 2**16
@@ -21,6 +23,8 @@ BLOCK = 2**16
 
 def centred(rows: Any, weights: np.ndarray) -> Any:
     """Return dense rows less their weighted mean; sparse rows, which would be dense then, as they are."""
+    if isinstance(rows, StoredRows):
+        return rows if rows.is_sparse else _stored_centred(rows, weights)
     if isinstance(rows, MultiOutput):
         return rows._replace(rows=centred(rows.rows, weights))
     return Centred.of(rows.values, weights) if isinstance(rows, Dense) else rows
@@ -28,9 +32,22 @@ def centred(rows: Any, weights: np.ndarray) -> Any:
 
 def mean_prediction(rows: Any, w: np.ndarray) -> Any:
     """Return what centring has taken from all predictions: ``m'w``, a number, or one for each output."""
+    if isinstance(rows, StoredRows):
+        return mean_prediction(rows.head, w)
     if isinstance(rows, MultiOutput):
         return mean_prediction(rows.rows, w.reshape(-1, rows.outputs)) * np.ones(rows.outputs)
     return rows.means @ w if isinstance(rows, Centred) else 0.0
+
+
+def _stored_centred(rows: StoredRows, weights: np.ndarray) -> StoredRows:
+    """Return rows of a store less their weighted mean, for which all of them are read."""
+    first = rows.store.head(1)[0].astype(np.float64)
+    apart = StoredRows(rows.store, (partial(_less, means=first),))
+    return rows.through(partial(_less, means=first + apart.add_all(weights, len(first))), first=True)
+
+
+def _less(rows: Dense, means: np.ndarray) -> "Centred":
+    return Centred(rows.values, means)
 
 
 @lent(AllEntries)

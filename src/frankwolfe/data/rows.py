@@ -3,6 +3,7 @@
 float32 data stays float32 in memory; sums are taken in float64.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from frankwolfe.data.csr import CSR
 from frankwolfe.data.dense import Dense
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.data.store.stored_rows import StoredRows
 
 
 class Samples(NamedTuple):
@@ -35,6 +38,12 @@ class Samples(NamedTuple):
 
 
 def as_rows(matrix: Any, outputs: int = 0) -> Any:
-    """Row accessor for a checked matrix (see `frankwolfe.arguments.arrays.as_matrix`), without copying it."""
+    """Row accessor for a checked matrix (see `frankwolfe.arguments.arrays.as_matrix`), without copying it.
+
+    A store stands for rows that are read when they are needed.
+    """
+    if isinstance(matrix, RowStore):
+        stored = StoredRows(matrix)
+        return stored.through(partial(MultiOutput, outputs=outputs)) if outputs else stored
     rows = Dense(matrix) if isinstance(matrix, np.ndarray) else CSR.of(matrix)
     return MultiOutput(rows, outputs) if outputs else rows

@@ -107,8 +107,17 @@ class Sampler:
             "sampler.next_drawn": self._next_drawn,
             "sampler.next_taken": self._next_taken,
             "sampler.upcoming": self._upcoming,
-            "sampler.generator": json.dumps(self._generator.bit_generator.state, default=_plain),
+            "sampler.generator": json.dumps(self._generator.bit_generator.state, default=plain),
         }
+
+    @property
+    def deck(self) -> np.ndarray:
+        """The rows in the order that batches leave behind."""
+        return self._deck
+
+    def restore_deck(self, deck: np.ndarray) -> None:
+        """Go on with the rows in this order."""
+        self._deck[:] = deck
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where the sampler with this state was; with the generator at hand."""
@@ -155,7 +164,7 @@ def _with_arrays(entries: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plain(entry: Any) -> Any:
+def plain(entry: Any) -> Any:
     """Return an array or a number of NumPy as JSON has them."""
     return entry.tolist() if isinstance(entry, np.ndarray | np.generic) else repr(entry)
 

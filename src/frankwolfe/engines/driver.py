@@ -320,6 +320,7 @@ class Driver:
             state=self._handed_over(found),
             violation=None if engine.problem.side is None else found.violation,
             violation_tolerance=None if engine.problem.side is None else certifier.violation_tolerance,
+            reads=engine.problem.objective.reads,
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:

@@ -39,6 +39,10 @@ class Engine(Protocol):
         """Cost so far: gradient evaluations of single rows."""
 
     @property
+    def certifies_itself(self) -> bool:
+        """Whether an exact evaluation comes with the engine's own steps, so that none need be taken between them."""
+
+    @property
     def lower_bound(self) -> float:
         """Best proven lower bound on the optimum that no certificate shows; minus infinity if there is none."""
 

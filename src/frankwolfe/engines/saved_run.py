@@ -12,6 +12,7 @@ from frankwolfe.engines.batches import generator_of
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.checkpoints import read_checkpoint
 from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import below, under
@@ -146,9 +147,10 @@ class SavedRun:
 
                 engine = restored_engine(problem, state)
             else:
-                _require_permutation(state["sampler.deck"], problem.n)
+                kind, deck = stepwise_engine(problem), state.get("sampler.deck", np.arange(0))
+                _require_permutation(deck, problem.n if kind is StepwiseEngine else len(deck))
                 batch_size = int(self.settings["batch_size"])
-                engine = StepwiseEngine.from_state(problem, state, method, batch_size, generator_of(state))
+                engine = kind.from_state(problem, state, method, batch_size, generator_of(state))
             _require_same_kinds(engine.state(), state)
             return engine
         except Exception as error:  # what does not fit together can make anything raise anything

@@ -6,12 +6,12 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.data.centred import mean_prediction
-from frankwolfe.engines.batches import Sampler
+from frankwolfe.engines.batches import Sampler, Sizes
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, built, flat, remembered, with_arrays
 from frankwolfe.losses import has_dual
-from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
+from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
 from frankwolfe.methods.table import Method
@@ -63,6 +63,7 @@ class StepwiseEngine:
     """
 
     lower_bound = float("-inf")  # none is kept: certificates are
+    certifies_itself = False
 
     def __init__(
         self,
@@ -104,8 +105,7 @@ class StepwiseEngine:
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
         growing = estimate.batch_sizes if self.abilities.grows else None
-        ahead, two = self.abilities.reads_upcoming, self.abilities.two_batches
-        self.sampler = Sampler(problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
+        self.sampler: Any = self._make_sampler(generator, growing)
         self._least = problem.n if method.step.reads_all_rows else 0
         self._part_left = method.step.part_left if method.direction.mixes_vertices else None
         epochs = estimate.epochs if self.abilities.has_epochs else setting.epochs
@@ -115,10 +115,15 @@ class StepwiseEngine:
         if self.abilities.sums_table:
             self.parts[0].total[:] = r
         counters = np.zeros(COUNTERS)
-        counters[FADING] = fading(problem.n)
+        counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
         tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.gradient.tracker.rebuild(r)
+
+    def _make_sampler(self, generator: np.random.Generator, growing: Sizes | None) -> Any:
+        """Return what deals batches."""
+        ahead, two = self.abilities.reads_upcoming, self.abilities.two_batches
+        return Sampler(self.problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
 
     def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
@@ -139,13 +144,17 @@ class StepwiseEngine:
         few, w = self.problem.head(1), self.point()
         found = few.evaluate(w)  # the exact pass too
         if self.table() is not None:
-            residuals_of(self.problem.samples, self.iterate, self.table(), np.arange(1))
+            residuals_of(self._some_samples(), self.iterate, self.table(), np.arange(1))
             at = few.objective.point(few.objective.predict(w), few.guess)
             few.objective.residuals(at, found.alpha)
             few.objective.curvatures(at, 0.0, 0.0)
         if self.samples_gap:
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
+
+    def _some_samples(self) -> Any:
+        """Return samples to compile for: rows in memory, at least one."""
+        return self.problem.samples
 
     def begin(self, budget: float, target: float) -> None:
         """Go on within a budget of rows; no step aims at a gap."""
@@ -356,8 +365,13 @@ class StepwiseEngine:
 
     def table(self) -> np.ndarray | None:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
+        return self.parts[0].alpha if self._certifies_by_table else None
+
+    @property
+    def _certifies_by_table(self) -> bool:
+        """Whether there is a table that batches refresh and the loss knows its conjugate."""
         kept = (self.abilities.has_table and not self.abilities.reads_all_rows) or self.abilities.smooths
-        return self.parts[0].alpha if kept and self._has_dual else None
+        return kept and self._has_dual
 
     @property
     def multipliers(self) -> np.ndarray | None:

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.arguments.arrays import FLOATS, refuse_dates
 from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
 from frankwolfe.sets.named import as_constraint, carried
@@ -35,10 +37,27 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         """Return what `fit` is given, checked; unless ``reset``, against the features of what was fitted before."""
+        if isinstance(X, RowStore):
+            return self._stored_data(X, y)
         refuse_dates(X)  # scikit-learn would take them for numbers of nanoseconds
         checks = self._target_checks()
         X = checked_sparse("X", X)  # before anything is converted
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", reset=reset, **checks)
+
+    def _stored_data(self, store: RowStore, y: Any) -> tuple[Any, Any]:
+        """Return a store, or its rows where they fit into memory, and the targets: its own if there are no others."""
+        if y is None:
+            if store.y is None:
+                raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
+            y = store.y if store.classes is None else store.classes[store.y.astype(np.int64)]
+        y = np.asarray(y)
+        if len(y) != store.shape[0]:
+            raise ValueError(f"y has {len(y)} entries, but there are {store.shape[0]} rows in {store.path}")
+        self.n_features_in_ = store.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if store.feature_names is not None:
+            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
+        return (store.matrix() if store.fits else store), y
 
     def _target_checks(self) -> dict[str, bool]:
         """Say what to check of the targets."""
@@ -47,20 +66,25 @@ class LinearModel(CertifiedEstimator, ABC):
     def _scores(self, X: Any) -> np.ndarray:
         """Return ``X coef_' + intercept_``, a column for each row of ``coef_``."""
         check_is_fitted(self)
+        coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        if isinstance(X, RowStore):
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"{X.path} has {X.shape[1]} columns, and {self.n_features_in_} are expected")
+            dense = coef.toarray() if sparse.issparse(coef) else coef
+            return StoredRows(X).dot_all(np.ascontiguousarray(dense.T)) + self.intercept_
         X = checked_sparse("X", X)
         X = validate_data(self, X, accept_sparse="csr", dtype=list(FLOATS), reset=False)
-        coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
 
     # --- from parameters to coefficients ----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearModel":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearModel":
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Training data.
+        X : array, sparse matrix, data frame or RowStore of shape (n, d)
+            Training data. A store (`frankwolfe.open_rows`) may be larger than memory, and brings targets and weights.
         y : array of shape (n,), or (n, outputs)
             Targets: classes, of any type that sorts, or numbers.
         sample_weight : array of shape (n,), optional
@@ -70,6 +94,8 @@ class LinearModel(CertifiedEstimator, ABC):
         -------
         self
         """
+        if isinstance(X, RowStore) and sample_weight is None:
+            sample_weight = X.sample_weight
         X, y = self._training_data(X, y)
         self._solve(self._problems(X, y, sample_weight))
         return self

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_method_params, _check_sample_weight
 
 from frankwolfe.advice import on_radius
 from frankwolfe.arguments.lookup import lookup
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
@@ -38,7 +39,7 @@ class RadiusSearch(LinearModel):
     warm_start = False
     radius = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "RadiusSearch":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RadiusSearch":
         """Choose the radius, and fit the model with it to all data.
 
         Parameters
@@ -58,6 +59,11 @@ class RadiusSearch(LinearModel):
         """
         lookup("rule", self.rule, RULES)
         routed = self._routed(sample_weight, params)
+        if isinstance(X, RowStore):
+            raise TypeError(
+                f"{type(self).__name__} fits to parts of the rows, which a store cannot give: pass store.matrix() and "
+                "store.y, or try radii one by one with an estimator without CV"
+            )
         X, y = self._training_data(X, y)
         problems = self._problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)

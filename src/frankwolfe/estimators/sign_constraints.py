@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 
@@ -29,6 +30,8 @@ class SignedColumns(NamedTuple):
 
     def spread(self, X: Any) -> Any:
         """Return the data with these columns."""
+        if isinstance(X, RowStore):
+            raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
         sign = self.sign.astype(X.dtype)
         return X[:, self.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, self.at] * sign
 

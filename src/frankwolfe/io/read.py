@@ -135,7 +135,13 @@ def _from_columns(
     columns.require([weights] if weights else [], "column of weights")
     columns.require(ignore)
     if features is None:
-        features = Features(names := _feature_names(columns, target, weights, ignore), 0, len(names))
+        if not target:
+            raise ValueError(
+                f"--target is missing: which column of {columns.path} is to be predicted? {columns.listed()}"
+            )
+        columns.require(target, "target column")
+        names = feature_names(columns.names, columns.path, target, weights, ignore)
+        features = Features(names, 0, len(names))
         targets = _targets(columns, target)
     elif features.names is None:
         raise ValueError(f"{columns.path} has named columns; the model was fitted to an svmlight file, without names")
@@ -153,16 +159,32 @@ def _from_columns(
     return Data(table.numbers, features, targets, found, columns.place, table.words)
 
 
-def _feature_names(columns: Columns, target: Sequence[str], weights: str | None, ignore: Sequence[str]) -> list[str]:
+def feature_names(
+    names: Sequence[str], path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]
+) -> list[str]:
     """Return the columns to learn from: all but the target, the weights and those to leave out."""
-    if not target:
-        raise ValueError(f"--target is missing: which column of {columns.path} is to be predicted? {columns.listed()}")
-    columns.require(target, "target column")
     used = {*target, *ignore, weights}
-    names = [name for name in columns.names if name not in used]
-    if not names:
-        raise ValueError(f"{columns.path} has no column left to learn from")
-    return names
+    left = [name for name in names if name not in used]
+    if not left:
+        raise ValueError(f"{path} has no column left to learn from")
+    return left
+
+
+def read_columns(
+    columns: Columns,
+    target: Sequence[str],
+    weights: str | None,
+    ignore: Sequence[str],
+    features: Features,
+    advice: str,
+) -> Data:
+    """Return some rows of a file with columns of numbers, the targets and the weights; nothing may be missing."""
+    columns.require(target, "target column")
+    columns.require([weights] if weights else [], "column of weights")
+    columns.require(ignore)
+    table = columns.table(features.names or [], (), advice)
+    found = columns.matrix([weights])[:, 0] if weights else None
+    return Data(table.numbers, features, _targets(columns, target), found, columns.place, {})
 
 
 def _targets(columns: Columns, names: Sequence[str]) -> np.ndarray | None:

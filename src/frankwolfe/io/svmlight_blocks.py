@@ -74,7 +74,7 @@ class BadLineError(Exception):
         return ValueError(f"{path}, line {lines + self.before + 1}: {self.what}")
 
 
-def _load_code() -> None:
+def load_code() -> None:
     """Load, or compile, what threads are about to call: one after the other, they would do so at the same time."""
     nothing = np.frombuffer(b"", dtype=np.uint8)
     count_lines(nothing)
@@ -127,7 +127,7 @@ def read_mapped(path: Path, threads: int, block: int = BLOCK) -> Rows:
     with path.open("rb") as stream:
         mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed when no array looks at it any more
     blocks = _mapped_blocks(mapped, block)
-    _load_code()
+    load_code()
     with ThreadPoolExecutor(threads) as pool:
         return _read_counted(path, blocks, pool)
 
@@ -188,14 +188,14 @@ def _gathered(whole: Rows, parts: "deque[Rows]") -> Rows:
 
 def read_stream(path: Path, stream: BinaryIO, threads: int, block: int = BLOCK) -> Rows:
     """Read what a stream decompresses."""
-    _load_code()
+    load_code()
     parts: deque[Rows] = deque()
     lines = 0
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[tuple[int, Rows]]] = deque()
         try:
-            for text in _stream_blocks(stream, block):
-                waiting.append(pool.submit(_read_block, text))
+            for text in stream_blocks(stream, block):
+                waiting.append(pool.submit(read_block, text))
                 if len(waiting) > threads:  # no more blocks in memory than threads can read
                     lines += _take(waiting, parts)
             while waiting:
@@ -213,13 +213,14 @@ def _take(waiting: "deque[Future[tuple[int, Rows]]]", parts: "deque[Rows]") -> i
     return lines
 
 
-def _read_block(content: bytes) -> tuple[int, Rows]:
+def read_block(content: bytes) -> tuple[int, Rows]:
+    """Return how many lines a block has, and its rows."""
     text = np.frombuffer(content, dtype=np.uint8)
     lines, entries = count_lines(text)
     return lines, parse_block(text, Rows.room(lines, entries))
 
 
-def _stream_blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
+def stream_blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
     """Yield blocks of whole lines. A last line without an end gets one."""
     rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while content := stream.read(size):

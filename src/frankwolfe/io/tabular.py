@@ -17,7 +17,7 @@ from frankwolfe.arguments.lookup import nearest
 from frankwolfe.io.cells import as_numbers, sort_cells
 from frankwolfe.io.csv_frame import read_csv
 from frankwolfe.io.records import first_mistake, line_of_record, records, separator_of
-from frankwolfe.io.streams import opened
+from frankwolfe.io.streams import is_compressed, opened
 from frankwolfe.io.tables import Table, as_words
 
 BLOCK = 64
@@ -41,25 +41,30 @@ class Columns:
         ``"csv"`` or ``"parquet"``.
     words : collection of str
         Columns to read as text, even if they look like numbers: ``007`` is not 7.
+    rows : slice, optional
+        Rows of a Parquet file to read. By default all of them, and there must be some.
     """
 
-    def __init__(self, path: Path, kind: str, words: Collection[str] = ()):
+    def __init__(self, path: Path, kind: str, words: Collection[str] = (), rows: slice | None = None):
         try:
             import polars
         except ImportError:
             raise ImportError("CSV and Parquet files need polars: pip install 'frankwolfe[cli]'") from None
         self._polars = polars
-        self.path = path
+        self.path, self._part = path, rows
         self._separator = separator_of(path) if kind == "csv" else None
         try:
             self._frame = self._read_parquet() if kind == "parquet" else read_csv(path, str(self._separator), words)
         except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
             raise ValueError(self._explained(error)) from None
         self._rows = self._row_numbers()
-        if not self.size:
+        if not self.size and (rows is None or rows.start == 0):
             raise ValueError(f"{path} holds no rows")
 
     def _read_parquet(self) -> Any:
+        if self._part is not None and not is_compressed(self.path):
+            first, size = self._part.start, self._part.stop - self._part.start
+            return self._polars.scan_parquet(self.path, glob=False).slice(first, size).collect()
         with opened(self.path) as stream:
             return self._polars.read_parquet(stream)
 
@@ -239,7 +244,7 @@ class Columns:
     def place(self, row: int) -> str:
         """Say where a row is: the line of a CSV file, or the number of the row."""
         if self._separator is None:
-            return f"row {row + 1}"
+            return f"row {row + 1 + (0 if self._part is None else self._part.start)}"
         number = row if self._rows is None else int(self._rows[row])
         return f"line {line_of_record(self.path, self._separator, number + 1)}"  # the header is a record too
 

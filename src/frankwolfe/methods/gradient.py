@@ -7,10 +7,11 @@ import numpy as np
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import add_row, fetch_row, rebuild, routine
 
-TABLE_CHANGE, ROWS_READ, FAILED = 0, 1, 2
+TABLE_CHANGE, ROWS_READ, FAILED, ALL_ROWS = 0, 1, 2, 3
 """Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
 change that is; the rows that the step at hand reads; a flag, not zero once an oracle outside of compiled code, or an
-exact pass, has failed. The loop stops on the first and on the last, before it moves."""
+exact pass, has failed; the number of all rows, of which a step may see some only. The loop stops on the first and on
+the third, before it moves."""
 
 SMALLEST_SCALE = 1e-100
 """Below this the factor of an estimate is folded into ``r``: long before it could underflow."""
@@ -25,8 +26,8 @@ class Gradient(NamedTuple):
         The estimate up to a positive factor, which no oracle minds.
     scale : array of shape (1,)
         That factor.
-    counters : array of shape (7,)
-        `TABLE_CHANGE`, `ROWS_READ` and `FAILED`, and what is known of the residuals of the table
+    counters : array of shape (8,)
+        `TABLE_CHANGE`, `ROWS_READ`, `FAILED` and `ALL_ROWS`, and what is known of the residuals of the table
         (`frankwolfe.methods.residual_samples`). (One array: each more would cost a step its time.)
     tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.

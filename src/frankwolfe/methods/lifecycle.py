@@ -56,6 +56,11 @@ class Abilities(NamedTuple):
     has_epochs : bool
         The state has ``epochs``, a `frankwolfe.methods.epochs.Epochs`: when its snapshots fall due. Directions and step
         rules that follow them, such as `frankwolfe.EpochStep`, are told.
+    row_arrays : tuple of str or None
+        Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
+        rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is
+        larger than memory. The number of all rows is in the gradient's counters, not the length of any array. None:
+        steps need all rows.
     """
 
     reads_all_rows: bool = False
@@ -71,6 +76,7 @@ class Abilities(NamedTuple):
     sums_table: bool = False
     two_batches: bool = False
     has_epochs: bool = False
+    row_arrays: tuple[str, ...] | None = None
 
 
 class Units(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import prediction, residual, routine
+from frankwolfe.methods.gradient import ALL_ROWS
 
 EVERY = 16
 """One row in so many is sampled. One in four would make a step some 15% dearer."""
@@ -26,7 +27,7 @@ LEAST_WINDOW = 128
 UNVISITED = 64
 """Of the rows that were never visited, one in so many of all rows is looked at, at most."""
 
-SUM, SQUARES, NUMBER, FADING, COUNTERS = 3, 4, 5, 6, 7
+SUM, SQUARES, NUMBER, FADING, COUNTERS = 4, 5, 6, 7, 8
 """Places in a gradient's counters, after its own: fading sums of residuals, of their squares, of ones, and how they
 fade. The last is the number of counters."""
 
@@ -43,7 +44,7 @@ def sample_residuals(samples, iterate, counters, table, batch, first, t):
     Each is counted ``t^2`` times: residuals fall as ``1 / t^2``, since the table's error falls as ``1 / t``.
     """
     rows, targets, weights, loss, keep = samples.rows, samples.targets, samples.weights, samples.loss, counters[FADING]
-    scale = len(targets) * (1.0 * t) * (1.0 * t)
+    scale = counters[ALL_ROWS] * (1.0 * t) * (1.0 * t)
     for k in range(first, len(batch), EVERY):
         i, found = batch[k], 0.0
         if magnitude(table[i]) > 0.0:
@@ -66,16 +67,26 @@ def residuals_of(samples, iterate, table, chosen):
     return total
 
 
-def mean_residual(samples: Any, iterate: Any, counters: np.ndarray, table: np.ndarray, t: int) -> tuple[float, float]:
-    """Return an estimate of the table's mean residual after ``t`` steps, and its standard error; NaN before any."""
+def never_visited(table: np.ndarray) -> np.ndarray:
+    """Return the numbers of the rows whose entries in a table are still zero."""
+    return np.flatnonzero(~(table.any(axis=1) if table.ndim == 2 else table.astype(bool)))
+
+
+def mean_residual(
+    samples: Any, iterate: Any, counters: np.ndarray, table: np.ndarray, t: int, elsewhere: int = 0
+) -> tuple[float, float]:
+    """Return an estimate of the table's mean residual after ``t`` steps, and its standard error; NaN before any.
+
+    Where samples and table are those of some rows only, ``elsewhere`` of the others were never visited either.
+    """
     if counters[NUMBER] < 2.0:
         return float("nan"), float("nan")
     mean = counters[SUM] / counters[NUMBER]
     error = np.sqrt(max(counters[SQUARES] / counters[NUMBER] - mean * mean, 0.0) / counters[NUMBER])
-    unvisited = np.flatnonzero(~(table.any(axis=1) if table.ndim == 2 else table.astype(bool)))
+    unvisited = never_visited(table)
     if len(unvisited):
         chosen = unvisited[:: 1 + len(unvisited) // (1 + len(table) // UNVISITED)]
-        rest = residuals_of(samples, iterate, table, chosen) * len(unvisited) / len(chosen)
+        rest = residuals_of(samples, iterate, table, chosen) * (len(unvisited) + elsewhere) / len(chosen)
     else:
-        rest = 0.0
+        rest = float("nan") if elsewhere else 0.0
     return float(mean / t**2 + rest), float(error / t**2)

@@ -14,6 +14,7 @@ from frankwolfe.data import blocks
 from frankwolfe.data.blocks import block_entries, even_parts
 from frankwolfe.data.executors import Serial, Threads, executor_for
 from frankwolfe.data.rows import Samples
+from frankwolfe.data.store.stored_rows import Place, StoredRows
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.kinked_intercept import kinked_point
@@ -53,10 +54,38 @@ class Objective:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The rows, cut by size."""
+        """The rows in memory, cut by size."""
         rows = self.samples.rows
         parts = rows.cut(block_entries(rows.stored(), self.size))
         return [Block(part, self.samples.block(part)) for part in parts]
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The rows on disk, cut by size."""
+        rows = self.samples.rows
+        return rows.places(block_entries(rows.stored(), self.size))
+
+    @property
+    def reads(self) -> float | None:
+        """How often all rows have been read from disk; None where they are in memory."""
+        return self.samples.rows.reads if isinstance(self.samples.rows, StoredRows) else None
+
+    def each(self, task: Callable[[Block], tuple]) -> tuple:
+        """Run a task for each block of rows; return the sums of what it returns, added in block order.
+
+        Nothing that looks at the rows of a block may be kept: rows on disk are read into memory that is used again.
+        """
+        rows, targets, weights, loss = self.samples
+        if not isinstance(rows, StoredRows):
+            return self.executor.run(task, self.blocks)
+        with rows.reading(self.places) as read:
+
+            def on_disk(place: Place) -> tuple:
+                with read.rows(place) as some:
+                    samples = Samples(some, targets[place.part], weights[place.part], loss)
+                    return task(Block(place.part, samples))
+
+            return self.executor.run(on_disk, self.places)
 
     @cached_property
     def parts(self) -> list[slice]:
@@ -75,7 +104,7 @@ class Objective:
             z[block.part] = block.samples.rows.dot_all(w)
             return ()
 
-        self.executor.run(task, self.blocks)
+        self.each(task)
         return z
 
     def gradient(self, alpha: np.ndarray) -> np.ndarray:
@@ -85,7 +114,7 @@ class Objective:
         def task(block: Block) -> tuple:
             return (np.asarray(block.samples.rows.add_all(alpha[block.part], self.size), np.float64),)
 
-        return self.executor.run(task, self.blocks)[0]
+        return self.each(task)[0]
 
     def at(self, w: Any, before: Point | Guess | ZeroModel | None = None) -> tuple[Point, np.ndarray]:
         """Return the point with the weights ``w``, and the gradient there: the exact pass.
@@ -103,7 +132,7 @@ class Objective:
             value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
             return value, np.asarray(rows.add_all(alpha[part], self.size), np.float64)  # while the rows are in cache
 
-        value, gradient = self.executor.run(task, self.blocks)
+        value, gradient = self.each(task)
         return Point(z.ravel(), losses, alpha.ravel(), float(value)), gradient
 
     def point(self, z: np.ndarray, before: Point | Guess | ZeroModel | None = None) -> Point:
@@ -171,7 +200,7 @@ class Objective:
             return (block.samples.rows.column_norms(weights[block.part], self.size) ** 2,)
 
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            return np.sqrt(self.executor.run(task, self.blocks)[0])
+            return np.sqrt(self.each(task)[0])
 
     def curvatures(self, at: Point, care: float, floor: float) -> np.ndarray:
         """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size.

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part
+from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.problem.problem import Problem
 
 WHOLE = 2**24
@@ -63,6 +64,8 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         if value.nbytes > WHOLE:
             flat = flat[np.linspace(0, flat.size - 1, SAMPLED).astype(np.int64)]
         yield memoryview(flat).cast("B")
+    elif isinstance(value, StoredRows):
+        yield value.store.manifest.text().encode()  # with the checksums of all files
     elif sparse.issparse(value):
         csr = sparse.csr_array(value)
         yield from _pieces((csr.shape, csr.data, csr.indices, csr.indptr))

@@ -8,6 +8,7 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_vector
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.data.rows import Samples
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.problem.linear_bounds import LinearBounds
@@ -53,7 +54,7 @@ class PosedProblem:
 
     @property
     def X(self) -> Any:
-        """The data, as an array or a CSR array."""
+        """The data, as an array or a CSR array; the store, where it is larger than memory."""
         return self._X
 
     @property
@@ -64,6 +65,10 @@ class PosedProblem:
     @property
     def design(self) -> Any:
         """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
+        if isinstance(self._X, RowStore):
+            raise ValueError(
+                f"this needs all rows in memory, and {self._X.path} does not fit: open it with more memory"
+            )
         return sparse.kron(self._X, sparse.eye_array(self.outputs), format="csr") if self.outputs else self._X
 
     @property

@@ -12,11 +12,14 @@ from frankwolfe.arguments.settings import as_flag
 from frankwolfe.data.centred import centred, mean_prediction
 from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.rows import Samples, as_rows
+from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.evaluation import Evaluation
+from frankwolfe.problem.from_store import accept_groups, stored_targets
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.posed import PosedProblem
 from frankwolfe.problem.smoothing import accept_smoothing, as_side
@@ -33,8 +36,9 @@ class Problem(PosedProblem):
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
-        float64 and float32 are used as they are (C order; CSR); everything else is converted.
+    X : array, sparse matrix, data frame or RowStore of shape (n, d)
+        float64 and float32 are used as they are (C order; CSR); everything else is converted. A store (`open_rows`) may
+        be larger than memory; targets and weights are taken from it where none are given.
     y : array of shape (n,), or (n, outputs)
         Targets: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
     loss : str or loss
@@ -67,7 +71,7 @@ class Problem(PosedProblem):
     def __init__(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         loss: Any = "logistic",
         constraint: Any = None,
         sample_weight: Any = None,
@@ -81,12 +85,19 @@ class Problem(PosedProblem):
         loss = as_loss(loss)
         a_set("constraint", constraint)
         intercept = as_flag("intercept", intercept)
-        matrix = as_matrix(X)
+        if isinstance(X, RowStore):
+            matrix = X.matrix() if X.fits else X
+            y = stored_targets(X, loss) if y is None else y
+            sample_weight = X.sample_weight if sample_weight is None else sample_weight
+        else:
+            matrix = as_matrix(X)
+        if y is None:
+            raise TypeError("y is missing: pass the targets, one for each row of X")
         n, d = matrix.shape
         targets = as_targets(y, n, loss)
         self._loss = loss = loss.for_targets(targets)
         self._X = matrix
-        self._feature_names = column_names(X)
+        self._feature_names = X.feature_names if isinstance(X, RowStore) else column_names(X)
         self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
         self._side = as_side(side, self.size, loss)
@@ -144,7 +155,7 @@ class Problem(PosedProblem):
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
     def __repr__(self) -> str:
-        stored = "dense" if isinstance(self._X, np.ndarray) else f"{self._X.nnz} stored values"
+        stored = f"{self._X.nnz} stored values" if self._samples.rows.is_sparse else "dense"
         kind = type(self.constraint).__name__
         size = f"{self.n} x {self.d}" + (f" -> {self.outputs}" if self.outputs else "")
         side = "" if self._side is None else f", {self._side}"
@@ -198,6 +209,8 @@ class Problem(PosedProblem):
         part._constraint = self._constraint.for_run()
         if self.intercept:
             part._samples = self._samples._replace(loss=shifted(self._loss))
+        if isinstance(self._samples.rows, StoredRows):
+            part._samples = part._samples._replace(rows=self._samples.rows.for_run())
         part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
         return part
 
@@ -294,6 +307,8 @@ class Problem(PosedProblem):
         """Raise ValueError if a method cannot run on this problem."""
         if self.needs_smoothing:
             accept_smoothing(self, method)
+        if isinstance(self._X, RowStore) and method.engine == "loop":
+            accept_groups(self._X, method)
 
     @property
     def side_reach(self) -> float:
@@ -309,8 +324,11 @@ class Problem(PosedProblem):
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""
         part = copy(self)
-        part._X, part._zero_model, part._guess = self._X[:rows], None, None
-        part._samples = self.own().samples.block(slice(0, rows))  # with an intercept of its own: nothing is left behind
+        part._X = self._X.head(rows) if isinstance(self._X, RowStore) else self._X[:rows]
+        part._zero_model = part._guess = None
+        part._samples = self.own().samples.block(
+            slice(0, part.n)
+        )  # with an intercept of its own: nothing is left behind
         part._objective = None
         return part
 
@@ -322,6 +340,16 @@ class Problem(PosedProblem):
         part._samples = _samples(part._X, targets, weights / weights.sum(), self._loss, self.outputs, self.intercept)
         part._zero_model = part._guess = None
         part._objective = Objective(part._samples, self.size, self.objective.executor)
+        return part
+
+    def with_columns(self, X: Any, constraint: Any) -> "Problem":
+        """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set."""
+        part = copy(self)
+        part._X, part._feature_names, part._guess, part._zero_model = X, None, None, self.zero_model
+        _, targets, weights, _ = self._samples
+        part._samples = _samples(X, targets, weights, self._loss, self.outputs, self.intercept)
+        part._constraint = for_shape(constraint, X.shape[1], self.outputs)
+        part._objective = Objective(part._samples, part.size, self.objective.executor)
         return part
 
     def over(self, constraint: Any) -> "Problem":

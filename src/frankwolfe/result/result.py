@@ -95,6 +95,8 @@ class Result:
     violation_tolerance : float or None
         What the violation had to meet: ``tol`` times how long the ranges of ``A w`` are over the set
         (`Problem.side_reach`).
+    reads : float or None
+        How often all rows were read from disk, certificates included; None where they are in memory.
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -125,6 +127,7 @@ class Result:
     told: list[str] | None = field(default=None, repr=False)
     likely_gap: float = np.nan
     confidence: float = np.nan
+    reads: float | None = None
 
     @property
     def advice(self) -> list[str]:
@@ -213,6 +216,7 @@ class Result:
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
             ("passes", f"{self.passes:.4g}, and {self.certificate_passes:.4g} for {self.checks} certificates"),
+            *([] if self.reads is None else [("reads", f"{self.reads:.4g} of all rows on disk")]),
             ("seconds", f"{self.seconds:.3g}, and {self.compile_seconds:.2g} to compile"),
             *(("advice", sentence) for sentence in self.advice),
         ]

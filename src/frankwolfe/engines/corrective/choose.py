@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.few_reads import FewReadsEngine, can_be_copied
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
@@ -45,18 +47,24 @@ def restored_engine(problem: Problem, state: Mapping[str, Any]) -> Engine:
     return engine
 
 
+def few_reads_engine(problem: Problem) -> type[FewReadsEngine] | None:
+    """Return the engine that saves reads of data on disk; None where it cannot serve: `engine_for` says which does."""
+    return FewReadsEngine if can_be_copied(problem) else None
+
+
 def is_uneven(problem: Problem) -> bool:
     """Whether columns differ much in length, or nearly all of the data lies along one direction."""
-    lengths = column_norms(problem.X, 2)
+    X, on_disk = problem.X, isinstance(problem.X, RowStore)
+    lengths = np.sqrt(X.squares) if on_disk else column_norms(X, 2)
     lengths = lengths[lengths > 0.0]
     if len(lengths) == 0 or not np.isfinite(lengths).all():
         return False
     if lengths.max() > UNEVEN_RATIO * lengths.min():
         return True
-    if problem.intercept:
-        return False  # which takes the columns' means away
+    if problem.intercept or on_disk:
+        return False  # which takes the columns' means away; or it would take ten reads to know
     direction = np.ones(problem.d)
     for _ in range(5):  # of the power method: a direction that dominates shows at once
-        direction = problem.X.T @ (problem.X @ (direction / np.linalg.norm(direction)))
+        direction = X.T @ (X @ (direction / np.linalg.norm(direction)))
     longest = float(np.linalg.norm(direction))
     return longest * len(lengths) > UNEVEN_RATIO * float((lengths**2).sum())

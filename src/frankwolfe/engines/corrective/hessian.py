@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
+from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
 from frankwolfe.linalg.weighted_gram import weighted_gram
@@ -161,34 +163,56 @@ def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Fo
         free = problem.outputs if at.shift is not None else 0
         return Formed(_of_outputs(problem, at, curvatures), lambda: _rows_of_outputs(problem, at, curvatures), free)
     total = curvatures.sum()
-    means = curvatures / total @ problem.X if at.shift is not None and total > 0.0 else None
+    means = _mean_row(problem, curvatures / total) if at.shift is not None and total > 0.0 else None
+
+    def rows() -> Iterator[np.ndarray]:
+        return (np.sqrt(curvatures[part])[:, None] * some for part, some in _parts(problem, problem.d, means))
+
     if problem.n < problem.d:
-        return Rooted(np.sqrt(curvatures)[:, None] * _dense(problem.X, means))
+        return Rooted(np.vstack(list(rows())))
 
     def task(block: Block) -> tuple:
-        rows = _dense(problem.X[block.part], means)
-        return (weighted_gram(rows, curvatures[block.part]),)
+        return (weighted_gram(_dense(_plain(block.samples.rows, problem.d), means), curvatures[block.part]),)
 
-    (H,) = problem.objective.executor.run(task, problem.objective.blocks)
-    return Formed(
-        H, lambda: (np.sqrt(curvatures[part])[:, None] * _dense(problem.X[part], means) for part in _parts(problem))
-    )
+    (H,) = problem.objective.each(task)
+    return Formed(H, rows)
 
 
-def _parts(problem: Problem) -> Iterator[slice]:
-    """Cut all rows into blocks."""
-    step = max(1, BLOCK_NUMBERS // problem.d)
-    return (slice(first, first + step) for first in range(0, problem.n, step))
+def _plain(rows: Any, d: int) -> Any:
+    """Return rows as they are in the data, a matrix."""
+    rows = rows.rows if isinstance(rows, MultiOutput) else rows
+    return rows.matrix(d) if rows.is_sparse else rows.values
+
+
+def _mean_row(problem: Problem, weights: np.ndarray) -> np.ndarray:
+    """Return the sum of all rows, each times its weight."""
+    if not isinstance(problem.X, RowStore):
+        return weights @ problem.X
+    return problem.objective.each(lambda block: (weights[block.part] @ _plain(block.samples.rows, problem.d),))[0]
+
+
+def _parts(problem: Problem, width: int, means: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield all rows, dense and less their means, so many that ``width`` numbers for each make up a block."""
+    step = max(1, BLOCK_NUMBERS // width)
+    if not isinstance(problem.X, RowStore):
+        for first in range(0, problem.n, step):
+            part = slice(first, first + step)
+            yield part, _dense(problem.X[part], means)
+        return
+    for place, rows in problem.samples.rows.in_turn():
+        matrix = _plain(rows, problem.d)
+        for first in range(0, matrix.shape[0], step):
+            some = _dense(matrix[first : first + step], means)
+            yield slice(place.part.start + first, place.part.start + first + len(some)), some
 
 
 def _of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> np.ndarray:
     """Return the Hessian in the weights of several outputs, from a matrix for each sample."""
     d, outputs, free = problem.d, problem.outputs, at.shift is not None
-    means = problem.samples.weights @ problem.X if free else None  # else large numbers would cancel
+    means = _mean_row(problem, problem.samples.weights) if free else None  # else large numbers would cancel
     H, cross = np.zeros((d, outputs, d, outputs)), np.zeros((outputs, d, outputs))
     pairs = [(c, e) for c in range(outputs) for e in range(c + 1) if blocks[:, c, e].any()]
-    for part in _parts(problem):
-        rows = _dense(problem.X[part], means)
+    for part, rows in _parts(problem, d, means):
         for c, e in pairs:
             H[:, c, :, e] += weighted_gram(rows, blocks[part, c, e])
             cross[c, :, e] += blocks[part, c, e] @ rows
@@ -202,12 +226,10 @@ def _of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> np.ndarray:
 def _rows_of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> Iterator[np.ndarray]:
     """Yield rows whose squares sum up to the Hessian of several outputs: as many for a sample as it has outputs."""
     outputs, free = problem.outputs, at.shift is not None
-    means = problem.samples.weights @ problem.X if free else None
-    step = max(1, BLOCK_NUMBERS // (problem.size * outputs))
-    for first in range(0, problem.n, step):
-        part = slice(first, first + step)
+    means = _mean_row(problem, problem.samples.weights) if free else None
+    for part, some in _parts(problem, problem.size * outputs, means):
         roots = _roots(blocks[part])
-        rows = np.einsum("icd,ij->icjd", roots, _dense(problem.X[part], means)).reshape(-1, problem.size)
+        rows = np.einsum("icd,ij->icjd", roots, some).reshape(-1, problem.size)
         yield np.hstack([roots.reshape(-1, outputs), rows]) if free else rows
 
 

@@ -36,6 +36,7 @@ class RoundEngine(ABC):
     """
 
     batch_size = 0  # every round reads all rows
+    certifies_itself = True
     table_follows = samples_gap = False
     multipliers = None  # there are no side constraints
     rows_a_step = None  # a round makes as many inner passes as it needs

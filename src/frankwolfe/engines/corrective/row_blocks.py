@@ -13,6 +13,7 @@ from scipy import sparse
 
 from frankwolfe.data.csr import add_weighted_squares, combine, multiply
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs, mirror, sort_by_columns
 from frankwolfe.linalg.weighted_gram import weighted_gram
@@ -109,6 +110,17 @@ class SparseBlock(NamedTuple):
         add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
         add(*self[1:4], curvatures, place, H)
 
+    @classmethod
+    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
+        """Return blocks that follow each other as one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        sizes = np.concatenate([np.diff(block.starts) for block in blocks])
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        data = np.concatenate([block.data for block in blocks])
+        columns = np.concatenate([block.columns for block in blocks])
+        return cls(slice(blocks[0].part.start, blocks[-1].part.stop), data, columns, starts, blocks[0].width)
+
 
 class RowBlocks:
     """The matrix ``A`` in blocks of rows, on which an executor works.
@@ -197,6 +209,8 @@ class RowBlocks:
 def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
     """Return a copy of the columns ``active``, in ascending order, as a matrix."""
     rows, executor = objective.samples.rows, objective.executor
+    if isinstance(rows, StoredRows):
+        return RowBlocks(_from_disk(objective, active), executor)
     if isinstance(rows, MultiOutput):
         return RowBlocks([_active_outputs(rows, active)], executor)
     place = np.full(objective.size, -1, np.int32)
@@ -215,6 +229,47 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
 
     executor.run(task, range(len(parts)))
     return RowBlocks(blocks, executor)
+
+
+def _from_disk(objective: Objective, active: np.ndarray) -> list[Any]:
+    """Return a copy of the columns ``active`` in blocks of rows, made in one read of rows on disk."""
+    found: dict[int, Any] = {}
+    place = np.full(objective.size, -1, np.int32)
+    place[active] = np.arange(len(active))
+    outputs = objective.samples.rows.outputs
+
+    def task(block: Block) -> tuple:
+        part, rows = block.part, block.samples.rows
+        if outputs:
+            some = _active_outputs(rows, active)
+            found[part.start] = some._replace(part=slice(outputs * part.start, outputs * part.stop))
+        elif rows.is_sparse:
+            data, columns, starts = rows.pressed(place)
+            found[part.start] = SparseBlock(part, data, columns, starts, len(active))
+        else:  # a copy in any case: the rows are about to be overwritten
+            found[part.start] = DenseBlock(part, np.array(rows.some_columns(active)))
+        return ()
+
+    objective.each(task)
+    blocks = [found[start] for start in sorted(found)]
+    if outputs:  # curvatures of several outputs go with one block
+        return [SparseBlock.joined(blocks)]
+    return _joined_blocks(blocks)
+
+
+def _joined_blocks(blocks: list[Any]) -> list[Any]:
+    """Join blocks that follow each other to larger ones; each is let go of as it is joined."""
+    joined: list[Any] = []
+    waiting, stored = [], 0
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()
+        waiting.append(block)
+        stored += block.stored
+        if stored >= JOINED_ENTRIES or not blocks:
+            joined.append(type(block).joined(waiting))
+            waiting, stored = [], 0
+    return joined
 
 
 def _joined_parts(blocks: list[Block], place: np.ndarray, columns: int) -> list[slice]:

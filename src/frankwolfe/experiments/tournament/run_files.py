@@ -20,8 +20,8 @@ from scipy.sparse import issparse
 
 import frankwolfe
 from frankwolfe.experiments.tournament.runs import COLUMNS, Budget, Facts, Run, Task
-from frankwolfe.io.atomic import replacing
 from frankwolfe.problem import Problem
+from frankwolfe.storage.atomic import replacing
 
 FORMAT = 1
 """Raised whenever what is measured, or how it is stored, changes."""

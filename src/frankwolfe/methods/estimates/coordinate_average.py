@@ -21,7 +21,7 @@ class CoordinateAverage(NamedTuple):
     @property
     def abilities(self):
         """A table, of averages."""
-        return Abilities(has_table=True)
+        return Abilities(has_table=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from frankwolfe.compile.verbs import derivative, prediction
 from frankwolfe.methods.averaging import checked_averaging, newest_weight
-from frankwolfe.methods.gradient import amend, fade, pick
+from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 
 
@@ -42,13 +42,13 @@ class Momentum(NamedTuple):
     @property
     def abilities(self):
         """Nothing but to follow the gradient."""
-        return Abilities()
+        return Abilities(row_arrays=())
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         rho = newest_weight(self, t)
-        share = rho * len(targets) / (len(batch) * fade(gradient, 1.0 - rho))
+        share = rho * gradient.counters[ALL_ROWS] / (len(batch) * fade(gradient, 1.0 - rho))
         for k in range(len(batch)):
             i = pick(rows, batch, k)
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])

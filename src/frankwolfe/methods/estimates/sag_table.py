@@ -19,7 +19,7 @@ class SagTable(NamedTuple):
     @property
     def abilities(self):
         """A table, better the more exact it is; what a step changes in it samples its error."""
-        return Abilities(has_table=True, exact_table=True, samples_error=True)
+        return Abilities(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""

@@ -20,7 +20,7 @@ class Substitute(NamedTuple):
     @property
     def abilities(self):
         """A table, of derivatives at the averaged predictions."""
-        return Abilities(has_table=True)
+        return Abilities(has_table=True, row_arrays=("alpha", "sigma"))
 
     def for_run(self, setting):
         """Start the averages at the predictions of the starting point."""

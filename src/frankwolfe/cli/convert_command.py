@@ -1,0 +1,57 @@
+"""``frankwolfe convert``: a row store from a file, for data that is larger than memory."""
+
+from pathlib import Path
+
+import click
+
+from frankwolfe.cli.options import DATA
+from frankwolfe.cli.output import answering, console, show
+
+
+@click.command(short_help="A row store from a file, for data larger than memory.")
+@DATA
+@click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="Folder to make.")
+@click.option("--target", "-t", multiple=True, metavar="COLUMN", help="Column to predict. Not for svmlight.")
+@click.option("--weights", metavar="COLUMN", help="Column of sample weights.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+@click.option("--float32", is_flag=True, help="Keep seven digits: half the room, and half the time to read.")
+@click.option("--shard", default="16MiB", show_default=True, help="Size of the pieces that are read.")
+@click.option("--append", is_flag=True, help="Add to a store that is there.")
+def convert(
+    data: Path,
+    out: Path,
+    target: tuple[str, ...],
+    weights: str | None,
+    ignore: tuple[str, ...],
+    float32: bool,
+    shard: str,
+    append: bool,
+) -> None:
+    """Convert the file DATA to a row store: a folder from which 'frankwolfe fit' reads rows as it needs them.
+
+    The file is read once, a piece at a time, and every value is checked. The folder is there whole or not at all.
+    """
+    with answering():
+        from frankwolfe.io.store.write_rows import write_rows
+
+        store = write_rows(
+            out,
+            data,
+            target=target,
+            weights=weights,
+            ignore=ignore,
+            dtype="float32" if float32 else None,
+            shard=shard,
+            append=append,
+            progress=console(stderr=True).is_terminal,
+        )
+    n, d = store.shape
+    stored = f", {store.nnz:,} stored values" if store.is_sparse else ""
+    targets = "none" if store.y is None else "numbers" if store.classes is None else f"{len(store.classes)} classes"
+    show(
+        [
+            ("store", f"{out}: {n:,} rows, {d:,} columns{stored}, {store.dtype}"),
+            ("target", targets),
+            ("size", f"{store.bytes:,} bytes in {len(store.shards):,} shards"),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Rows on disk: a folder of shards, and how they are read."""

@@ -1,0 +1,312 @@
+"""`RowStore`: rows on disk, opened to be read; `open_rows` opens them."""
+
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.data.csr import CSR, UNSIGNED
+from frankwolfe.data.dense import Dense
+from frankwolfe.data.store.manifest import Manifest, Shard, read_manifest
+from frankwolfe.data.store.shard_files import read_array, read_file, read_first
+
+DEFAULT_MEMORY = 2**30
+"""Bytes of rows in memory where nobody says. The same everywhere: what stochastic methods sample from depends on it."""
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+FEWEST_SHARDS = 2
+"""Shards that must fit into memory: one that is worked on, and one that is read meanwhile."""
+
+LIMIT = 2**31 - 1
+"""Most entries of rows that are in memory together, where columns are numbered by 32 bits."""
+
+
+def as_bytes(name: str, size: Any) -> int:
+    """Return a size in bytes, from a number of them or a text such as ``"1.5GB"`` or ``"512MiB"``.
+
+    Examples
+    --------
+    >>> as_bytes("memory", "1.5GB"), as_bytes("memory", 2**20)
+    (1500000000, 1048576)
+    """
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]i?)?b?\s*", size.lower())
+        if found is None:
+            raise ValueError(f"{name} must be a number of bytes or a text such as '1.5GB' or '512MiB', got {size!r}")
+        size = int(float(found[1]) * UNITS[found[2] or ""])
+    if isinstance(size, bool) or not isinstance(size, int | np.integer):
+        raise TypeError(f"{name} must be a number of bytes or a text such as '1.5GB', got {type(size).__name__}")
+    if size < 1:
+        raise ValueError(f"{name} must be positive, got {size}")
+    return int(size)
+
+
+class RowStore:
+    """Rows on disk, with their targets and weights: what `open_rows` returns.
+
+    A `Problem` takes it in place of the data, estimators in place of ``X`` and ``y``. Rows that fit into ``memory`` are
+    kept there; others are read again whenever they are needed.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+    memory : int or str
+        Bytes that rows may take up in memory.
+    verify : bool
+        Whether a shard is compared with its checksum when it is first read.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    memory : int
+        Bytes that rows may take up in memory.
+    manifest : Manifest
+        What the store holds.
+    """
+
+    def __init__(self, path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True):
+        self.path = Path(path)
+        self.memory = as_bytes("memory", memory)
+        self.manifest: Manifest = read_manifest(self.path)
+        self.shards: list[Shard] = self.manifest.shards
+        self._lock = Lock()
+        self._rooms: list[Room] = []  # that were read into before, and are free
+        self._verified = set() if verify else set(range(len(self.shards)))
+        ends = np.cumsum([0, *(shard.rows for shard in self.shards)])
+        self.offsets: np.ndarray = ends
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError if shards are larger than memory allows for."""
+        if not self.shards:
+            raise ValueError(f"{self.path} holds no rows")
+        if not self.fits and FEWEST_SHARDS * self.largest_shard > self.memory:
+            needed = FEWEST_SHARDS * self.largest_shard
+            raise ValueError(
+                f"memory={self.memory:,} bytes is too little for {self.path}: its largest shard has "
+                f"{self.largest_shard:,}, and {FEWEST_SHARDS} must fit. Allow for {needed:,}, or write it with smaller "
+                "shards (fw.write_rows(..., shard=...))"
+            )
+
+    # --- what there is --------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return int(self.offsets[-1]), self.manifest.columns
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the values."""
+        return np.dtype(self.manifest.values)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return self.manifest.layout == "csr"
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return sum(shard.entries for shard in self.shards)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the rows on disk, and about that in memory."""
+        return sum(shard.bytes for shard in self.shards)
+
+    @property
+    def largest_shard(self) -> int:
+        """Size of the largest shard in bytes."""
+        return max(shard.bytes for shard in self.shards)
+
+    @property
+    def fits(self) -> bool:
+        """Whether all rows fit into memory."""
+        return self.bytes <= self.memory and (self.manifest.indices == "int64" or self.nnz <= LIMIT)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, if they have any."""
+        return self.manifest.names
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """What the targets stand for, if they are classes: their names, in ascending order."""
+        return None if self.manifest.classes is None else np.array(self.manifest.classes)
+
+    @cached_property
+    def y(self) -> np.ndarray | None:
+        """The targets, where the store has some: numbers, rows of them, or the numbers of `classes`."""
+        found = self._beside("targets")
+        return found if found is None or not self.manifest.outputs else found.reshape(-1, self.manifest.outputs)
+
+    @cached_property
+    def sample_weight(self) -> np.ndarray | None:
+        """The weights of the rows, where the store has some."""
+        return self._beside("weights")
+
+    def _beside(self, name: str) -> np.ndarray | None:
+        files = [getattr(part, name) for part in self.manifest.parts]
+        if files[0] is None:
+            return None
+        return np.concatenate([read_array(self.path, file, np.dtype(np.float64)) for file in files])
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Stored entries of each column."""
+        return self._over_parts("counts", np.int64)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Sum of the squares of each column's entries."""
+        return self._over_parts("squares", np.float64)
+
+    def _over_parts(self, name: str, kind: Any) -> np.ndarray:
+        total = np.zeros(self.manifest.columns, kind)
+        for part in self.manifest.parts:
+            found = read_array(self.path, getattr(part, name), np.dtype(kind))
+            total[: len(found)] += found
+        return total
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        stored = f"{self.nnz:,} stored values" if self.is_sparse else "dense"
+        where = "in memory" if self.fits else "on disk"
+        shards = f"{len(self.shards)} shard{'s' * (len(self.shards) > 1)}"
+        return f"RowStore({str(self.path)!r}, {n:,} x {d:,}, {stored}, {self.dtype}, {shards}, {where})"
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, numbers: Any, room: "Room | None" = None) -> CSR | Dense:
+        """Return the rows of some shards, one shard after the other, in memory that is there already or is made."""
+        chosen = [self.shards[number] for number in numbers]
+        rows, entries = sum(shard.rows for shard in chosen), sum(shard.entries for shard in chosen)
+        room = room or Room(self, rows, entries)
+        row = entry = 0
+        for number, shard in zip(numbers, chosen, strict=True):
+            self._read_into(int(number), shard, room, row, entry)
+            row, entry = row + shard.rows, entry + shard.entries
+        return room.rows(rows, entries)
+
+    def _read_into(self, number: int, shard: Shard, room: "Room", row: int, entry: int) -> None:
+        verify = number not in self._verified
+        read_file(self.path, shard.values, room.values[entry : entry + shard.entries], verify)
+        if shard.columns is not None and shard.starts is not None:
+            read_file(self.path, shard.columns, room.columns[entry : entry + shard.entries], verify)
+            starts = room.starts[row : row + shard.rows + 1]
+            read_file(self.path, shard.starts, starts, verify)
+            if entry:
+                starts += entry
+        with self._lock:
+            self._verified.add(number)
+
+    def lend_rooms(self, count: int) -> "list[Room]":
+        """Return memory for so many shards, used before if there is some; to be returned."""
+        with self._lock:
+            found = [self._rooms.pop() for _ in range(min(count, len(self._rooms)))]
+        rows, entries = max(shard.rows for shard in self.shards), max(shard.entries for shard in self.shards)
+        return [*found, *(Room(self, rows, entries) for _ in range(count - len(found)))]
+
+    def return_rooms(self, rooms: "list[Room]") -> None:
+        """Take back memory for shards."""
+        with self._lock:
+            self._rooms += rooms
+
+    def first_rows(self, count: int) -> CSR | Dense:
+        """Return a few rows from the beginning, without a look at the others."""
+        shard = self.shards[0]
+        count = min(count, shard.rows)
+        if shard.columns is None or shard.starts is None:
+            width = self.manifest.columns
+            return Dense(read_first(self.path, shard.values, count * width, self.dtype).reshape(count, width))
+        starts = read_first(self.path, shard.starts, count + 1, np.dtype(self.manifest.indices))
+        stored = int(starts[-1])
+        columns = read_first(self.path, shard.columns, stored, starts.dtype)
+        values = read_first(self.path, shard.values, stored, self.dtype)
+        return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
+
+    def head(self, count: int) -> Any:
+        """Return a few rows from the beginning: an array, or a CSR array of SciPy."""
+        return self._as_matrix(self.first_rows(count))
+
+    def matrix(self) -> Any:
+        """Return all rows in memory: an array, or a CSR array of SciPy."""
+        return self._as_matrix(self.read(range(len(self.shards))))
+
+    def _as_matrix(self, rows: CSR | Dense) -> Any:
+        if isinstance(rows, Dense):
+            return rows.values
+        matrix = rows.matrix(self.shape[1])
+        matrix.has_canonical_format = True
+        return matrix
+
+
+class Room:
+    """Memory for rows, to read into.
+
+    Parameters
+    ----------
+    store : RowStore
+        Whose rows.
+    rows, entries : int
+        How many there may be.
+    """
+
+    def __init__(self, store: RowStore, rows: int, entries: int):
+        kind = np.dtype(store.manifest.indices)
+        self.width = store.manifest.columns
+        self.values = np.empty(entries, store.dtype)
+        self.columns = np.empty(entries if store.is_sparse else 0, kind)
+        self.starts = np.empty(rows + 1 if store.is_sparse else 0, kind)
+        self._sparse = store.is_sparse
+
+    def rows(self, rows: int, entries: int) -> CSR | Dense:
+        """Return what was read, not copied."""
+        if not self._sparse:
+            return Dense(self.values[:entries].reshape(rows, self.width))
+        columns = self.columns[:entries]
+        return CSR(self.values[:entries], columns.view(UNSIGNED[columns.dtype]), self.starts[: rows + 1])
+
+
+def open_rows(path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True) -> RowStore:
+    """Open a row store that `write_rows` has written.
+
+    Only the manifest is read. Values were checked when they were written, so this is quick, however large the data is.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+    memory : int or str
+        Bytes that rows may take up in memory, or a text such as ``"1.5GB"``. If all of them fit they are kept there;
+        else they are read from disk whenever they are needed, and stochastic methods work on as many at a time as fit
+        (docs/stores.md).
+    verify : bool
+        Whether each shard is compared with its checksum when it is first read.
+
+    Returns
+    -------
+    RowStore
+
+    Examples
+    --------
+    >>> import tempfile, frankwolfe as fw
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = fw.write_rows(f"{folder.name}/rows", [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
+    >>> store = fw.open_rows(f"{folder.name}/rows", memory="100MB")
+    >>> store.shape, store.y
+    ((3, 2), array([1., 2., 3.]))
+    >>> problem = fw.Problem(store, loss="squared", constraint=fw.L1Ball(10.0))
+    >>> problem.value([1.0, 2.0])
+    0.0
+    >>> folder.cleanup()
+    """
+    return RowStore(path, memory, verify)

@@ -1,0 +1,1 @@
+"""Row stores, written: from blocks of anything, or from data files."""

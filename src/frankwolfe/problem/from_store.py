@@ -1,0 +1,39 @@
+"""What a problem takes from a row store, and which methods can run on one that is larger than memory."""
+
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.data.store.row_store import RowStore
+
+
+def stored_targets(store: RowStore, loss: Any) -> np.ndarray:
+    """Return the targets of a store as a loss takes them: of two classes the first is -1 and the second +1."""
+    if store.y is None:
+        raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
+    if store.classes is None:
+        return store.y
+    if loss.targets == "classes":
+        return store.y
+    count, kind = len(store.classes), type(loss).__name__
+    if loss.targets != "labels":
+        raise ValueError(f"{store.path} holds {count} classes for targets, and {kind} takes numbers: pass y")
+    if count != 2:
+        raise ValueError(f"{store.path} holds {count} classes for targets, and {kind} takes two: use 'multinomial'")
+    return 2.0 * store.y - 1.0
+
+
+def accept_groups(store: RowStore, method: Any) -> None:
+    """Raise ValueError if a method that makes steps needs all rows in memory."""
+    enough = f"memory={store.bytes:,} would keep all rows there (fw.open_rows(path, memory=...))"
+    if method.reads_all_rows:
+        raise ValueError(
+            f"{method.name!r} reads all rows in every step, and {store.path} does not fit into memory: use 'auto', "
+            f"'corrective' or 'sfw'; {enough}"
+        )
+    abilities = method.estimate.abilities
+    if abilities.row_arrays is None or abilities.grows or abilities.reads_upcoming:
+        raise ValueError(
+            f"{method.name!r} cannot work on some of the rows at a time, and {store.path} does not fit into memory: "
+            f"use 'auto' or 'sfw'; {enough}"
+        )

@@ -1,0 +1,216 @@
+"""Problems of row stores that do not fit into memory: the answers are those of the same data in memory."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import frankwolfe as fw
+from frankwolfe.data.store.shard_groups import GroupPlan, ShuffledGroups
+from frankwolfe.engines.grouped import GroupedEngine
+from frankwolfe.objective.objective import Block, Objective
+
+RNG = np.random.default_rng(0)
+N = 240
+SPARSE = sparse.random_array((N, 30), density=0.2, rng=1, format="csr")
+DENSE = RNG.normal(size=(N, 8)) + 3.0
+LABELS = np.where(SPARSE @ RNG.normal(size=30) + 0.3 * RNG.normal(size=N) > 0.0, 1.0, -1.0)
+CLASSES = np.argmax(DENSE[:, :3] + RNG.normal(size=(N, 3)), axis=1).astype(float)
+WEIGHTS = RNG.random(N)
+
+
+@pytest.fixture(autouse=True)
+def interpreted():
+    with fw.python_mode():
+        yield
+
+
+def on_disk(folder, X, y, weights=None, groups=3, **how):
+    """Return a store of twelve shards or more, of which memory holds a part."""
+    size = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
+    path = folder / "rows"
+    store = fw.write_rows(path, X, y, weights, shard=size // 12)
+    store = fw.open_rows(path, memory=max(2 * store.bytes // groups, 2 * store.largest_shard))
+    assert not store.fits
+    return fw.Problem(store, **how), fw.Problem(X, y, sample_weight=weights, **how)
+
+
+KINDS = {
+    "sparse": (SPARSE, LABELS, None, {"constraint": fw.L1Ball(5.0)}),
+    "sparse, float32": (SPARSE.astype(np.float32), LABELS, None, {"constraint": fw.L1Ball(5.0)}),
+    "sparse, weights, intercept": (SPARSE, LABELS, WEIGHTS, {"constraint": fw.L1Ball(5.0), "intercept": True}),
+    "dense, simplex": (DENSE, LABELS, None, {"constraint": fw.Simplex(1.0), "loss": "squared"}),
+    "dense, weights, intercept": (DENSE, LABELS, WEIGHTS, {"constraint": fw.L1Ball(0.5), "intercept": True}),
+    "several outputs": (
+        SPARSE,
+        CLASSES,
+        None,
+        {"constraint": fw.L1Ball(5.0), "loss": "multinomial", "intercept": True},
+    ),
+    "dense, several outputs": (DENSE, CLASSES, None, {"constraint": fw.L1Ball(0.5), "loss": "multinomial"}),
+    "ball": (DENSE, LABELS, WEIGHTS, {"constraint": fw.L2Ball(0.3), "intercept": True}),
+    "ball, sparse": (SPARSE, LABELS, None, {"constraint": fw.L2Ball(2.0)}),
+    "groups": (SPARSE, LABELS, None, {"constraint": fw.GroupBall(np.arange(30) // 5, 1.0)}),
+    "low rank": (DENSE, CLASSES, None, {"constraint": fw.TraceBall(0.3), "loss": "multinomial", "intercept": True}),
+    "ball, several outputs": (DENSE, CLASSES, None, {"constraint": fw.L2Ball(0.2), "loss": "multinomial"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_passes_and_rounds(tmp_path, kind):
+    X, y, weights, how = KINDS[kind]
+    problem, same = on_disk(tmp_path, X, y, weights, **how)
+    w = 0.1 * RNG.normal(size=same.shape)
+    found, expected = problem.evaluate(w), same.evaluate(w)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-10)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(found.alpha, expected.alpha, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(found.gap, expected.gap, rtol=1e-9)
+    tol = 1e-3 if kind == "groups" else 1e-6
+    for method in ("corrective", "auto"):
+        result = fw.minimize(problem, method, tol=tol, random_state=0)
+        assert result.success
+        assert same.gap(result.x) <= 1.001 * tol * same.zero_value
+        assert result.reads > 0.0
+    assert fw.minimize(same, tol=tol).reads is None
+
+
+def test_the_same_bits_where_blocks_are_the_same(tmp_path, monkeypatch):
+    problem, same = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    parts = [place.part for place in problem.objective.places]
+    blocks = [Block(part, same.samples.block(part)) for part in parts]
+    monkeypatch.setattr(Objective, "blocks", property(lambda self: blocks))
+    w = RNG.normal(size=30)
+    for one, other in zip(problem.evaluate(w), same.evaluate(w), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_data_that_fits_is_in_memory(tmp_path):
+    store = fw.write_rows(tmp_path / "rows", SPARSE, LABELS, shard=500)
+    problem, same = (fw.Problem(*data, constraint=fw.L1Ball(5.0)) for data in ((store,), (SPARSE, LABELS)))
+    for method in ("sfw", "auto", "pairwise"):
+        one, other = (fw.minimize(p, method, max_passes=3, tol=0.0, random_state=0) for p in (problem, same))
+        assert np.array_equal(one.x, other.x)
+        assert one.reads is None
+
+
+# --- stochastic methods -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["sfw", "stochastic-pairwise", "mokhtari", "momentum", "lu-freund"])
+@pytest.mark.parametrize("kind", ["sparse, weights, intercept", "dense, several outputs", "dense, weights, intercept"])
+def test_stochastic_methods_in_groups(tmp_path, method, kind):
+    X, y, weights, how = KINDS[kind]
+    problem, same = on_disk(tmp_path, X, y, weights, **how)
+    run = {"max_passes": 8, "tol": 0.0, "random_state": 3, "batch_size": 7}
+    found, again = fw.minimize(problem, method, **run), fw.minimize(problem, method, **run, trace=0)
+    assert np.array_equal(found.x, again.x)  # same seed, same bits, however traced
+    memory = fw.minimize(same, method, **run)
+    assert same.constraint.contains(found.x.ravel())
+    assert found.fun - same.zero_value < 0.5 * (memory.fun - same.zero_value) < 0.0  # about as far as in memory
+    assert abs(found.fun - same.value(found.x)) <= 1e-10
+    if method == "sfw":  # the table is that of all rows, and r is its sum
+        alpha, r = found.state["estimate.alpha"], found.state["gradient"]
+        np.testing.assert_allclose(same.objective.gradient(alpha), r, atol=1e-10)
+        assert np.count_nonzero(alpha) > 0.9 * alpha.size
+
+
+def test_every_shard_is_in_one_group_of_a_pass_and_steps_are_its_share(tmp_path):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, groups=5, constraint=fw.L1Ball(5.0))
+    order = ShuffledGroups(problem.X, np.random.default_rng(0))
+    plan, orders = GroupPlan.of(problem.X), []
+    assert plan.groups >= 5
+    for _ in range(2):
+        seen, steps = [], 0
+        for _ in range(plan.groups):
+            group = order.group()
+            assert problem.X.memory >= 2 * sum(problem.X.shards[number].bytes for number in group)
+            assert plan.fewest_rows <= sum(problem.X.shards[number].rows for number in group) <= plan.most_rows
+            steps += order.steps(7)
+            seen += group.tolist()
+            order.go_on()
+        assert sorted(seen) == list(range(len(problem.X.shards)))
+        assert steps == N // 7
+        orders.append(seen)
+    assert orders[0] != orders[1]
+
+
+def test_one_pass_is_one_read(tmp_path):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    result = fw.minimize(problem, "sfw", tol=0.0, max_passes=1, batch_size=10, random_state=0)
+    assert result.reads == 2.0  # and one for the certificate at its end
+
+
+def test_a_run_goes_on_from_its_state(tmp_path):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0), intercept=True)
+
+    def engine():
+        return GroupedEngine(problem.own(), fw.METHODS["sfw"], 5, np.random.default_rng(0), problem.default_start())
+
+    whole, first = engine(), engine()
+    for run in (whole, first):
+        run.begin(np.inf, 0.0)
+        run.advance(61)
+    state = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in first.state().items()}
+    generator = np.random.default_rng(1)
+    from frankwolfe.engines.batches import generator_state
+
+    generator.bit_generator.state = generator_state(state)
+    second = GroupedEngine.from_state(problem.own(), state, fw.METHODS["sfw"], 5, generator)
+    second.begin(np.inf, 0.0)
+    whole.advance(60)
+    second.advance(60)
+    assert np.array_equal(whole.point(), second.point())
+    assert np.array_equal(whole.table(), second.table())
+
+
+def test_methods_that_need_all_rows_say_so_before_anything_runs(tmp_path):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    for method in ("fw", "pairwise", fw.Method(fw.SagTable(), step=fw.ShortStep(), name="own")):
+        with pytest.raises(ValueError, match=r"reads all rows in every step.*memory="):
+            fw.minimize(problem, method)
+    with pytest.raises(ValueError, match="batch_size=200 is more than the"):
+        fw.minimize(problem, "sfw", batch_size=200)
+    with pytest.raises(ValueError, match="needs all rows in memory"):
+        problem.kappa()
+
+
+# --- few reads --------------------------------------------------------------------------------------------------------
+
+
+def wide(n=2000, d=400, seed=0):
+    """Text-like data: few of many columns matter."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, d), density=0.05, rng=seed, format="csr")
+    w = np.where(np.arange(d) < 15, rng.normal(size=d), 0.0)
+    return X, np.where(X @ w + 0.1 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+
+
+def test_three_reads_to_a_certified_optimum(tmp_path):
+    X, y = wide()
+    problem, same = on_disk(tmp_path, X, y, groups=3, constraint=fw.L1Ball(10.0))
+    result = fw.minimize(problem, tol=1e-6, random_state=0)
+    assert result.success
+    assert same.gap(result.x) <= 1e-6 * same.zero_value
+    assert 3.0 <= result.reads <= 5.0
+    corrective = fw.minimize(problem, "corrective", tol=1e-6)
+    assert result.reads < corrective.reads
+    np.testing.assert_allclose(result.fun, corrective.fun, atol=1e-6)
+
+
+def test_columns_that_do_not_fit_are_left_to_rounds_from_disk(tmp_path):
+    X, y = wide(n=400, d=60)
+    problem, same = on_disk(tmp_path, X, y, groups=6, constraint=fw.L1Ball(500.0))
+    result = fw.minimize(problem, tol=1e-5, random_state=0)
+    assert result.success
+    assert same.gap(result.x) <= 1e-5 * same.zero_value
+    assert result.reads > 5.0
+
+
+@pytest.mark.parametrize("look", [1, 4])
+def test_interrupted_it_returns_a_certified_point(tmp_path, ctrl_c, look):
+    X, y = wide(n=400, d=60)
+    problem, same = on_disk(tmp_path, X, y, groups=3, constraint=fw.L1Ball(10.0))
+    ctrl_c(run=1, look=look)
+    result = fw.minimize(problem, tol=1e-9, random_state=0)
+    assert result.status == fw.Status.INTERRUPTED
+    assert abs(result.gap - same.gap(result.x)) <= 1e-9
