@@ -6,6 +6,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.data.store.shard_groups import GroupPlan, ShuffledGroups
+from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.grouped import GroupedEngine
 from frankwolfe.objective.objective import Block, Objective
 
@@ -214,3 +215,29 @@ def test_interrupted_it_returns_a_certified_point(tmp_path, ctrl_c, look):
     result = fw.minimize(problem, tol=1e-9, random_state=0)
     assert result.status == fw.Status.INTERRUPTED
     assert abs(result.gap - same.gap(result.x)) <= 1e-9
+
+
+@pytest.mark.parametrize(("radius", "groups"), [(10.0, 3), (500.0, 6)])
+def test_few_reads_go_on_from_any_state_to_the_same_bits(tmp_path, radius, groups):
+    X, y = wide(n=400, d=60)
+    problem, _ = on_disk(tmp_path, X, y, groups=groups, constraint=fw.L1Ball(radius))
+    target = 1e-7 * problem.zero_value
+
+    def steps(engine, number):
+        engine.begin(np.inf, target)
+        for _ in range(number):
+            if engine.finished() is None and not (engine.certificate() and engine.certificate().gap <= target):
+                engine.advance(1)
+        return engine
+
+    def new():
+        return FewReadsEngine(problem.own(), problem.default_start(), None, np.random.default_rng(0))
+
+    expected = steps(new(), 60)
+    for made in (5, 17, 19, 22):
+        state = {name: np.copy(value) for name, value in steps(new(), made).state().items()}
+        state = {name: value if value.ndim else value[()] for name, value in state.items()}
+        other = steps(FewReadsEngine.from_state(problem.own(), state), 60 - made)
+        assert np.array_equal(expected.point(), other.point())
+        assert expected.rows_read == other.rows_read
+        assert expected.certificate().gap == other.certificate().gap

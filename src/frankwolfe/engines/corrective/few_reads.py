@@ -13,10 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.engines.batches import generator_state
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.grouped import GroupedEngine
-from frankwolfe.engines.state import ESTIMATE
+from frankwolfe.engines.state import ESTIMATE, copied, flat
 from frankwolfe.methods.table import METHODS
 from frankwolfe.objective.objective import Block
 from frankwolfe.problem import Evaluation, Problem
@@ -77,6 +78,8 @@ class FewReadsEngine(RoundEngine):
         Of the stochastic steps.
     """
 
+    remembered = (*RoundEngine.remembered, "scouting", "columns", "w", "slope", "mended")
+
     def __init__(
         self,
         problem: Problem,
@@ -113,6 +116,8 @@ class FewReadsEngine(RoundEngine):
             self.scout.begin(min(budget, self.problem.n), 0.0)  # no group is read ahead beyond the pass
         if self.inner is not None:
             self._begin_inner()
+        if self.rest is not None:
+            self.rest.begin(budget - self.rows_read + self.rest.rows_read, target)
 
     def _begin_inner(self) -> None:
         assert self.inner is not None
@@ -284,17 +289,57 @@ class FewReadsEngine(RoundEngine):
             f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape),
         }
 
+    def _parts(self) -> dict[str, Any]:
+        """Return the engines that work for this one, by name."""
+        parts = {"scout": self.scout, "inner": self.inner, "rest": self.rest}
+        return {name: engine for name, engine in parts.items() if engine is not None}
+
     def state(self) -> dict[str, Any]:
-        """Return what a later run can use; the arrays are the engine's own."""
-        return self.handed_over() | {"w": self.w, "columns": self.columns, "rows_read": self.rows_read}
+        """Return all that a later run needs to go on; the arrays are the engine's own. The columns are in the data."""
+        state = self.handed_over()
+        for name in self.remembered:
+            state |= flat(name, getattr(self, name))
+        if self._found is not None:
+            state |= {"found.gap": self._found.gap, "found.intercept": self._found.intercept}
+        for name, engine in self._parts().items():
+            state |= {f"{name}.{key}": value for key, value in engine.state().items()}
+        return state
 
     @classmethod
-    def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
-        """Return an engine that goes on from the weights and slopes of another: with the columns that these name."""
-        engine = cls(problem, np.array(state["w"]), None, **how)
-        engine.steps, engine.rows_read = int(state["steps"]), int(state["rows_read"])
-        engine.slope, engine.scout = np.array(state["gradient"]), None
+    def from_state(
+        cls, problem: Problem, state: Mapping[str, Any], generator: np.random.Generator | None = None, **how: Any
+    ) -> Self:
+        """Return an engine that goes on where the one with this state was; columns are copied again, by a read.
+
+        Batches come from the generator that is given. The state of the other one is in the state, with the scout's.
+        """
+        engine = cls(problem, problem.default_start(), {"steps": state["steps"], "rows": 0}, generator)
+        for name in cls.remembered:
+            setattr(engine, name, copied(state.get(name)))
+        parts = {name: _below(name, state) for name in ("scout", "inner", "rest")}
+        scout, engine.scout = parts["scout"], None
+        if scout:
+            rng = np.random.default_rng() if generator is None else generator
+            rng.bit_generator.state = generator_state(scout)
+            engine.scout = GroupedEngine.from_state(problem, scout, METHODS["sfw"], engine.batch, rng)
+        if parts["inner"]:
+            small = problem.with_columns(copied_columns(problem, engine.columns), set_of(engine.hull))
+            engine.inner = CorrectiveEngine.from_state(small, parts["inner"])
+        if parts["rest"]:
+            engine.rest = CorrectiveEngine.from_state(problem, parts["rest"])
+        if "found.gap" in state:
+            engine.at = (engine.rest or engine.inner).at  # type: ignore[union-attr]
+            alpha = engine.at.alpha.reshape(problem.samples.shape)
+            gap, shift = state["found.gap"], copied(state["found.intercept"])
+            gradient, rounding = copied(state["gradient"]), engine.at.gap_rounding(alpha)
+            engine._found = Evaluation(engine.at.value, gradient, gap, alpha, shift, rounding)
         return engine
+
+
+def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a state that belongs to one of the engines."""
+    start = len(name) + 1
+    return {key[start:]: value for key, value in state.items() if key.startswith(f"{name}.")}
 
 
 def _known(found: Evaluation) -> Any:
