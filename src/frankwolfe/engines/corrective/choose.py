@@ -7,7 +7,6 @@ import numpy as np
 
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
-from frankwolfe.engines.corrective.few_reads import FewReadsEngine, can_be_copied
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
@@ -36,11 +35,6 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
             return partial(InteriorEngine, barrier=barrier)
     return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
-
-
-def few_reads_engine(problem: Problem) -> type[FewReadsEngine] | None:
-    """Return the engine that saves reads of data on disk; None where it cannot serve: `engine_for` says which does."""
-    return FewReadsEngine if can_be_copied(problem) else None
 
 
 def is_uneven(problem: Problem) -> bool:
