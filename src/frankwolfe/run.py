@@ -128,10 +128,7 @@ def minimize(
     )
     if method.engine == "auto":
         method = pick(problem.constraint, limits.passes, problem.needs_smoothing)
-        on_disk = (
-            isinstance(problem.X, RowStore) and checkpoint is None
-        )  # what saves reads keeps no state to go on from
-        if method.engine == "corrective" and on_disk:
+        if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)
     likely = lookup("stop", stop, STOPS)
@@ -263,14 +260,23 @@ def _corrective_engine(
 ) -> Engine:
     """Return the engine of the corrective method that suits a problem, at the start of a run.
 
-    With a generator, for data on disk, stochastic steps come first where that saves reads.
+    With a generator, for data on disk, stochastic steps come first.
     """
     # imported here: a good deal of code that the other methods do without
-    from frankwolfe.engines.corrective.choose import engine_for, few_reads_engine
+    from frankwolfe.engines.corrective.choose import engine_for
 
-    if generator is not None and (kind := few_reads_engine(problem)) is not None:
-        return kind(problem, w, earlier, generator)
-    return engine_for(problem)(problem, w, earlier)
+    if generator is None:
+        return engine_for(problem)(problem, w, earlier)
+    from frankwolfe.engines.corrective.few_reads import FewReadsEngine
+
+    return FewReadsEngine(problem, w, earlier, generator)
+
+
+def _saves_reads(problem: Problem) -> bool:
+    """Whether stochastic steps can name columns to copy from disk."""
+    from frankwolfe.engines.corrective.few_reads import can_be_copied
+
+    return can_be_copied(problem)
 
 
 def _default_batch(problem: Problem, method: Method) -> float:

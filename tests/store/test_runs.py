@@ -196,6 +196,9 @@ def test_three_reads_to_a_certified_optimum(tmp_path):
     corrective = fw.minimize(problem, "corrective", tol=1e-6)
     assert result.reads < corrective.reads
     np.testing.assert_allclose(result.fun, corrective.fun, atol=1e-6)
+    further = fw.minimize(problem, tol=1e-9, random_state=0, x0=result)
+    assert further.success
+    assert further.reads <= result.reads - 1.0  # the first pass need not be made again
 
 
 def test_columns_that_do_not_fit_are_left_to_rounds_from_disk(tmp_path):

@@ -52,7 +52,8 @@ def settings_of(
     named = known and (step is None or isinstance(step, str))
     run = {
         "method": method.name,
-        "key": method.name.removeprefix("auto: ").partition(", ")[0] if named else "",
+        "key": _key(method) if named else "",
+        "engine": method.engine,
         "step": step if named and step is not None else "",
         "parts": _parts_of(method),
         "batch_size": batch_size,
@@ -60,6 +61,11 @@ def settings_of(
         "likely": int(likely),
     }
     return under("run", run) | under("limits", vars(limits)) | under("problem", fingerprint(problem))
+
+
+def _key(method: Method) -> str:
+    """Return the name in the table of methods of what a run was, whatever its result calls it."""
+    return "corrective" if method.engine == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
 
 
 def _parts_of(method: Method) -> str:
@@ -114,6 +120,8 @@ class SavedRun:
         found = as_method(key if given is None else given, (rule or None) if step is None else step)
         if found.engine == "auto" and key:
             found = METHODS[key]  # it was chosen when the run began
+        if self.settings["engine"] == "few-reads" and found.engine == "corrective":
+            found = found._replace(engine="few-reads")
         if _parts_of(found) != self.settings["parts"]:
             raise ValueError(f"{self.path} is a run of {name!r}, and {found.name!r} has other parts: {_shown(found)}")
         problem.accept(found)
@@ -141,14 +149,17 @@ class SavedRun:
             start = Start.from_state(below("certifier.start", self.values))
             if start.intercept is not None:
                 problem.expect(start.w, start.intercept)
-            if method.engine == "corrective":
+            if method.engine != "loop":
                 # imported here: a good deal of code that the other methods do without
                 from frankwolfe.engines.corrective.choose import restored_engine
 
-                engine = restored_engine(problem, state)
+                engine = restored_engine(problem, state, method.engine == "few-reads")
             else:
-                kind, deck = stepwise_engine(problem), state.get("sampler.deck", np.arange(0))
-                _require_permutation(deck, problem.n if kind is StepwiseEngine else len(deck))
+                kind = stepwise_engine(problem)
+                if kind is StepwiseEngine:
+                    _require_permutation(state["sampler.deck"], problem.n)
+                elif (deck := state.get("sampler.deck")) is not None:  # of a group of the rows
+                    _require_permutation(deck, len(deck))
                 batch_size = int(self.settings["batch_size"])
                 engine = kind.from_state(problem, state, method, batch_size, generator_of(state))
             _require_same_kinds(engine.state(), state)

@@ -86,7 +86,7 @@ class RadiusPath:
 @teaching
 def radius_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     loss: Any = "logistic",
     constraint: Any = "l1",
@@ -106,7 +106,7 @@ def radius_path(
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
+    X : array, sparse matrix, data frame or RowStore of shape (n, d)
         As for `Problem`.
     y : array of shape (n,), or (n, outputs)
         Targets, as the loss needs them.

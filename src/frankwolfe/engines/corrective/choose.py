@@ -8,7 +8,6 @@ import numpy as np
 
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
-from frankwolfe.engines.corrective.few_reads import FewReadsEngine, can_be_copied
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
@@ -39,17 +38,16 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
     return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
 
 
-def restored_engine(problem: Problem, state: Mapping[str, Any]) -> Engine:
-    """Return the engine for a problem, going on where the one with this state was."""
+def restored_engine(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Engine:
+    """Return the engine for a problem, going on where the one with this state was; ``saves_reads``: of data on disk."""
+    if saves_reads:
+        from frankwolfe.engines.corrective.few_reads import FewReadsEngine
+
+        return FewReadsEngine.from_state(problem, state)
     kind: Any = engine_for(problem)
     kind, how = (kind.func, kind.keywords) if isinstance(kind, partial) else (kind, {})
     engine: Engine = kind.from_state(problem, state, **how)
     return engine
-
-
-def few_reads_engine(problem: Problem) -> type[FewReadsEngine] | None:
-    """Return the engine that saves reads of data on disk; None where it cannot serve: `engine_for` says which does."""
-    return FewReadsEngine if can_be_copied(problem) else None
 
 
 def is_uneven(problem: Problem) -> bool:

@@ -73,7 +73,7 @@ class FewReadsEngine(RoundEngine):
     w : array of shape (d,)
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over.
+        What the result of another run hands over: its slopes take the place of the first pass.
     generator : Generator
         Of the stochastic steps.
     """
@@ -92,20 +92,24 @@ class FewReadsEngine(RoundEngine):
         assert hull is not None
         self.hull: Hull = hull
         self.batch = min(BATCH, problem.n)
-        rng = np.random.default_rng(0) if generator is None else generator
-        self.scout: GroupedEngine | None = GroupedEngine(problem, METHODS["sfw"], self.batch, rng, w, earlier)
         self.scouting = problem.n // self.batch  # steps left
+        self.scout: GroupedEngine | None = None
+        if earlier is not None and earlier["rows"] == problem.n:  # slopes are known: they name the columns
+            self.slope = np.array(earlier["gradient"])
+        else:
+            rng = np.random.default_rng(0) if generator is None else generator
+            self.scout = GroupedEngine(problem, METHODS["sfw"], self.batch, rng, w, earlier)
+            self.slope = np.zeros(problem.size)
         self.inner: CorrectiveEngine | None = None
         self.rest: CorrectiveEngine | None = None
-        self.slope = np.zeros(problem.size)
         self.mended = 0  # times that columns were copied because they had been missed
         self.columns = np.empty(0, np.int64)  # of the data, that are in memory
         self.w = w
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
-        assert self.scout is not None
-        self.scout.warm_up()
+        if self.scout is not None:
+            self.scout.warm_up()
         head = self._solver(self.problem.head(8).with_columns(_dense_head(self.problem), set_of(self.hull)), None)
         head.warm_up()
 
@@ -263,6 +267,12 @@ class FewReadsEngine(RoundEngine):
         """Return the exact gap, for which all rows are read if it is not known."""
         found = self._found or self.problem.evaluate(self.point())
         return super().sampled_gap(draws) if self._found is not None else _known(found)
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether no round was cut short by the budget, in memory or on disk."""
+        inside = (self.scout, self.inner, self.rest)
+        return super().unhindered and all(engine is None or engine.unhindered for engine in inside)
 
     def finished(self) -> Status | None:
         """Why no further step can be made, or None."""
