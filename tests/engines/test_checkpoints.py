@@ -71,6 +71,15 @@ every_run = pytest.mark.parametrize(
 )
 
 
+def has_horizon(method):
+    """Whether steps depend on the budget: a run that goes on keeps the horizon that it began with."""
+    return isinstance(method, fw.Method) and type(method.step) is fw.ConstantStep
+
+
+def takes_snapshots(method):
+    return isinstance(method, fw.Method) and method.estimate.abilities.takes_snapshots
+
+
 @cache
 def problem_of(kind):
     return PROBLEMS[kind]()
@@ -162,7 +171,8 @@ def test_after_a_smaller_budget_it_ends_as_with_the_larger_one(method, kind, tmp
     path = tmp_path / "run.ckpt"
     first = fw.minimize(problem_of(kind), max_passes=SHORT, checkpoint=path, **options(method, kind))
     assert_same(resumed(path, method, kind), first)  # under its old limits it is where it was
-    assert_same(resumed(path, method, kind, max_passes=LONG), whole(method, kind))
+    if not has_horizon(method):
+        assert_same(resumed(path, method, kind, max_passes=LONG), whole(method, kind))
 
 
 @pytest.mark.parametrize("sampled", [False, True], ids=["", "sampled"])
@@ -206,7 +216,8 @@ def test_stopped_again_and_again_it_ends_as_without(method, kind, tmp_path, writ
         stops.append(False)
         result = resumed(path, method, kind, callback=stop)
     assert_same(result, whole(method, kind))
-    assert looks == sorted({*looks})  # each of them once
+    once = looks == sorted({*looks})
+    assert once or takes_snapshots(method)  # where a pass did not fit into the budget, it goes on from before that
 
 
 @every_run
