@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,9 @@ from scipy import sparse
 import frankwolfe as fw
 
 COLUMNS, PER_ROW, ACTIVE = 100_000, 100, 200
+
+CGROUPS = {"/sys/fs/cgroup": "memory.max", "/sys/fs/cgroup/memory": "memory.limit_in_bytes"}
+"""Folders in which a group with a limit on memory may be made, and the file that the limit goes to."""
 
 
 def blocks(rows, seed=0, columns=COLUMNS, per_row=PER_ROW, step=20_000):
@@ -180,7 +184,7 @@ class Peak(threading.Thread):
 
 def limited(limit):
     """Limit the memory of this process: by a cgroup where one can be made, else its data; say by which."""
-    for folder, file in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+    for folder, file in CGROUPS.items():
         group = Path(folder) / f"frankwolfe-{os.getpid()}"
         try:
             if not (Path(folder) / "cgroup.procs").exists():
@@ -230,7 +234,13 @@ def large(options):
         store = fw.write_rows(path, blocks(rows), progress=sys.stderr.isatty())
         print(f"written in {time.perf_counter() - start:.1f} s: {store.bytes / 1e9:.2f} GB", flush=True)
         command = [sys.executable, __file__, "inside", "--store", path, "--memory", options.memory]
-        subprocess.run([*map(str, command), "--radius", str(options.radius)], check=True)
+        with subprocess.Popen([*map(str, command), "--radius", str(options.radius)]) as process:
+            code = process.wait()
+        for folder in CGROUPS:
+            with suppress(OSError):
+                (Path(folder) / f"frankwolfe-{process.pid}").rmdir()
+        if code:
+            raise SystemExit(f"the run under the limit ended with {code}")
         compare(Path(name), options)
 
 

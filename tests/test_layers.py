@@ -72,6 +72,8 @@ def test_no_two_modules_have_one_name_and_few_are_at_the_top():
 PROBES = {
     "arguments/arrays.py": "frames of other libraries",
     "io/tables.py": "frames of other libraries, and what they hold",
+    "io/store/block_arrays.py": "frames of other libraries",
+    "io/store/block_sources.py": "frames of other libraries, and iterators of blocks",
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
     "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
     "methods/lifecycle.py": "the door for estimates, directions and step rules",

@@ -274,7 +274,7 @@ def _corrective_engine(
 
 def _saves_reads(problem: Problem) -> bool:
     """Whether stochastic steps can name columns to copy from disk."""
-    from frankwolfe.engines.corrective.few_reads import can_be_copied
+    from frankwolfe.engines.corrective.copied_columns import can_be_copied
 
     return can_be_copied(problem)
 

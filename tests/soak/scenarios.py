@@ -84,6 +84,48 @@ def training(method, kind, passes):
     return Scenario(partial(problem_of, kind), partial(train, method, kind, passes), whole_checkpoint, trained)
 
 
+# --- row stores -------------------------------------------------------------------------------------------------------
+
+PIECE, PIECES = 40, 12
+"""Rows that are written at a time, and how often."""
+
+
+@cache
+def pieces():
+    """Blocks of rows and targets."""
+    rng = np.random.default_rng(0)
+    return [(rng.normal(size=(PIECE, 5)), np.sign(rng.normal(size=PIECE))) for _ in range(PIECES)]
+
+
+def convert(folder):
+    """Write a store at once, unless it is there."""
+    if not (folder / "rows").exists():
+        fw.write_rows(folder / "rows", iter(pieces()), shard=2_000)
+
+
+def append(folder):
+    """Write a store piece by piece, going on after those that are there."""
+    written = len(fw.open_rows(folder / "rows").y) // PIECE if (folder / "rows").exists() else 0
+    for X, y in pieces()[written:]:
+        fw.write_rows(folder / "rows", X, y, shard=2_000, append=(folder / "rows").exists())
+
+
+def whole_store(folder):
+    """Whatever store is there has whole pieces, in order, as their checksums say."""
+    if (folder / "rows").exists():
+        store = fw.open_rows(folder / "rows", verify=True)
+        number, rest = divmod(store.shape[0], PIECE)
+        assert rest == 0
+        np.testing.assert_array_equal(store.matrix(), np.concatenate([X for X, _ in pieces()[:number]]))
+        np.testing.assert_array_equal(store.y, np.concatenate([y for _, y in pieces()[:number]]))
+
+
+def stored(folder):
+    """Return the rows and targets."""
+    store = fw.open_rows(folder / "rows", verify=True)
+    return {"X": store.matrix().tobytes(), "y": store.y.tobytes()}
+
+
 RUNS = [
     *((name, "l1-intercept", 12.0) for name in ("sfw", "stochastic-pairwise", "lu-freund")),
     *((name, "l1", 12.0) for name in ("momentum", "mokhtari", "stochastic-away", "sfw")),
@@ -95,4 +137,5 @@ RUNS = [
 
 SCENARIOS = {f"{method} on {kind}": training(method, kind, passes) for method, kind, passes in RUNS}
 SCENARIOS |= {f"own {name}": training(method, "l1-intercept", 12.0) for name, method in OWN.items()}
+SCENARIOS |= {work.__name__: Scenario(pieces, work, whole_store, stored) for work in (convert, append)}
 """By name."""

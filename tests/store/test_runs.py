@@ -244,3 +244,23 @@ def test_few_reads_go_on_from_any_state_to_the_same_bits(tmp_path, radius, group
         assert np.array_equal(expected.point(), other.point())
         assert expected.rows_read == other.rows_read
         assert expected.certificate().gap == other.certificate().gap
+
+
+@pytest.mark.parametrize("method", ["auto", "corrective", "sfw", "stochastic-pairwise"])
+def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, method):
+    X, y = wide(n=400, d=60)
+    problem, _ = on_disk(tmp_path, X, y, constraint=fw.L1Ball(10.0))
+    given = {"method": method, "tol": 1e-7, "random_state": 0, "max_passes": 12}
+    whole = fw.minimize(problem, **given)
+    for look in (2, 5):
+        looks = []
+        stop = lambda state, looks=looks, look=look: looks.append(state.nit) or len(looks) == look  # noqa: E731
+        first = fw.minimize(problem, **given, checkpoint=tmp_path / "run.ckpt", callback=stop)
+        assert first.status is fw.Status.CALLBACK
+        onward = fw.resume(tmp_path / "run.ckpt", problem)
+        np.testing.assert_array_equal(onward.x, whole.x)
+        assert (onward.fun, onward.gap, onward.nit, onward.passes) == (whole.fun, whole.gap, whole.nit, whole.passes)
+    (tmp_path / "other").mkdir()
+    other, _ = on_disk(tmp_path / "other", X[::-1], y[::-1], constraint=fw.L1Ball(10.0))
+    with pytest.raises(ValueError, match="differs in its data"):
+        fw.resume(tmp_path / "run.ckpt", other)

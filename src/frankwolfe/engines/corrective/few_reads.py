@@ -10,21 +10,18 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
-from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.engines.batches import generator_state
+from frankwolfe.engines.corrective.copied_columns import column_room, copied_columns, set_of
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.grouped import GroupedEngine
+from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, copied, flat
 from frankwolfe.methods.table import METHODS
-from frankwolfe.objective.objective import Block
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.sets.coordinate_hull import Hull
-from frankwolfe.sets.norm_balls import L1Ball
-from frankwolfe.sets.polytopes import NonNegativeL1Ball, Simplex
 
 BATCH = 10
 """Rows in a batch of the first pass. With one, the last atoms of RCV1 at radius 1000 come at four times the rank."""
@@ -32,35 +29,8 @@ BATCH = 10
 SLICES = 16
 """Parts of the first pass: between them the clock is looked at, and somebody may stop the run."""
 
-COPIES = 2
-"""Copies of columns that there may be at a time: those that were read, and those among them that are active. Each has
-this part of the memory. (Above some hundred atoms the active ones are kept column by column as well.)"""
-
-LEAST_COLUMNS = 50
-"""Columns of average size that memory must hold: with fewer, an optimum would hardly be among them."""
-
 INNER_SHARE = 0.5
 """Part of the tolerance to which the columns in memory are solved: the rest is left to columns that are not."""
-
-
-def can_be_copied(problem: Problem) -> bool:
-    """Whether vertices are single coordinates, and enough columns of a store fit into memory."""
-    structure, store = problem.constraint.structure(), problem.X
-    if structure.hull is None or structure.shift is not None:
-        return False
-    return store.nnz / store.shape[1] * min(LEAST_COLUMNS, store.shape[1]) <= column_room(problem)
-
-
-def column_room(problem: Problem) -> int:
-    """Return how many entries of columns fit into memory."""
-    return problem.X.memory // COPIES // (12 if problem.X.is_sparse else 8)
-
-
-def set_of(hull: Hull) -> Any:
-    """Return the set that a hull describes, of any number of coordinates."""
-    if hull.signed:
-        return L1Ball(hull.radius)
-    return NonNegativeL1Ball(hull.radius) if hull.filled else Simplex(hull.radius)
 
 
 class FewReadsEngine(RoundEngine):
@@ -110,7 +80,7 @@ class FewReadsEngine(RoundEngine):
         """Compile, or load from the cache, without a step."""
         if self.scout is not None:
             self.scout.warm_up()
-        head = self._solver(self.problem.head(8).with_columns(_dense_head(self.problem), set_of(self.hull)), None)
+        head = self._solver(self.problem.head(8).with_columns(self.problem.X.head(8), set_of(self.hull)), None)
         head.warm_up()
 
     def begin(self, budget: float, target: float) -> None:
@@ -263,10 +233,11 @@ class FewReadsEngine(RoundEngine):
             return self.scout.gap_estimate()
         return np.inf if self.inner is None else self.inner.gap_estimate()
 
-    def sampled_gap(self, draws: int) -> Any:
+    def sampled_gap(self, draws: int) -> SampledGap:
         """Return the exact gap, for which all rows are read if it is not known."""
-        found = self._found or self.problem.evaluate(self.point())
-        return super().sampled_gap(draws) if self._found is not None else _known(found)
+        if self._found is not None:
+            return super().sampled_gap(draws)
+        return SampledGap(self.problem.evaluate(self.point()).gap, 0.0, 1.0)
 
     @property
     def unhindered(self) -> bool:
@@ -350,55 +321,3 @@ def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a state that belongs to one of the engines."""
     start = len(name) + 1
     return {key[start:]: value for key, value in state.items() if key.startswith(f"{name}.")}
-
-
-def _known(found: Evaluation) -> Any:
-    from frankwolfe.engines.sampled_gap import SampledGap
-
-    return SampledGap(found.gap, 0.0, 1.0)
-
-
-def _dense_head(problem: Problem) -> Any:
-    """Return the first few rows, with all columns."""
-    return problem.X.head(8)
-
-
-def copied_columns(problem: Problem, columns: np.ndarray) -> Any:
-    """Return a copy of some columns of all rows, in ascending order, by one read: an array, or a CSR array."""
-    n, pieces = problem.n, dict[int, Any]()
-    place = np.full(problem.d, -1, np.int32)
-    place[columns] = np.arange(len(columns))
-    if not problem.X.is_sparse:
-        values = np.empty((n, len(columns)), problem.X.dtype)
-
-        def take(block: Block) -> tuple:
-            values[block.part] = _plain(block).values[:, columns]
-            return ()
-
-        problem.objective.each(take)
-        return values
-
-    def press(block: Block) -> tuple:
-        pieces[block.part.start] = _plain(block).pressed(place)
-        return ()
-
-    problem.objective.each(press)
-    entries = sum(len(data) for data, _, _ in pieces.values())
-    size = np.int32 if entries < 2**31 else np.int64
-    data, indices, starts = np.empty(entries), np.empty(entries, size), np.zeros(n + 1, size)
-    at = 0
-    for first in sorted(pieces):
-        some, where, ends = pieces.pop(first)  # let go of as it is copied
-        stop = at + len(some)
-        data[at:stop], indices[at:stop] = some, where
-        starts[first + 1 : first + len(ends)] = ends[1:] + at
-        at = stop
-    matrix = sparse.csr_array((data, indices, starts), shape=(n, len(columns)))
-    matrix.has_canonical_format = True  # as the rows were
-    return matrix
-
-
-def _plain(block: Block) -> Any:
-    """Return the rows of a block as they are in the data, but for their means."""
-    rows = block.samples.rows
-    return rows.rows if isinstance(rows, MultiOutput) else rows

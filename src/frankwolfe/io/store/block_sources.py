@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.io.store.block_arrays import as_array
 from frankwolfe.io.store.row_writer import RowBlock
 
 ROWS = 2**16
@@ -22,11 +23,11 @@ def is_stream(source: Any) -> bool:
     if isinstance(source, list | tuple):
         first = source[0] if source else None
         return _is_matrix(first) or (isinstance(first, tuple) and len(first) > 0 and _is_matrix(first[0]))
-    return "__next__" in dir(source)
+    return hasattr(source, "__next__")
 
 
 def _is_matrix(X: Any) -> bool:
-    return sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2) or "columns" in dir(X)
+    return sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "columns")
 
 
 def from_stream(source: Any) -> Iterator[RowBlock]:
@@ -50,7 +51,7 @@ def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock
         X = np.array(X, dtype=np.float64) if len({np.shape(row) for row in X}) == 1 else np.array(X)
     if np.ndim(X) != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {np.shape(X)}")
-    y, weights = (None if values is None else _indexable(values) for values in (y, weights))
+    y, weights = (None if values is None else as_array(values) for values in (y, weights))
     n, d = X.shape
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and len(values) != n:
@@ -59,10 +60,6 @@ def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock
     for first in range(0, n, step):
         part = slice(first, first + step)
         yield RowBlock(X[part], None if y is None else y[part], None if weights is None else weights[part])
-
-
-def _indexable(values: Any) -> np.ndarray:
-    return np.asarray(values.to_numpy() if "to_numpy" in dir(values) else values)
 
 
 def peeked(source: Any) -> tuple[RowBlock, Iterator[RowBlock]]:

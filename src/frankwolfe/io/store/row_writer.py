@@ -1,22 +1,18 @@
-"""The writer of a row store: takes blocks of rows, cuts them into shards, and names them in a manifest at the end."""
+"""The writer of shards: takes blocks of rows, checks them, and cuts them into shards of about one size."""
 
-import shutil
 import zlib
-from collections.abc import Generator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
 from frankwolfe.data.blocks import LEAST, even_parts, parts_by_size
-from frankwolfe.data.store.manifest import NAME, File, Manifest, Part, Shard, read_manifest
-from frankwolfe.io.store.store_lock import one_writer
+from frankwolfe.data.store.manifest import File, Manifest, Part, Shard
 from frankwolfe.io.store.stored_targets import Targets
-from frankwolfe.storage.atomic import replacing
 
 SHARD = 2**24
 """Bytes of a shard where nobody says: large enough for a disk, small enough for many to fit into memory."""
@@ -57,61 +53,6 @@ class Wanted(NamedTuple):
     names: Sequence[str] | None = None
     columns: int | None = None
     first_column: int = 0
-
-
-def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append: bool = False) -> None:
-    """Write blocks of rows to a new store, or at the end of one. It is there whole, or as it was.
-
-    A new store is written to a folder beside it, which takes its name at the end. What is appended lies in the folder
-    unnamed, until a new manifest takes the place of the old one.
-    """
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} does not exist: make the folder first")
-    with one_writer(path):
-        if append:
-            before = read_manifest(path)
-            writer = Writer(path, wanted, before)
-            _written(writer, blocks, path)
-            _name(path, writer.manifest(before.parts))
-            return
-        if path.exists():
-            raise FileExistsError(f"{path} exists already: remove it, choose another name, or add to it by append=True")
-        unfinished = path.with_name(f".{path.name}.{uuid4().hex}.unfinished")
-        unfinished.mkdir()
-        try:
-            writer = Writer(unfinished, wanted)
-            _written(writer, blocks, path)
-            _name(unfinished, writer.manifest([]))
-            unfinished.rename(path)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _written(writer: "Writer", blocks: Generator[RowBlock], path: Path) -> None:
-    """Write all blocks; if that fails, remove what was written."""
-    try:
-        with closing(blocks):  # also after an error: files that are read are let go of at once
-            for block in blocks:
-                writer.take(block)
-        writer.finish()
-    except OSError as error:
-        rows = writer.rows
-        writer.undo()
-        if error.errno is None:
-            raise
-        # the kind of the error stays what it was; the message says what became of the store
-        told = (
-            f"{error.strerror} after {rows:,} rows: {path} was not written, and what there was of it has been removed"
-        )
-        raise OSError(error.errno, told, error.filename) from error
-    except BaseException:
-        writer.undo()
-        raise
-
-
-def _name(folder: Path, manifest: Manifest) -> None:
-    with replacing(folder / NAME) as stream:
-        stream.write(manifest.text().encode())
 
 
 class Writer:

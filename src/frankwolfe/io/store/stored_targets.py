@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.data.store.manifest import Manifest
+from frankwolfe.io.store.block_arrays import as_array
 
 
 class Targets:
@@ -37,7 +38,7 @@ class Targets:
 
     def take(self, y: Any, n: int) -> None:
         """Take over the targets of ``n`` rows."""
-        values = None if y is None else np.asarray(y.to_numpy() if _is_frame(y) else y)
+        values = None if y is None else as_array(y)
         kind = _kind_of(values)
         if self._kind is not None and kind != self._kind:
             raise ValueError(f"the targets are {kind}, and those of the rows before are {self._kind}")
@@ -81,10 +82,6 @@ class Targets:
             return found
         place = {name: number for number, name in enumerate(sorted(self._codes))}
         return np.array([float(place[name]) for name in self._codes])[found.astype(np.int64)]
-
-
-def _is_frame(y: Any) -> bool:
-    return not isinstance(y, np.ndarray | list | tuple) and "to_numpy" in dir(y)
 
 
 def _kind_of(values: np.ndarray | None) -> str:

@@ -14,7 +14,8 @@ from frankwolfe.data.store.row_store import DEFAULT_MEMORY, RowStore, as_bytes, 
 from frankwolfe.io.read import Features, feature_names
 from frankwolfe.io.store.block_sources import from_matrix, is_stream, peeked
 from frankwolfe.io.store.file_sources import Named, StartsAtZeroError, from_columns, from_svmlight, names_of
-from frankwolfe.io.store.row_writer import SHARD, RowBlock, Wanted, write_blocks
+from frankwolfe.io.store.row_writer import SHARD, RowBlock, Wanted
+from frankwolfe.io.store.whole_store import write_blocks
 from frankwolfe.io.streams import kind_of, refusing_damage, require_file
 
 
