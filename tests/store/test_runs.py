@@ -252,7 +252,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, method):
     problem, _ = on_disk(tmp_path, X, y, constraint=fw.L1Ball(10.0))
     given = {"method": method, "tol": 1e-7, "random_state": 0, "max_passes": 12}
     whole = fw.minimize(problem, **given)
-    for look in (2, 5):
+    for look in (2, 3):
         looks = []
         stop = lambda state, looks=looks, look=look: looks.append(state.nit) or len(looks) == look  # noqa: E731
         first = fw.minimize(problem, **given, checkpoint=tmp_path / "run.ckpt", callback=stop)
