@@ -25,7 +25,7 @@ from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.engines.state import arrays, with_arrays
 from frankwolfe.engines.stepwise import PARTS
-from frankwolfe.methods.gradient import FAILED, Gradient
+from frankwolfe.methods.gradient import ALL_ROWS, FAILED, Gradient
 from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
 from frankwolfe.methods.table import METHODS, Method
@@ -163,6 +163,7 @@ class ChunkRun:
         self.iterate, r = chunk.first_iterate(stream.w)
         r[:] = stream.r
         counters = np.zeros(COUNTERS)
+        counters[ALL_ROWS] = chunk.n
         tracker = tracker_of(self.constraint, chunk.size).connected(counters[FAILED : FAILED + 1])
         tracker.rebuild(r)
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
