@@ -127,7 +127,7 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
     )
     if method.engine == "auto":
-        method = pick(problem.constraint, limits.passes, problem.needs_smoothing)
+        method = pick(limits.passes, problem.needs_smoothing)
         if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)

@@ -355,8 +355,8 @@ def test_another_method_is_refused(tmp_path):
 
 def test_auto_stays_what_it_was(tmp_path):
     path = tmp_path / "run.ckpt"
-    assert short_run(path, method="auto").method == "auto: stochastic-pairwise"
-    assert fw.resume(path, problem_of("l1"), method="auto", max_passes=30).method == "auto: stochastic-pairwise"
+    assert short_run(path, method="auto").method == "auto: sfw"
+    assert fw.resume(path, problem_of("l1"), method="auto", max_passes=30).method == "auto: sfw"
 
 
 def test_bad_arguments_are_told_before_the_first_step(tmp_path):

@@ -252,3 +252,22 @@ def test_parameters_that_do_not_fit_are_refused(model, message):
         model.fit(X, y)
     with pytest.raises(ValueError, match="MultiOutputRegressor"):
         fw.FrankWolfeRegressor("huber").fit(X, np.column_stack([y, y]).astype(float))
+
+
+def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(tmp_path):
+    X, y = (part[:60] for part in load_breast_cancer(return_X_y=True))
+    X = scale(X[:, :8])
+    model = fw.FrankWolfeClassifier(radius=2.0, method="sfw", tol=1e-3, max_passes=400, random_state=0)
+    whole = fw.FrankWolfeClassifier(**model.get_params()).fit(X, y)
+    model.set_params(max_passes=5)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y, checkpoint=tmp_path / "fit.ckpt")
+    model.set_params(max_passes=400)
+    model.fit(X, y, checkpoint=tmp_path / "fit.ckpt")
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert model.result_.nit == whole.result_.nit
+    with pytest.raises(ValueError, match="differs in its data"):
+        model.fit(2.0 * X, y, checkpoint=tmp_path / "fit.ckpt")
+    classes = np.arange(60) % 3
+    with pytest.raises(ValueError, match="one run, and this one is 3"):
+        model.fit(X, classes, checkpoint=tmp_path / "other.ckpt")

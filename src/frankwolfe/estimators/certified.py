@@ -4,6 +4,7 @@ import re
 import warnings
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from frankwolfe.advice import ScaleWarning
 from frankwolfe.estimators.parameters import PartParameters
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
-from frankwolfe.run import minimize
+from frankwolfe.run import minimize, resume
 
 SAID: set[tuple] = set()
 """Advice that has been given in this process, but for its numbers."""
@@ -45,9 +46,21 @@ class CertifiedEstimator(PartParameters):
             "n_threads": self.n_threads,
         }
 
-    def _minimized(self, problems: list[Problem], starts: list[Any]) -> list[Result]:
-        """Solve the problems, keep what is known of the answers, and return these."""
+    def _minimized(self, problems: list[Problem], starts: list[Any], checkpoint: Any = None) -> list[Result]:
+        """Solve the problems, keep what is known of the answers, and return these.
+
+        With a checkpoint there must be one: what is in the file goes on, or the run is kept there.
+        """
         options = self._options()
+        if checkpoint is not None:
+            if len(problems) > 1:
+                raise ValueError(
+                    f"checkpoint goes with a fit that is one run, and this one is {len(problems)}, one for each class: "
+                    "choose loss='multinomial', or leave checkpoint out"
+                )
+            results = [_checkpointed(problems[0], starts[0], bool(self.verbose), options, checkpoint)]
+            self._record(results)
+            return results
         if self.n_threads is None and len(problems) > 1 and self.n_jobs not in (None, 1):
             options["n_threads"] = 1  # each run has a thread of its own
         # compiled code lets go of the interpreter: threads serve, and nothing is copied
@@ -94,3 +107,12 @@ class CertifiedEstimator(PartParameters):
 def _minimize(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any]) -> Result:
     # a trace is worth its passes over the data only to somebody who looks on
     return minimize(problem, x0=x0, progress=verbose, trace=10 if verbose else 0, **options)
+
+
+def _checkpointed(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any], path: Any) -> Result:
+    """Return the result of a run that is kept in a file: the one that is there goes on, under these limits."""
+    if not Path(path).exists():
+        return _minimize(problem, x0, verbose, {**options, "checkpoint": path})
+    kept = {name: options[name] for name in ("tol", "max_passes", "n_threads")}
+    method = {} if isinstance(options["method"], str) else {"method": options["method"]}
+    return resume(path, problem, progress=verbose, **kept, **method)

@@ -78,7 +78,7 @@ class LinearModel(CertifiedEstimator, ABC):
 
     # --- from parameters to coefficients ----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearModel":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> "LinearModel":
         """Fit the model.
 
         Parameters
@@ -89,6 +89,9 @@ class LinearModel(CertifiedEstimator, ABC):
             Targets: classes, of any type that sorts, or numbers.
         sample_weight : array of shape (n,), optional
             Non-negative weights; only their proportions matter.
+        checkpoint : str or Path, optional
+            A file from which a long fit goes on if it was broken off, to the same bits (docs/checkpoints.md). It is for
+            this data and these parameters; others are refused. Not for one run a class.
 
         Returns
         -------
@@ -97,7 +100,7 @@ class LinearModel(CertifiedEstimator, ABC):
         if isinstance(X, RowStore) and sample_weight is None:
             sample_weight = X.sample_weight
         X, y = self._training_data(X, y)
-        self._solve(self._problems(X, y, sample_weight))
+        self._solve(self._problems(X, y, sample_weight), checkpoint)
         return self
 
     @abstractmethod
@@ -117,9 +120,9 @@ class LinearModel(CertifiedEstimator, ABC):
         constraint = self._set(X.shape[1], loss.outputs)
         return Problem(X, targets, loss, constraint, sample_weight, intercept)
 
-    def _solve(self, problems: list[Problem]) -> None:
+    def _solve(self, problems: list[Problem], checkpoint: Any = None) -> None:
         """Solve the problems, from where the last fit ended if asked to, and keep what was found."""
-        results = self._minimized(problems, _starts(problems, self._ends if self.warm_start else None))
+        results = self._minimized(problems, _starts(problems, self._ends if self.warm_start else None), checkpoint)
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
         self._adopt(results)
 

@@ -33,8 +33,8 @@ class StreamLearner(LinearModel):
     _streams: list[RowStream] | None = None
     _rows_fitted = 0
 
-    def _solve(self, problems: list[Problem]) -> None:
-        super()._solve(problems)
+    def _solve(self, problems: list[Problem], checkpoint: Any = None) -> None:
+        super()._solve(problems, checkpoint)
         self._streams, self._rows_fitted = None, problems[0].n
         self._forget(ESTIMATED)
 

@@ -124,17 +124,16 @@ FEW_PASSES = 5.0
 """Below this budget a corrective round may not even end; stochastic steps use what there is."""
 
 
-def pick(constraint: Any, max_passes: float, smoothing: bool = False) -> Method:
-    """Return what ``"auto"`` stands for on a set, within a budget of passes.
+def pick(max_passes: float, smoothing: bool = False) -> Method:
+    """Return what ``"auto"`` stands for within a budget of passes.
 
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
-    few passes is better spent on stochastic steps: pairwise ones where vertices are coordinates, else the paper's.
+    few passes is better spent on stochastic steps, and the paper's are those that get farthest (docs/tournament.md).
     Losses with kinks and side constraints (``smoothing``) are for one method only.
     """
     if smoothing:
         return METHODS["shcgm"]._replace(name="auto: shcgm")
-    stochastic = "stochastic-pairwise" if constraint.structure().coordinates is not None else "sfw"
-    name = "corrective" if max_passes >= FEW_PASSES else stochastic
+    name = "corrective" if max_passes >= FEW_PASSES else "sfw"
     return METHODS[name]._replace(name=f"auto: {name}")
 
 

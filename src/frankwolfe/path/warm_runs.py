@@ -81,7 +81,7 @@ class _LiveRun:
         """Return one where the method and the set allow it."""
         limits = Limits(as_budget("tol", tol), as_budget("max_passes", max_passes, optional=True), np.inf)
         chosen = as_method(method)
-        chosen = pick(problem.constraint, limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
+        chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
         fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
