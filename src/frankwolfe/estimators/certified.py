@@ -56,7 +56,7 @@ class CertifiedEstimator(PartParameters):
             if len(problems) > 1:
                 raise ValueError(
                     f"checkpoint goes with a fit that is one run, and this one is {len(problems)}, one for each class: "
-                    "choose loss='multinomial', or leave checkpoint out"
+                    "leave checkpoint out, or choose a loss for all classes together, as 'multinomial' is"
                 )
             results = [_checkpointed(problems[0], starts[0], bool(self.verbose), options, checkpoint)]
             self._record(results)
