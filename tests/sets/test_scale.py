@@ -149,6 +149,15 @@ def test_a_single_point_far_from_zero(wrapped):
         assert not constraint.contains(shift)
 
 
+def test_a_single_point_beside_a_large_set_far_from_zero():
+    shift = np.array([1e3, -9e2, -738.54629815])
+    constraint = fw.Translated(fw.Product([fw.Box(-6e4, 6e4), fw.ConvexHull([[1.00720123]])], [2, 1]), shift)
+    corner = constraint.vertex(np.ones(3))
+    assert constraint.contains(corner)
+    assert not constraint.contains(corner + [0.0, 0.0, 1e-9])
+    assert not constraint.contains(corner - [1.0, 0.0, 0.0])
+
+
 @pytest.mark.parametrize("c", [1e-8, 1e8])
 def test_vertices_of_a_polytope_are_right_at_every_scale(c):
     """HiGHS takes what is within 1e-10 for zero: a tiny polytope would be a point, or its vertices outside."""

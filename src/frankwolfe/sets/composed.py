@@ -69,6 +69,13 @@ class Translated(NamedTuple):
         moved = np.subtract(w, self.shift)
         if self.set.contains(moved, tolerance):
             return True
+        from frankwolfe.sets.products import Product  # which is made of sets like this one
+
+        if isinstance(self.set, Product):  # each part is as wide as it is
+            w = np.ravel(w)
+            shift = np.broadcast_to(self.shift, w.shape)
+            blocks = self.set.blocks()
+            return all(Translated(inner, shift[block]).contains(w[block], tolerance) for inner, block in blocks)
         # far from zero a small set is blurred: points are rounded where they are, also where the set has no width
         blurs = rounding(self.shift)
         moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)

@@ -93,7 +93,8 @@ class Product(NamedTuple):
             )
         return self._replace(sets=sets, sizes=sizes)
 
-    def _blocks(self) -> list[tuple[Any, slice]]:
+    def blocks(self) -> list[tuple[Any, slice]]:
+        """Return the sets, each with the part of the weights that is its own."""
         ends = np.cumsum([0, *self.sizes]).tolist()
         return [(inner, slice(low, high)) for inner, low, high in zip(self.sets, ends[:-1], ends[1:], strict=True)]
 
@@ -157,7 +158,7 @@ class Product(NamedTuple):
     def tracker(self, d):
         """Return the chain of the sets' trackers, and room for a vertex."""
         chain: Any = End()
-        for inner, block in reversed(self._blocks()):
+        for inner, block in reversed(self.blocks()):
             chain = Link(inner, tracker_of(inner, block.stop - block.start), block.start, block.stop, chain)
         return ProductTracker(chain, np.zeros(d))
 
@@ -173,27 +174,27 @@ class Product(NamedTuple):
     def support(self, direction):
         """Largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
-        return float(sum(inner.support(direction[block]) for inner, block in self._blocks()))
+        return float(sum(inner.support(direction[block]) for inner, block in self.blocks()))
 
     def proven_support(self, direction):
         """Largest ``<direction, s>`` over the set, proven where that is affordable."""
         direction = np.asarray(direction, dtype=np.float64)
-        return float(sum(inner.proven_support(direction[block]) for inner, block in self._blocks()))
+        return float(sum(inner.proven_support(direction[block]) for inner, block in self.blocks()))
 
     def contains(self, w, tolerance=1e-9):
         """Whether ``w`` is in the set, up to what ``tolerance`` means to each set."""
         w = np.asarray(w, dtype=np.float64)
-        return all(inner.contains(w[block], tolerance) for inner, block in self._blocks())
+        return all(inner.contains(w[block], tolerance) for inner, block in self.blocks())
 
     def barrier(self, size):
         """Return the sum of the sets' barriers; None if one of them has none."""
-        parts = [inner.barrier(block.stop - block.start) for inner, block in self._blocks()]
+        parts = [inner.barrier(block.stop - block.start) for inner, block in self.blocks()]
         known = [part for part in parts if part is not None]
         return ProductBarrier(known) if len(known) == len(parts) else None
 
     def diameter(self, d):
         """Euclidean diameter in ``d`` dimensions."""
-        return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self._blocks()]))
+        return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self.blocks()]))
 
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact; of several sets, for p = 1 and 2 upper bounds."""
