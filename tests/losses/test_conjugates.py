@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 import frankwolfe as fw
+from frankwolfe.losses.divergence import entropy_term
 from tests import cases
 
 CONVEX = [loss for loss in (*cases.LOSSES, *cases.KINKED_LOSSES) if loss.convex]
@@ -126,3 +127,9 @@ def test_a_solver_finds_the_same_for_several_classes():
     program = cp.Problem(cp.Maximize(a @ z - cp.log_sum_exp(z) + z[1]), [z[0] == 0.0])
     program.solve(solver=cp.CLARABEL)
     assert loss.conjugate(a, 1.0) == pytest.approx(program.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("p", [5e-324, 1e-310, 1e-300, 1e-8])
+def test_relative_entropy_of_tiny_shares_does_not_overflow(p):
+    assert entropy_term(0.5, p, 0.5 - p) == pytest.approx(0.5 * (np.log(0.5) - np.log(p)) - 0.5 + p, rel=1e-12)
+    assert entropy_term(0.0, p, -p) == p

@@ -7,6 +7,9 @@ from frankwolfe.compile.verbs import routine
 CLOSE = 1e-3
 """Relative difference below which a series takes the place of a logarithm, whose digits would cancel."""
 
+LARGE = 1e300
+"""Quotients below this do not overflow."""
+
 EDGE = 1e-14
 """Part by which a slope may be outside of a domain and count as on its edge.
 
@@ -42,7 +45,10 @@ def entropy_term(q, p, difference):
         return p if q >= -EDGE else inf
     if p <= 0.0:
         return inf if q > 0.0 else 0.0
-    t = difference / p
-    if abs(t) < CLOSE:
+    if abs(difference) < CLOSE * p:
+        t = difference / p
         return p * t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0 - t * (0.05 - t / 30.0))))
-    return p if q == 0.0 else max(0.0, q * log(q / p) - difference)
+    if q == 0.0:
+        return p
+    ratio = log(q / p) if q < LARGE * p else log(q) - log(p)  # the quotient may overflow
+    return max(0.0, q * ratio - difference)
