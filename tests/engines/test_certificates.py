@@ -246,3 +246,14 @@ def test_a_better_point_than_the_iterate_certifies_a_run_earlier(monkeypatch):
     assert result.lower_bound <= fw.minimize(problem, tol=1e-11).fun
     monkeypatch.setattr(RecentMean, "promise", lambda self, at, wanted: 0.0)
     assert result.passes < 0.8 * fw.minimize(problem, "sfw", **how).passes
+
+
+@interpreted
+@pytest.mark.parametrize("method", ["l-svrg", "sarah"])  # a coin decides
+def test_snapshots_certify_at_the_same_steps_whatever_is_traced(method):
+    """To optimise an intercept changes when the next one is due: the run must stop there, too."""
+    problem = with_intercept(fw.Huber(0.7))
+    for seed in (4, 28, 37):
+        given = {"tol": 1e-9, "max_passes": 12, "batch_size": 1, "random_state": seed}
+        one, other = (fw.minimize(problem, method, trace=trace, **given) for trace in (0, 25))
+        assert (one.fun, one.gap, one.lower_bound) == (other.fun, other.gap, other.lower_bound)

@@ -189,7 +189,7 @@ class StepwiseEngine:
             if self.problem.intercept and self.steps == self._next_intercept:
                 self._optimise_intercept()
             self._take_snapshot()
-            stop = min(goal, self.steps + max(1.0, self.steps_to_certificate()))
+            stop = min(goal, self.steps + max(1.0, self._steps_to_snapshot()))
             if self.problem.intercept:
                 stop = min(stop, self._next_intercept)
             self._advance(int(stop) - self.steps)
@@ -267,7 +267,7 @@ class StepwiseEngine:
                 left -= self.problem.n
                 whole = int(np.searchsorted(read, (read[at - 1] if at else 0) + self.problem.n)) + 1
                 at = min(at + self._longest_pass, whole)
-        due = self.steps_to_certificate()
+        due = self._steps_to_snapshot()
         while due < steps:
             costs[int(due)] += self.problem.n
             due = self.parts[0].next_snapshot(self.steps + int(due) + 2) - self.steps - 1
@@ -279,7 +279,16 @@ class StepwiseEngine:
         return np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self._least)
 
     def steps_to_certificate(self) -> float:
-        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
+        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned.
+
+        To optimise an intercept may change the plan, which is then told again.
+        """
+        if not (self.abilities.takes_snapshots and self.problem.intercept):
+            return self._steps_to_snapshot()
+        return min(self._steps_to_snapshot(), max(1.0, self._next_intercept - self.steps))
+
+    def _steps_to_snapshot(self) -> float:
+        """Return the number of steps until a snapshot is due, as far as that is known; infinity if none is planned."""
         if not self.abilities.takes_snapshots:
             return np.inf
         first = self.steps + (2 if self.certificate() is not None else 1)
@@ -291,7 +300,7 @@ class StepwiseEngine:
 
     def _take_snapshot(self) -> None:
         """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
-        if self.steps_to_certificate() != 0:
+        if self._steps_to_snapshot() != 0:
             return
         if self.rows_read + self._planned_costs(1)[0] > self._budget:
             self._left_out = True
