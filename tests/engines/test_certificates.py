@@ -257,3 +257,13 @@ def test_snapshots_certify_at_the_same_steps_whatever_is_traced(method):
         given = {"tol": 1e-9, "max_passes": 12, "batch_size": 1, "random_state": seed}
         one, other = (fw.minimize(problem, method, trace=trace, **given) for trace in (0, 25))
         assert (one.fun, one.gap, one.lower_bound) == (other.fun, other.gap, other.lower_bound)
+
+
+@interpreted
+def test_the_exact_gap_of_an_earlier_best_point_counts():
+    """All losses vanish there: its Frank-Wolfe gap is zero, and no bound by a table says so."""
+    problem = fw.Problem([[1.0, 0.2], [-0.5, -1.0], [2.0, 1.0]], [1, -1, 1], "squared-hinge", fw.L1Ball(40.0))
+    given = {"tol": 1e-9, "max_passes": 12, "batch_size": 1}
+    runs = [fw.minimize(problem, "sagafw", random_state=seed, **given) for seed in range(6)]
+    assert any(run.fun == 0.0 for run in runs)
+    assert all(run.success for run in runs if run.fun == 0.0)

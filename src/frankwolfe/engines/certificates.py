@@ -289,6 +289,16 @@ class Certifier:
                 found = self._evaluate_start()
             self._keep_if_better(found, self.start.w)
 
+    def prove_best(self) -> None:
+        """Take the exact gap of the best point, if it is an earlier one that missed and only a bound is known of it."""
+        assert self.best is not None
+        (found, w), problem = self.best, self.engine.problem
+        if not self.wanted or self.meets(found) or not np.isnan(found.fw_gap) or problem.needs_smoothing:
+            return
+        with self.watch.charged(certificate=True):
+            exact = self._exactly(problem.evaluate(w))
+        self.best = self.bound.lower(exact._replace(gap=min(found.gap, exact.gap))), w
+
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
         problem, (w, _, _, slopes, multipliers, _) = self.engine.problem, self.start

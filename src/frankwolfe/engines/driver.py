@@ -267,6 +267,7 @@ class Driver:
             return self._likely_result(status, method, self.likely)
         last = self._certify(at_end=True)
         certifier.recall_start()
+        certifier.prove_best()
         assert certifier.best is not None
         found, w = certifier.best
         found = certifier.bound.lower(found)
