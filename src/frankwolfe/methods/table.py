@@ -128,7 +128,7 @@ def pick(max_passes: float, smoothing: bool = False) -> Method:
     """Return what ``"auto"`` stands for within a budget of passes.
 
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
-    few passes is better spent on stochastic steps, and the paper's are those that get farthest (docs/tournament.md).
+    few passes is better spent on stochastic steps, and the paper's mostly get farthest (docs/tournament.md).
     Losses with kinks and side constraints (``smoothing``) are for one method only.
     """
     if smoothing:
