@@ -17,6 +17,7 @@ LAYERS = (
     ("losses", "data"),
     ("sets",),
     ("objective", "theory"),
+    ("cluster",),
     ("problem", "advice"),
     ("methods",),
     ("result", "display", "progress", "plots"),

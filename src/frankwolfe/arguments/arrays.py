@@ -188,13 +188,21 @@ def _as_target_rows(y: Any, n: int, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def as_raw_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return weights as they are given, checked: ones when none are."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = as_vector("sample_weight", sample_weight, n, "rows in X")
+    if (weights < 0.0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
+    return weights
+
+
 def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return weights that sum to one: equal ones when none are given."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    weights = as_vector("sample_weight", sample_weight, n, "rows in X")
-    if (weights < 0.0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weights.min():g}")
+    weights = as_raw_weights(sample_weight, n)
     with np.errstate(over="ignore"):
         total = weights.sum()
     if np.isinf(total):  # only proportions matter

@@ -14,6 +14,7 @@ import numpy as np
 from frankwolfe.compile.part import lent
 from frankwolfe.data.dense import AllEntries, Dense
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.trackers.argmax import track
 
@@ -34,6 +35,8 @@ def mean_prediction(rows: Any, w: np.ndarray) -> Any:
     """Return what centring has taken from all predictions: ``m'w``, a number, or one for each output."""
     if isinstance(rows, StoredRows):
         return mean_prediction(rows.head, w)
+    if isinstance(rows, RemoteRows):
+        return rows.mean_prediction(w)
     if isinstance(rows, MultiOutput):
         return mean_prediction(rows.rows, w.reshape(-1, rows.outputs)) * np.ones(rows.outputs)
     return rows.means @ w if isinstance(rows, Centred) else 0.0

@@ -11,6 +11,8 @@ where rounding is in the way: a step too small to show in the weights can still 
 intercept the slopes must sum to zero (`frankwolfe.engines.balance`).
 """
 
+from typing import Any
+
 import numpy as np
 
 from frankwolfe.losses import has_dual
@@ -18,7 +20,7 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
 
-def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndarray) -> np.ndarray:
+def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> Any:
     """Return the slopes after a move of the weights by ``d``, to first order.
 
     Parameters
@@ -33,6 +35,8 @@ def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndar
         The move, which may be far smaller than the last digit of the weights.
     """
     ahead = problem.objective.predict(d)
+    if problem.on_cluster:
+        return _slopes_after_on_cluster(problem, at, curvatures, ahead)
     alpha = at.alpha.reshape(problem.samples.shape)
     if curvatures.ndim == 1:
         if at.shift is not None and (total := curvatures.sum()) > 0.0:
@@ -43,6 +47,20 @@ def slopes_after(problem: Problem, at: Point, curvatures: np.ndarray, d: np.ndar
         shift = np.linalg.lstsq(curvatures.sum(axis=0), change.sum(axis=0), rcond=None)[0]
         change -= curvatures @ shift
     return alpha + change
+
+
+def _slopes_after_on_cluster(problem: Problem, at: Any, curvatures: Any, ahead: Any) -> Any:
+    """Return a handle to the same, where curvatures and the change of predictions are on the workers."""
+    from frankwolfe.engines.cluster.remote_curvatures import MovedSlopes, bent_sums
+
+    objective, shift = problem.objective, 0.0
+    if at.shift is not None:
+        change, total = objective.cluster.run("balance", bent_sums, curvatures, ahead)
+        if np.ndim(total):
+            shift = np.linalg.lstsq(total, change, rcond=None)[0]
+        else:
+            shift = change / total if total > 0.0 else 0.0
+    return objective.vector(MovedSlopes(at.alpha, curvatures, ahead, shift))
 
 
 def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> float:

@@ -68,7 +68,8 @@ class LowerBound:
     def offer(self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None) -> None:
         """Keep a bound if it is the best so far, and copies of the slopes and multipliers that prove it."""
         if self._convex and bound > self.value:
-            self.value, self.slopes = bound, None if slopes is None else slopes.copy()
+            # slopes that are on a cluster stay there, and are not kept
+            self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
             self.multipliers = None if multipliers is None else multipliers.copy()
 
     def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:

@@ -19,6 +19,7 @@ from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.kinked_intercept import kinked_point
 from frankwolfe.objective.point import Guess, Point, ZeroModel
+from frankwolfe.objective.prediction_sums import PredictionSums
 from frankwolfe.objective.sums import (
     evaluate_losses,
     fill_curvatures,
@@ -26,6 +27,7 @@ from frankwolfe.objective.sums import (
     sum_conjugates,
     sum_residuals,
 )
+from frankwolfe.objective.way import Way
 
 
 class Block(NamedTuple):
@@ -135,21 +137,21 @@ class Objective:
         value, gradient = self.each(task)
         return Point(z.ravel(), losses, alpha.ravel(), float(value)), gradient
 
-    def point(self, z: np.ndarray, before: Point | Guess | ZeroModel | None = None) -> Point:
+    def point(self, z: np.ndarray, before: Point | Guess | ZeroModel | None = None, way: Way | None = None) -> Point:
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
 
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
+        ``way`` is where the slope will be asked for; here it is as well asked for later.
         """
         samples, z = self.samples, z.reshape(self.samples.shape)
         if is_shifted(samples.loss) and not samples.loss.smooth:
             return kinked_point(samples, z)
         if is_shifted(samples.loss):
-            search = InterceptSearch(samples, self.over, z)
+            sums = PredictionSums(samples, samples.loss.base, self.over, z)
+            search = InterceptSearch(sums, sums.loss)
             shift, curve = search.best(before)
             at, stationary = search.sums(shift), search.is_level(shift)
-            return Point(
-                z.ravel(), search.losses, search.alpha.ravel(), at.value, shift, stationary, search.mean, curve
-            )
+            return Point(z.ravel(), sums.losses, sums.alpha.ravel(), at.value, shift, stationary, sums.mean, curve)
         losses, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
         targets, weights, loss = samples.targets, samples.weights, samples.loss
 
@@ -157,6 +159,42 @@ class Objective:
             return (evaluate_losses(targets[part], weights[part], loss, z[part], losses[part], alpha[part]),)
 
         return Point(z.ravel(), losses, alpha.ravel(), float(self.over(task)[0]))
+
+    def sum_of(self, z: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the sum of predictions."""
+        return z + other
+
+    def only_differences(self, at: Point) -> bool:
+        """Whether the slopes of each sample sum to zero over the outputs: the loss minds only differences."""
+        alpha = at.alpha.reshape(self.samples.shape)
+        return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * self.samples.weights).all())
+
+    def way(self, at: Point, images: np.ndarray) -> Way:
+        """Return the way from a point to where predictions are told."""
+        return Way(at.z, images)
+
+    def rise(self, there: Point, here: Point) -> float:
+        """Return how much higher the objective is at one point than at another, summed sample by sample."""
+        return float(self.samples.weights @ (there.losses - here.losses))
+
+    def slope_sums(self, alpha: np.ndarray) -> tuple[bool, np.ndarray, float]:
+        """Return whether slopes are finite, their sums over all samples, and the sum of their sizes."""
+        if not np.isfinite(alpha).all():
+            return False, np.zeros(0), np.inf
+        return True, np.atleast_1d(alpha.sum(axis=0)), float(np.abs(alpha).sum())
+
+    def rounding_columns(self, shift: np.ndarray) -> np.ndarray:
+        """Return, for each weight, the size of what slopes at the zero model are summed up from, times its column.
+
+        Of an objective with an intercept ``shift`` at the zero model: see `Problem.tolerance`.
+        """
+        loss, samples = self.base_loss, self.samples
+        zero = Objective(samples._replace(loss=loss), self.size, self.executor).point(samples.table())
+        pulls = np.abs(zero.alpha.reshape(len(samples.weights), -1)).sum(axis=1)
+        if loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
+            pulls += samples.weights * loss.smoothness() * np.abs(shift).max()
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+            return self.column_norms(pulls) * np.sqrt(pulls.sum())
 
     def zero_model(self) -> ZeroModel:
         """Evaluate the zero model. No row is read: all its predictions are zero."""

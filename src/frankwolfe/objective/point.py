@@ -68,6 +68,10 @@ class Point(NamedTuple):
         """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
         return gap if self.stationary else float("inf")
 
+    def reach(self) -> float:
+        """Return ``sum_i |alpha_i z_i|``: the size of what the slope toward zero is summed up from."""
+        return float(np.abs(self.alpha * self.z).sum())
+
     def gap_rounding(self, alpha: np.ndarray) -> float:
         """Return what rounding may do to a gap by some slopes, whose terms are of the size of ``alpha_i z_i``."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective

@@ -32,10 +32,15 @@ def fingerprint(problem: Problem) -> dict[str, str]:
     ['set']
     """
     samples = problem.samples
-    return {
-        "data": digest(samples.rows),
-        "targets": digest(samples.targets),
-        "sample weights": digest(samples.weights),
+    if problem.on_cluster:  # the workers told, with targets and weights in it
+        rows = {"data": problem.X.fingerprint}
+    else:
+        rows = {
+            "data": digest(samples.rows),
+            "targets": digest(samples.targets),
+            "sample weights": digest(samples.weights),
+        }
+    return rows | {
         "loss": digest(problem.loss),
         "set": digest(problem.constraint),
         "intercept": "yes" if problem.intercept else "no",

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_vector
 from frankwolfe.data.iterate import Iterate
-from frankwolfe.data.rows import Samples
+from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
@@ -23,7 +23,7 @@ class PosedProblem:
     _loss: Any
     _outputs: int
     _constraint: Any
-    _samples: Samples
+    _samples: Any  # Samples, or what stands for them where rows are on a cluster
     _side: LinearBounds | None = None
     _feature_names: list[str] | None = None
 
@@ -58,6 +58,11 @@ class PosedProblem:
         return self._X
 
     @property
+    def on_cluster(self) -> bool:
+        """Whether the rows are on the workers of a cluster."""
+        return isinstance(self._samples.rows, RemoteRows)
+
+    @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns, if the data was a frame that has them."""
         return self._feature_names
@@ -65,6 +70,8 @@ class PosedProblem:
     @property
     def design(self) -> Any:
         """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
+        if self.on_cluster:
+            raise ValueError("this needs all rows in memory, and they are on the workers of a cluster")
         if isinstance(self._X, RowStore):
             raise ValueError(
                 f"this needs all rows in memory, and {self._X.path} does not fit: open it with more memory"
@@ -73,7 +80,11 @@ class PosedProblem:
 
     @property
     def y(self) -> np.ndarray:
-        """The targets."""
+        """The targets; where rows are on a cluster, they are there too."""
+        if self.on_cluster:
+            raise ValueError(
+                "the targets are on the workers of the cluster, and stay there: keep the y that you passed"
+            )
         return self._samples.targets
 
     @property
@@ -106,7 +117,7 @@ class PosedProblem:
         return 0.0 if self._side is None else self._side.violation(self.flat("w", w))
 
     @property
-    def samples(self) -> Samples:
+    def samples(self) -> Any:
         """Rows, targets, weights and loss, as kernels take them."""
         return self._samples
 

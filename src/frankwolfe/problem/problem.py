@@ -21,6 +21,7 @@ from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.evaluation import Evaluation
 from frankwolfe.problem.from_store import accept_groups, stored_targets
 from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.problem.on_cluster import accept_on_cluster, is_on_cluster, refuse_smoothing, remote_data
 from frankwolfe.problem.posed import PosedProblem
 from frankwolfe.problem.smoothing import accept_smoothing, as_side
 from frankwolfe.sets.atoms import for_shape
@@ -36,9 +37,10 @@ class Problem(PosedProblem):
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame or RowStore of shape (n, d)
+    X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
         float64 and float32 are used as they are (C order; CSR); everything else is converted. A store (`open_rows`) may
-        be larger than memory; targets and weights are taken from it where none are given.
+        be larger than memory; targets and weights are taken from it where none are given. The chunks of a dask array or
+        data frame are loaded by the workers of the cluster and stay there (docs/cluster.md).
     y : array of shape (n,), or (n, outputs)
         Targets: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
     loss : str or loss
@@ -64,7 +66,7 @@ class Problem(PosedProblem):
     """
 
     _guess: Guess | None = None
-    _objective: Objective | None = None
+    _objective: Any = None
     _side_reach: float | None = None
 
     @teaching
@@ -85,6 +87,10 @@ class Problem(PosedProblem):
         loss = as_loss(loss)
         a_set("constraint", constraint)
         intercept = as_flag("intercept", intercept)
+        self._zero_model: ZeroModel | None = None
+        if is_on_cluster(X):
+            self._pose_on_cluster(X, y, loss, constraint, sample_weight, intercept, side)
+            return
         if isinstance(X, RowStore):
             matrix = X.matrix() if X.fits else X
             y = stored_targets(X, loss) if y is None else y
@@ -103,11 +109,23 @@ class Problem(PosedProblem):
         self._side = as_side(side, self.size, loss)
         weights = as_weights(sample_weight, n)
         self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
-        self._zero_model: ZeroModel | None = None
+
+    def _pose_on_cluster(
+        self, X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: Any
+    ) -> None:
+        """Take over a dask collection: its rows are loaded by the workers, and stay there."""
+        refuse_smoothing(loss, side)
+        data = remote_data(X, y, sample_weight, loss)
+        self._loss = loss.for_targets(data.witness())
+        self._X, self._feature_names = data, column_names(X)
+        self._outputs = self._loss.outputs
+        self._constraint = for_shape(constraint, data.shape[1], self._outputs)
+        self._objective = data.objective(self._loss, self._outputs, intercept)
+        self._samples = self._objective.samples
 
     @property
-    def objective(self) -> Objective:
-        """All that reads every row."""
+    def objective(self) -> Any:
+        """All that reads every row: an `Objective` or, where rows are on a cluster, what stands for it."""
         if self._objective is None:
             self._objective = Objective(self._samples, self.size)
         return self._objective
@@ -143,14 +161,10 @@ class Problem(PosedProblem):
         """
         if not (self.intercept and tol > 0.0):
             return tol * self.zero_value
-        plain, shift = self._samples._replace(loss=self._loss), self.zero_model.shift
+        shift = self.zero_model.shift
         assert shift is not None  # there is an intercept
-        zero = Objective(plain, self.size, self.objective.executor).point(plain.table())
-        pulls = np.abs(zero.alpha.reshape(self.n, -1)).sum(axis=1)
-        if self._loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
-            pulls += plain.weights * self._loss.smoothness() * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            columns = self.objective.column_norms(pulls) * np.sqrt(pulls.sum())
+            columns = self.objective.rounding_columns(shift)
             reach = max(float(self._constraint.support(columns)), float(self._constraint.support(-columns)))
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
@@ -207,6 +221,8 @@ class Problem(PosedProblem):
         self.zero_model  # noqa: B018 - known once for all runs
         part = copy(self)
         part._constraint = self._constraint.for_run()
+        if self.on_cluster:
+            return part  # what parts keep has names of its own for every run
         if self.intercept:
             part._samples = self._samples._replace(loss=shifted(self._loss))
         if isinstance(self._samples.rows, StoredRows):
@@ -220,7 +236,7 @@ class Problem(PosedProblem):
         It matters where the loss is not convex: of several stationary intercepts another might be found, and what is
         known of the model would not hold there.
         """
-        if self.intercept and not self._loss.convex:
+        if self.intercept and not self._loss.convex and not self.on_cluster:
             mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
             self._guess = Guess(np.atleast_1d(intercept + mean_prediction(self._samples.rows, w)), mean)
 
@@ -280,7 +296,7 @@ class Problem(PosedProblem):
         >>> round(best, 6), round(problem.dual_value(slopes), 6), round(problem.dual_value(0.9 * slopes), 6)
         (1.0, 0.996667, 0.9963)
         """
-        alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+        alpha = alpha if self.on_cluster else np.ascontiguousarray(alpha, dtype=np.float64)
         if alpha.shape != self._samples.shape:
             raise ValueError(f"alpha must have shape {self._samples.shape}, one slope a prediction, got {alpha.shape}")
         if not (self._loss.convex and self._loss.has_conjugate) or not self.balances(alpha):
@@ -298,10 +314,9 @@ class Problem(PosedProblem):
 
     def balances(self, alpha: np.ndarray) -> bool:
         """Whether slopes are finite and, where there is an intercept, sum to zero: nothing is proven elsewhere."""
-        if not np.isfinite(alpha).all():
-            return False
-        rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * np.abs(alpha).sum()
-        return not self.intercept or bool(np.abs(alpha.sum(axis=0)).max() <= rounding)
+        finite, sums, size = self.objective.slope_sums(alpha)
+        rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * size
+        return finite and (not self.intercept or bool(np.abs(sums).max() <= rounding))
 
     def accept(self, method: Any) -> None:
         """Raise ValueError if a method cannot run on this problem."""
@@ -309,6 +324,8 @@ class Problem(PosedProblem):
             accept_smoothing(self, method)
         if isinstance(self._X, RowStore) and method.engine == "loop":
             accept_groups(self._X, method)
+        if self.on_cluster:
+            accept_on_cluster(self, method)
 
     @property
     def side_reach(self) -> float:

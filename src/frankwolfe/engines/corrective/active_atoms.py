@@ -13,7 +13,6 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
-from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
@@ -80,7 +79,7 @@ class Shifted:
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return the predictions for weights of the atoms."""
         z = self.matrix.predict(u)
-        return z if self.base is None else z + self.base
+        return z if self.base is None else self.objective.sum_of(z, self.base)
 
     def own_part(self, z: np.ndarray) -> np.ndarray:
         """Return the part of predictions that is due to the atoms."""
@@ -196,7 +195,7 @@ class Coordinates(Shifted):
         self.u = w[self.active]
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
         self.matrix = active_matrix(self.objective, self.active)
-        self.hessian = Hessian(self.matrix)
+        self.hessian = self.matrix.hessian()
         return True
 
     def state(self) -> dict[str, Any]:
@@ -210,7 +209,7 @@ class Coordinates(Shifted):
             setattr(self, name, copied(state[f"atoms.{name}"]))
         if "hessian.H" in state:
             self.matrix = active_matrix(self.objective, self.active)
-            self.hessian = Hessian(self.matrix)
+            self.hessian = self.matrix.hessian()
             self.hessian.restore(state)
 
 
@@ -226,8 +225,8 @@ class Vertices(Shifted):
         self.hull, self.problem = Hull(1.0, False, False), problem
         point = w.copy() if shift is None else w - shift
         self.points, self.u = point[None, :], np.ones(1)
-        self.matrix = DenseColumns(self._images(point))
-        self.hessian: Hessian | None = None
+        self.matrix: Any = self._matrix_of([self._images(point)])
+        self.hessian: Any = None
         self.tracker = tracker_of(problem.constraint, problem.size)
 
     def w(self) -> np.ndarray:
@@ -254,6 +253,11 @@ class Vertices(Shifted):
         """Return the predictions of a point, as a row."""
         return self.problem.objective.predict(point).reshape(1, -1)
 
+    @staticmethod
+    def _matrix_of(images: list[np.ndarray]) -> Any:
+        """Return the predictions of all atoms as a matrix."""
+        return DenseColumns(np.vstack(images))
+
     def extend(self, found: Evaluation) -> bool:
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
         kept = self.u != 0.0
@@ -261,8 +265,8 @@ class Vertices(Shifted):
         name_vertex(self.problem.constraint, self.tracker, found.gradient, vertex)
         point = vertex.v if self.shift is None else vertex.v - self.shift
         self.points = np.vstack([self.points[kept], point])
-        self.matrix = DenseColumns(np.vstack([self.matrix.values[kept], self._images(point)]))
-        self.hessian = Hessian(self.matrix)
+        self.matrix = self._matrix_of([*self.matrix.chosen(kept), self._images(point)])
+        self.hessian = self.matrix.hessian()
         self.u = np.append(self.u[kept], 0.0)
         return True
 
@@ -276,13 +280,17 @@ class Vertices(Shifted):
         self.u, self.points, images = (copied(state[f"atoms.{name}"]) for name in ("u", "points", "images"))
         self.matrix = DenseColumns(images)
         if "hessian.H" in state:
-            self.hessian = Hessian(self.matrix)
+            self.hessian = self.matrix.hessian()
             self.hessian.restore(state)
 
 
 def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits) -> Coordinates | Vertices:
     """Return a point as a combination of atoms, of the kind that the set is made of."""
     structure = problem.constraint.structure()
+    if structure.hull is None and problem.on_cluster:
+        from frankwolfe.engines.cluster.remote_vertices import RemoteVertices
+
+        return RemoteVertices(problem, w, structure.shift)
     if structure.hull is None:
         return Vertices(problem, w, structure.shift)
     return Coordinates(problem, structure.hull, w, limits, structure.shift)

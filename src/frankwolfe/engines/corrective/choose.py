@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,12 +30,31 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
     Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
     weights, so beyond what its barrier says other engines are given the problems that are easy for them.
     """
+    kinds = _engines(problem)
     structure = problem.constraint.structure()
     if structure.hull is None and problem.size <= MAX_WEIGHTS:
         barrier = problem.barrier()
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
-            return partial(InteriorEngine, barrier=barrier)
-    return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
+            return partial(kinds.interior, barrier=barrier)
+    return kinds.corrective if structure.trace_norm is None else kinds.low_rank
+
+
+class Engines(NamedTuple):
+    """The engines of the corrective method, for data in one place."""
+
+    corrective: Any = CorrectiveEngine
+    interior: Any = InteriorEngine
+    low_rank: Any = LowRankEngine
+
+
+def _engines(problem: Problem) -> Engines:
+    """Return the engines for where the data of a problem is."""
+    if not problem.on_cluster:
+        return Engines()
+    from frankwolfe.engines.cluster.cluster_low_rank import ClusterLowRank
+    from frankwolfe.engines.cluster.cluster_rounds import ClusterCorrective, ClusterInterior
+
+    return Engines(ClusterCorrective, ClusterInterior, ClusterLowRank)
 
 
 def restored_engine(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Engine:
@@ -52,14 +71,17 @@ def restored_engine(problem: Problem, state: Mapping[str, Any], saves_reads: boo
 
 def is_uneven(problem: Problem) -> bool:
     """Whether columns differ much in length, or nearly all of the data lies along one direction."""
-    X, on_disk = problem.X, isinstance(problem.X, RowStore)
-    lengths = np.sqrt(X.squares) if on_disk else column_norms(X, 2)
+    X, far = problem.X, isinstance(problem.X, RowStore) or problem.on_cluster
+    if problem.on_cluster:
+        lengths = problem.objective.column_lengths()
+    else:
+        lengths = np.sqrt(X.squares) if far else column_norms(X, 2)
     lengths = lengths[lengths > 0.0]
     if len(lengths) == 0 or not np.isfinite(lengths).all():
         return False
     if lengths.max() > UNEVEN_RATIO * lengths.min():
         return True
-    if problem.intercept or on_disk:
+    if problem.intercept or far:
         return False  # which takes the columns' means away; or it would take ten reads to know
     direction = np.ones(problem.d)
     for _ in range(5):  # of the power method: a direction that dominates shows at once

@@ -10,6 +10,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import verb
 from frankwolfe.data.csr import ONE, TWO
+from frankwolfe.engines.corrective.hessian_model import Hessian
 
 
 @verb
@@ -66,6 +67,14 @@ class DenseColumns(NamedTuple):
         values = self.values
         for i in range(len(v)):
             v[i] += c * values[j, i] * curvatures[i]
+
+    def hessian(self) -> Hessian:
+        """Return the Hessian of its atoms, to be kept from one step to the next."""
+        return Hessian(self)
+
+    def chosen(self, kept: np.ndarray) -> list[np.ndarray]:
+        """Return some of the columns."""
+        return [self.values[kept]]
 
     def by_columns(self) -> "DenseColumns":
         """Return what `column_dot` and `column_add_bent` work on."""

@@ -39,7 +39,9 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     gap : float
         The gap where it begins.
     """
-    if problem.outputs < 2 or not isinstance(model.curvature, Formed) or not _only_differences(problem, at):
+    if problem.outputs < 2 or not isinstance(model.curvature, Formed):
+        return model
+    if not problem.objective.only_differences(at):
         return model
     W = model.centre.reshape(problem.d, problem.outputs)
     common = W.mean(axis=1)
@@ -52,9 +54,3 @@ def kept_small(model: QuadraticModel, problem: Problem, at: Point, goal: float, 
     cost = problem.gap_for(pull, model.centre)
     pull *= min(1.0, SHIFT_COST_SHARE * gap / cost) if cost > 0.0 else 1.0
     return QuadraticModel(model.centre, model.slope + pull, model.curvature.plus(rows.T @ rows, rows))
-
-
-def _only_differences(problem: Problem, at: Point) -> bool:
-    """Whether the slopes of each sample sum to zero over the outputs."""
-    alpha = at.alpha.reshape(problem.samples.shape)
-    return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * problem.samples.weights).all())

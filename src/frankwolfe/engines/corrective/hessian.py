@@ -124,7 +124,7 @@ def images_of(root: np.ndarray, moves: np.ndarray) -> np.ndarray:
     return root * moves if moves.ndim == 1 else root @ moves
 
 
-def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> np.ndarray:
+def loss_curvatures(problem: Problem, at: Any, care: float, floor: float) -> Any:
     """Return a weighted second derivative for each sample, made positive: a number or, for several outputs, a matrix.
 
     Parameters
@@ -139,6 +139,11 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> n
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
     curvatures = problem.objective.curvatures(at, care, floor)
+    if problem.on_cluster:
+        from frankwolfe.engines.cluster.remote_curvatures import DiagonalMatrices
+
+        recipe = DiagonalMatrices(problem.objective.posed, curvatures)
+        return problem.objective.vector(recipe) if problem.outputs else curvatures
     # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
     return (
         curvatures.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs)
@@ -147,7 +152,7 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> n
     )
 
 
-def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Formed | Rooted:
+def objective_hessian(problem: Problem, at: Any, curvatures: Any) -> Formed | Rooted:
     """Return the second derivative of the objective in the flat weights; the intercept follows them.
 
     Parameters
@@ -159,6 +164,10 @@ def objective_hessian(problem: Problem, at: Point, curvatures: np.ndarray) -> Fo
     curvatures : array
         What `loss_curvatures` says there.
     """
+    if problem.on_cluster:
+        from frankwolfe.engines.cluster.remote_hessian import remote_hessian
+
+        return remote_hessian(problem, at, curvatures)
     if problem.outputs:
         free = problem.outputs if at.shift is not None else 0
         return Formed(_of_outputs(problem, at, curvatures), lambda: _rows_of_outputs(problem, at, curvatures), free)
@@ -228,12 +237,12 @@ def _rows_of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> Iterato
     outputs, free = problem.outputs, at.shift is not None
     means = _mean_row(problem, problem.samples.weights) if free else None
     for part, some in _parts(problem, problem.size * outputs, means):
-        roots = _roots(blocks[part])
+        roots = roots_of_matrices(blocks[part])
         rows = np.einsum("icd,ij->icjd", roots, some).reshape(-1, problem.size)
         yield np.hstack([roots.reshape(-1, outputs), rows]) if free else rows
 
 
-def _roots(blocks: np.ndarray) -> np.ndarray:
+def roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
     """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
     sizes, axes = np.linalg.eigh(blocks)
     sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0

@@ -51,6 +51,21 @@ class Hessian:
             self.curvatures = np.where(stale, curvatures, self.curvatures)
         return self.H
 
+    def with_best_shifts(self, shifts: int) -> np.ndarray:
+        """Return the Hessian of the model in which intercepts follow the weights: a Schur complement."""
+        if self.curvatures.ndim == 3:
+            cross = [self.matrix.project(self.curvatures[:, output].ravel())[self.chosen] for output in range(shifts)]
+            return eliminated(self.H, np.array(cross), self.curvatures.sum(axis=0))
+        H, curvatures = self.H, self.curvatures.reshape(-1, shifts)
+        for output in range(shifts):
+            own = np.zeros_like(curvatures)
+            own[:, output] = curvatures[:, output]
+            total = own.sum()
+            if total > 0.0:
+                along = self.matrix.project(own.ravel())[self.chosen]
+                H = H - np.outer(along, along) / total
+        return H
+
     def state(self) -> dict[str, Any]:
         """Return the Hessian, and of which atoms and curvatures it is."""
         return {"hessian.chosen": self.chosen, "hessian.H": self.H, "hessian.curvatures": self.curvatures}
@@ -60,24 +75,6 @@ class Hessian:
         self.chosen, self.H, self.curvatures = (
             state[f"hessian.{name}"].copy(order="K") for name in ("chosen", "H", "curvatures")
         )
-
-
-def _with_best_shifts(H: np.ndarray, hessian: Hessian, shifts: int) -> np.ndarray:
-    """Return the Hessian of the model in which intercepts follow the weights: a Schur complement."""
-    if hessian.curvatures.ndim == 3:
-        cross = [
-            hessian.matrix.project(hessian.curvatures[:, output].ravel())[hessian.chosen] for output in range(shifts)
-        ]
-        return eliminated(H, np.array(cross), hessian.curvatures.sum(axis=0))
-    curvatures = hessian.curvatures.reshape(-1, shifts)
-    for output in range(shifts):
-        own = np.zeros_like(curvatures)
-        own[:, output] = curvatures[:, output]
-        total = own.sum()
-        if total > 0.0:
-            along = hessian.matrix.project(own.ravel())[hessian.chosen]
-            H = H - np.outer(along, along) / total
-    return H
 
 
 class HessianModel(Model):
@@ -92,7 +89,7 @@ class HessianModel(Model):
         self.chosen, self.size = chosen, len(slope)
         self.H = atoms.hessian.at(curvatures, chosen)
         if shifts:
-            self.H = _with_best_shifts(self.H, atoms.hessian, shifts)
+            self.H = atoms.hessian.with_best_shifts(shifts)
         self.start, self.first_slope = self.u.copy(), slope[chosen]
 
     def whole(self, u: np.ndarray) -> np.ndarray:

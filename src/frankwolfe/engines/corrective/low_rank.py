@@ -159,13 +159,17 @@ class LowRankEngine(RoundEngine):
         self.last_left, self.last_right = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
-        S = self._minimise(self.rows.sandwich(left, right), S, GAP_LEFT_BY_ROUND * found.gap)
+        S = self._minimise(self._view(left, right), S, GAP_LEFT_BY_ROUND * found.gap)
         turn_left, sizes, turn_right = np.linalg.svd(S, full_matrices=False)
         kept = sizes > ZERO_SINGULAR_VALUE * self.radius
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self._exact()
         self.stuck = not (self.at.value < before - VALUE_ROUNDING * self.scale or self.last_gap < 0.9 * found.gap)
+
+    def _view(self, left: np.ndarray, right: np.ndarray) -> Any:
+        """Return the data as matrices ``left S right'`` see it."""
+        return self.rows.sandwich(left, right)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""

@@ -3,6 +3,8 @@
 A diagonal bound would do, but steps that heed it are many times too short where classes share most of what they know.
 """
 
+from typing import Any
+
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
@@ -11,19 +13,26 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 
 
-def coupled_curvatures(problem: Problem, point: Point, care: float, floor: float) -> np.ndarray:
+def coupled_curvatures(problem: Problem, point: Any, care: float, floor: float) -> Any:
     """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
 
     As in `frankwolfe.objective.sums.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
     is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
     steeper.
     """
-    samples = problem.samples
-    z = point.z.reshape(samples.shape)
-    z = z if point.shift is None else z + point.shift
+    if problem.on_cluster:
+        from frankwolfe.engines.cluster.remote_curvatures import CoupledAt
+
+        objective = problem.objective
+        return objective.vector(CoupledAt(objective.posed, point.point, care, floor))
+    return coupled_at(problem.samples, problem.loss, point, care, floor)
+
+
+def coupled_at(samples: Any, loss: Any, point: Point, care: float, floor: float) -> np.ndarray:
+    """Return the same for samples in memory, and a loss without an intercept."""
+    z, alpha = point.shifted().reshape(samples.shape), point.alpha.reshape(samples.shape)
     curvatures = np.empty((*samples.shape, samples.shape[1]))
-    alpha = point.alpha.reshape(samples.shape)
-    fill(samples.targets, samples.weights, problem.loss, z, point.losses, alpha, care, floor, curvatures)
+    fill(samples.targets, samples.weights, loss, z, point.losses, alpha, care, floor, curvatures)
     return curvatures
 
 

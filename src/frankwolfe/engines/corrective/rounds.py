@@ -12,16 +12,13 @@ from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
+from frankwolfe.objective.way import Way
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 
 VALUE_ROUNDING = 1e-14
 """Part of the objective, and of what predictions contribute to it, below which differences are rounding. Twice or half:
 no difference."""
-
-CANCELLED_PREDICTIONS = 0.1
-"""Part of the largest prediction that may be left on a way before predictions are made anew. Twice or half: no
-difference."""
 
 
 class RoundEngine(ABC):
@@ -139,7 +136,7 @@ class RoundEngine(ABC):
             self._raise_bound(self.at, gap, rounding=rounding)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
-                nothing = np.zeros(self.problem.samples.shape)
+                nothing = self.problem.samples.table()
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
             shift = self.problem.shift_of(self.at, self.point())
             self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
@@ -159,20 +156,20 @@ class RoundEngine(ABC):
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
-    def _evaluate_predictions(self, z: np.ndarray) -> Point:
-        """Evaluate the objective where the predictions are ``z``; charged as a pass."""
+    def _evaluate_predictions(self, z: np.ndarray, way: Way | None = None) -> Point:
+        """Evaluate the objective where the predictions are ``z``, maybe on a way; charged as a pass."""
         self.rows_read += self.problem.n
-        at = self.problem.objective.point(z, self.at or self.problem.guess)
+        at = self.problem.objective.point(z, self.at or self.problem.guess, way)
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 
     def _noise(self) -> float:
         """Return what rounding may do to the objective: to its sum, and to the predictions."""
-        return VALUE_ROUNDING * (abs(self.at.value) + float(np.abs(self.at.alpha * self.at.z).sum()))
+        return VALUE_ROUNDING * (abs(self.at.value) + self.at.reach())
 
     def _rise(self, there: Point) -> float:
         """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
-        return float(self.problem.samples.weights @ (there.losses - self.at.losses))
+        return self.problem.objective.rise(there, self.at)
 
     def _search_toward(
         self,
@@ -187,21 +184,12 @@ class RoundEngine(ABC):
         ``end`` the end of the way, where that is known already. ``predict`` predicts anew for a part of the way:
         where predictions become much smaller, sums on the way would keep the rounding of the large ones.
         """
-        z, best, lower = self.at.z, None, None
-        ahead = images - z
-        large = CANCELLED_PREDICTIONS * float(np.abs(z).max(initial=0.0))
-
-        def on_the_way(gamma: float) -> np.ndarray:
-            found = z + gamma * ahead
-            return found if predict is None or np.abs(found).max(initial=0.0) >= large else predict(gamma)
-
+        way, best, lower = self.problem.objective.way(self.at, images), None, None
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = (
-                end if end is not None else self._evaluate_predictions(images if gamma == 1.0 else on_the_way(gamma))
-            )
+            there = self._evaluate_predictions(way.predictions(gamma, predict), way) if end is None else end
             end = None
-            slope = float(there.alpha @ ahead)
+            slope = way.slope(there)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there
             if there.value < (self.at if lower is None else lower[1]).value:
@@ -252,7 +240,11 @@ class RoundEngine(ABC):
         """Return what a run of another method, or on other data, can use."""
         found = self._exact()
         steps = {"steps": self.steps, "rows": self.problem.n}
-        return steps | {"gradient": found.gradient, f"{ESTIMATE}.alpha": found.alpha}
+        return steps | {"gradient": found.gradient} | self._slopes_handed_over(found)
+
+    def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
+        """Return the derivatives at the iterate, by the name that they have in a state."""
+        return {f"{ESTIMATE}.alpha": found.alpha}
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
@@ -260,7 +252,11 @@ class RoundEngine(ABC):
         state = self.handed_over() | {"found.gap": found.gap, "found.intercept": found.intercept}
         for name in self.remembered:
             state |= flat(name, getattr(self, name))
-        return state | flat("at", self.at._replace(alpha=None))
+        return state | self._point_state()
+
+    def _point_state(self) -> dict[str, Any]:
+        """Return what is known of the iterate, but for the derivatives."""
+        return flat("at", self.at._replace(alpha=None))
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
@@ -273,10 +269,15 @@ class RoundEngine(ABC):
         """Take over all that a state holds."""
         for name in self.remembered:
             setattr(self, name, copied(state.get(name)))
-        alpha = state[f"{ESTIMATE}.alpha"].copy()
-        self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
+        self._restore_point(state)
+        alpha = self.at.alpha.reshape(self.problem.samples.shape)
         gradient, gap, intercept = (copied(state[name]) for name in ("gradient", "found.gap", "found.intercept"))
         self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self.at.gap_rounding(alpha))
+
+    def _restore_point(self, state: Mapping[str, Any]) -> None:
+        """Take over what is known of the iterate."""
+        alpha = state[f"{ESTIMATE}.alpha"].copy()
+        self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
 
 
 def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:

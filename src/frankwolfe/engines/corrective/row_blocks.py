@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.data.chunked_rows import ChunkedRows
 from frankwolfe.data.csr import add_weighted_squares, combine, multiply
 from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
+from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs, mirror, sort_by_columns
 from frankwolfe.linalg.weighted_gram import weighted_gram
 from frankwolfe.objective.objective import Block, Objective
@@ -146,6 +149,10 @@ class RowBlocks:
         """Number of stored entries."""
         return sum(block.stored for block in self.blocks)
 
+    def hessian(self) -> Hessian:
+        """Return the Hessian of its atoms, to be kept from one step to the next."""
+        return Hessian(self)
+
     def by_columns(self) -> SparseColumns | DenseColumns:
         """Return a copy, column by column."""
         if not self.sparse:
@@ -206,11 +213,16 @@ class RowBlocks:
         return [self.blocks[first:last] for first, last in pairwise(ends)]
 
 
-def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
-    """Return a copy of the columns ``active``, in ascending order, as a matrix."""
-    rows, executor = objective.samples.rows, objective.executor
-    if isinstance(rows, StoredRows):
-        return RowBlocks(_from_disk(objective, active), executor)
+def active_matrix(objective: Any, active: np.ndarray) -> Any:
+    """Return a copy of the columns ``active``, in ascending order, as a matrix; on a cluster, one that stays there."""
+    rows = objective.samples.rows
+    if isinstance(rows, RemoteRows):
+        from frankwolfe.engines.cluster.remote_matrix import ActiveColumns, RemoteMatrix
+
+        return RemoteMatrix(objective, ActiveColumns(objective.posed, active))
+    executor = objective.executor
+    if isinstance(rows, StoredRows | ChunkedRows):
+        return RowBlocks(_block_by_block(objective, active), executor)
     if isinstance(rows, MultiOutput):
         return RowBlocks([_active_outputs(rows, active)], executor)
     place = np.full(objective.size, -1, np.int32)
@@ -231,8 +243,8 @@ def active_matrix(objective: Objective, active: np.ndarray) -> RowBlocks:
     return RowBlocks(blocks, executor)
 
 
-def _from_disk(objective: Objective, active: np.ndarray) -> list[Any]:
-    """Return a copy of the columns ``active`` in blocks of rows, made in one read of rows on disk."""
+def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
+    """Return a copy of the columns ``active`` in blocks of rows, made in one read of rows on disk, or in pieces."""
     found: dict[int, Any] = {}
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))

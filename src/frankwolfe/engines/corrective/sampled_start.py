@@ -8,6 +8,7 @@ is proven by it: the rounds that follow, and their certificates, read all rows.
 from collections.abc import Callable
 from typing import Any
 
+from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.problem import Problem
 
@@ -37,8 +38,8 @@ def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
     Only where the loss is convex is one start as good as another.
     """
     rows, sampled = problem.samples.rows, -(-problem.n // SAMPLED)
-    if isinstance(rows, StoredRows):
-        return False  # a sample would be read with all the rest
+    if isinstance(rows, StoredRows | RemoteRows):
+        return False  # a sample would be read with all the rest, or sent for
     if not problem.loss.convex or budget < SAMPLE_PASSES * sampled + 3 * problem.n:
         return False
     if rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:

@@ -1,0 +1,126 @@
+"""A part of the data on a worker: some rows with their targets and weights, and what is kept of the point there."""
+
+from threading import RLock
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.cluster.handles import Handle, Missing
+from frankwolfe.data.centred import Centred
+from frankwolfe.data.chunked_rows import ChunkedRows
+from frankwolfe.data.executors import executor_for
+from frankwolfe.data.multi_output import MultiOutput
+from frankwolfe.data.rows import Samples, as_rows
+from frankwolfe.objective.objective import Objective
+
+
+class Chunk(NamedTuple):
+    """Some rows that have been checked: a matrix, targets, weights as they were given, and a fingerprint."""
+
+    matrix: Any
+    targets: np.ndarray
+    weights: np.ndarray
+    fingerprint: str
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory."""
+        return matrix_bytes(self.matrix) + self.targets.nbytes + self.weights.nbytes
+
+
+def matrix_bytes(matrix: Any) -> int:
+    """Return the size of a matrix in memory."""
+    if not sparse.issparse(matrix):
+        return int(matrix.nbytes)
+    return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+
+
+class Part:
+    """Rows on one worker. What is kept of them can always be made again, and is left behind when a part is copied.
+
+    Parameters
+    ----------
+    number : int
+        Which part it is.
+    chunks : list of Chunk
+        The rows, in order.
+    """
+
+    def __init__(self, number: int, chunks: list[Chunk]):
+        self.number, self.chunks = number, chunks
+        self._kept: dict[str, Any] = {}
+        self._lock = RLock()
+
+    def __reduce__(self) -> tuple:
+        return Part, (self.number, self.chunks)
+
+    def __sizeof__(self) -> int:  # by which Dask decides that it stays where it is
+        return sum(chunk.bytes for chunk in self.chunks)
+
+    def get(self, handle: Handle) -> Any:
+        """Return what a handle names: what is kept, or else made by its recipe."""
+        with self._lock:
+            if handle.key not in self._kept:
+                if handle.recipe is None:
+                    raise Missing(handle.key)
+                self._kept[handle.key] = handle.recipe.make(self)
+            return self._kept[handle.key]
+
+    def keep(self, handle: Handle, value: Any) -> None:
+        """Keep what a handle names, where it has been made in another way."""
+        with self._lock:
+            self._kept[handle.key] = value
+
+    def forget(self, keys: list[str]) -> None:
+        """Let go of what is no longer needed."""
+        with self._lock:
+            for key in keys:
+                self._kept.pop(key, None)
+
+
+class Posed(NamedTuple):
+    """Recipe of the objective of a part's rows.
+
+    Attributes
+    ----------
+    loss : loss
+        Without an intercept: parts are told which one to add.
+    outputs : int
+        Number of entries of a prediction; 0 where it is a number.
+    size : int
+        Number of weights.
+    total : float
+        Sum of the weights of all rows of all parts.
+    means : array or None
+        What is taken off the columns of dense rows.
+    """
+
+    loss: Any
+    outputs: int
+    size: int
+    total: float
+    means: np.ndarray | None
+
+    def make(self, part: Part) -> Objective:
+        """Return the objective of a part: its share of the sum over all rows."""
+        rows = ChunkedRows([self._rows(chunk) for chunk in part.chunks], [len(chunk.weights) for chunk in part.chunks])
+        targets = np.concatenate([chunk.targets for chunk in part.chunks])
+        weights = np.concatenate([chunk.weights for chunk in part.chunks]) / self.total
+        return Objective(Samples(rows, targets, weights, self.loss), self.size, executor_for(threads_here()))
+
+    def _rows(self, chunk: Chunk) -> Any:
+        rows: Any = as_rows(chunk.matrix)
+        if self.means is not None:
+            rows = Centred(rows.values, self.means)
+        return MultiOutput(rows, self.outputs) if self.outputs else rows
+
+
+def threads_here() -> int | None:
+    """Return how many threads a worker has for its tasks; None where this is no worker."""
+    from dask.distributed import get_worker
+
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:
+        return None

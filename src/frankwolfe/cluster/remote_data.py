@@ -1,0 +1,107 @@
+"""A data set on a cluster: what a problem keeps in place of a matrix, and how it is posed."""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.cluster import tasks
+from frankwolfe.cluster.cluster import Cluster
+from frankwolfe.cluster.collections import chunks_of, client_at_hand
+from frankwolfe.cluster.loading import Loader
+from frankwolfe.cluster.parts import Posed
+from frankwolfe.cluster.remote_objective import RemoteObjective
+from frankwolfe.cluster.remote_samples import RemoteSamples
+from frankwolfe.data.remote_rows import RemoteRows
+from frankwolfe.objective.intercept import shifted
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteData:
+    """Rows on a cluster, loaded and checked.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        Where they are.
+    shape : tuple of int
+        Numbers of rows and columns.
+    dtype : dtype
+        Type of the values.
+    nnz : int
+        Number of stored entries.
+    is_sparse : bool
+        Whether only some are.
+    weight : float
+        Sum of the weights of all rows.
+    bytes : int
+        Size in the workers' memory.
+    fingerprint : str
+        What tells the data from other data.
+    """
+
+    cluster: Cluster = field(repr=False)
+    shape: tuple[int, int]
+    dtype: np.dtype
+    nnz: int
+    is_sparse: bool
+    weight: float
+    bytes: int
+    fingerprint: str
+    largest_target: float
+    target_columns: int
+
+    @classmethod
+    def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
+        """Load the chunks of a dask collection, a part on each worker, and check them there."""
+        chunks = chunks_of(X, y, sample_weight, loss)
+        cluster = Cluster(client_at_hand(), Loader(chunks))
+        answers = cluster.ask("facts", tasks.facts)
+        filled = [k for k, answer in enumerate(answers) if answer["rows"]]
+        if not filled:
+            raise ValueError("X is empty: none of its chunks has a row")
+        cluster.keep_parts(filled)
+        found = [answers[k] for k in filled]
+        rows = sum(answer["rows"] for answer in found)
+        layouts = set().union(*(answer["layouts"] for answer in found))
+        if len(layouts) > 1:
+            raise TypeError("X has dense chunks and sparse ones: make them alike, e.g. with X.map_blocks(csr_array)")
+        widths = set().union(*(answer["target_columns"] for answer in found))
+        if len(widths) > 1:
+            raise ValueError(f"y has {' and '.join(map(str, sorted(widths)))} columns in different chunks")
+        weight = sum(answer["weight"] for answer in found)
+        if not 0.0 < weight < np.inf:
+            raise ValueError(f"sample_weight must have a positive, finite sum, got {weight:g}")
+        digests = sorted(digest for answer in found for digest in answer["fingerprints"])
+        types = set().union(*(answer["types"] for answer in found))
+        return cls(
+            cluster,
+            (rows, chunks.columns),
+            np.dtype("float64" if "float64" in types else "float32"),
+            sum(answer["entries"] for answer in found),
+            not layouts.pop(),
+            weight,
+            sum(answer["bytes"] for answer in found),
+            blake2b("".join(digests).encode(), digest_size=16).hexdigest(),
+            max(answer["largest_target"] for answer in found),
+            widths.pop(),
+        )
+
+    def witness(self) -> np.ndarray:
+        """Return a few targets that tell a loss how many outputs there are: those of no row, or the largest."""
+        return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
+
+    def objective(self, loss: Any, outputs: int, intercept: bool) -> RemoteObjective:
+        """Return the objective of a loss; with an intercept, the columns of dense rows lose their means."""
+        (n, d), size = self.shape, self.shape[1] * max(1, outputs)
+        means = self._means() if intercept and not self.is_sparse else None
+        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
+        rows = RemoteRows(self.nnz, self.is_sparse, outputs, means)
+        samples = RemoteSamples(rows, n, shifted(loss) if intercept else loss, posed, self.cluster)
+        return RemoteObjective(self.cluster, samples, size)
+
+    def _means(self) -> np.ndarray:
+        """Return the weighted means of the columns; a constant one's is exact."""
+        first = self.cluster.ask("head", tasks.first_row)[0]
+        return first + self.cluster.run("means", tasks.sum_less, self.weight, first)[0]

@@ -1,0 +1,202 @@
+"""The low-rank engine on a cluster: small matrices between two subspaces travel, predictions do not.
+
+Weights are ``left S right'`` with small ``S``. A model of the objective in ``S`` is a quadratic whose Hessian the workers
+sum up, if it is small enough to be formed; else they multiply with it, a call for each product.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.cluster.handles import Handle
+from frankwolfe.cluster.parts import Part
+from frankwolfe.engines.cluster.cluster_rounds import OnCluster
+from frankwolfe.engines.corrective.low_rank import (
+    ARMIJO,
+    CURVATURE_FLOOR,
+    MAX_HALVINGS,
+    MAX_NEWTON_STEPS,
+    MAX_PROJECTIONS,
+    VALUE_ROUNDING,
+    LowRankEngine,
+    hessian_products,
+)
+from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
+from frankwolfe.linalg.schur import pseudo_inverse
+from frankwolfe.objective.objective import Objective
+
+MOST_FORMED = 1500
+"""Most entries of ``S`` for which the Hessian is formed: it has the square of their number."""
+
+
+class View(NamedTuple):
+    """Recipe of the data as matrices ``left S right'`` see it."""
+
+    posed: Handle
+    left: np.ndarray
+    right: np.ndarray
+
+    def make(self, part: Part) -> Any:
+        """Return it: with several outputs ``X left``."""
+        return part.get(self.posed).samples.rows.sandwich(self.left, self.right)
+
+
+class Seen(NamedTuple):
+    """Recipe of the predictions of ``left S right'``."""
+
+    posed: Handle
+    view: Handle
+    S: np.ndarray
+
+    def make(self, part: Part) -> np.ndarray:
+        """Return them, in the shape of the targets."""
+        return part.get(self.view).predict(self.S).reshape(part.get(self.posed).samples.shape)
+
+
+def pull(part: Part, view: Handle, alpha: Handle) -> tuple:
+    """Return the gradient in ``S``."""
+    return (part.get(view).pull(part.get(alpha)),)
+
+
+def bent(objective: Objective, at: Any, floor: float, change: np.ndarray) -> np.ndarray:
+    """Return the second derivatives at a point times a change of the predictions."""
+    samples = objective.samples
+    if len(samples.shape) == 1:
+        return objective.curvatures(at, 1.0, floor) * change
+    out = np.empty(samples.shape)
+    z = at.z.reshape(samples.shape)
+    hessian_products(samples.targets, samples.weights, samples.loss, z, np.ascontiguousarray(change), out)
+    return out
+
+
+def product(part: Part, posed: Handle, view: Handle, point: Handle, floor: float, S: np.ndarray) -> tuple:
+    """Return the Hessian in ``S`` times a matrix, and the sums over samples that an intercept needs."""
+    objective, at, seen = part.get(posed), part.get(point), part.get(view)
+    out = bent(objective, at, floor, seen.predict(S).reshape(objective.samples.shape))
+    return seen.pull(out), np.atleast_1d(out.sum(axis=0))
+
+
+def small_hessian(part: Part, posed: Handle, view: Handle, point: Handle, floor: float, shape: tuple) -> tuple:
+    """Return the Hessian in the entries of ``S``, that in intercept and entries, and that in the intercept."""
+    objective, at, seen = part.get(posed), part.get(point), part.get(view)
+    columns, sums = [], []
+    S = np.zeros(shape)
+    for k in range(S.size):
+        S.flat[k] = 1.0
+        out = bent(objective, at, floor, seen.predict(S).reshape(objective.samples.shape))
+        columns.append(seen.pull(out).ravel())
+        sums.append(np.atleast_1d(out.sum(axis=0)))
+        S.flat[k] = 0.0
+    return np.array(columns), np.array(sums).T, intercept_curvature(objective, at, floor)
+
+
+def intercept_pulls(part: Part, posed: Handle, view: Handle, point: Handle, floor: float) -> tuple:
+    """Return the second derivative in intercept and ``S``, a matrix for each output, and that in the intercept."""
+    objective, at, seen = part.get(posed), part.get(point), part.get(view)
+    shape = objective.samples.shape
+    unit = np.eye(shape[1] if len(shape) > 1 else 1)
+    pulls = [
+        seen.pull(bent(objective, at, floor, np.broadcast_to(row if len(shape) > 1 else 1.0, shape))) for row in unit
+    ]
+    return np.array(pulls), intercept_curvature(objective, at, floor)
+
+
+def intercept_curvature(objective: Objective, at: Any, floor: float) -> np.ndarray:
+    """Return the second derivative in the intercept."""
+    shape = objective.samples.shape
+    if len(shape) == 1:
+        return np.array([[objective.curvatures(at, 1.0, floor).sum()]])
+    return np.array([bent(objective, at, floor, np.broadcast_to(row, shape)).sum(axis=0) for row in np.eye(shape[1])])
+
+
+class SmallMatrices(NamedTuple):
+    """The view of a model whose variable, image and gradient are all ``S`` itself."""
+
+    def predict(self, S: np.ndarray) -> np.ndarray:
+        """Return ``S``."""
+        return S
+
+    def pull(self, slope: np.ndarray) -> np.ndarray:
+        """Return the slope in ``S``."""
+        return slope
+
+
+class ClusterLowRank(OnCluster, LowRankEngine):
+    """One run of the corrective method on a trace-norm ball, on a cluster."""
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        w = self.point()
+        gradient = self._exact_pass(w)
+        self.found = self._triplets(-gradient)
+        gap = float(gradient @ (w if self.shift is None else w - self.shift)) + self.radius * self.found.bound
+        self.last_gap = max(gap, 0.0)
+        return gradient, gap
+
+    def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
+        return self.point()
+
+    def _view(self, left: np.ndarray, right: np.ndarray) -> Handle:
+        """Return a handle to the data as the subspaces see it."""
+        return self.problem.objective.cluster.handle(View(self.problem.objective.posed, left, right))
+
+    def _minimise(self, view: Handle, S: np.ndarray, goal: float) -> np.ndarray:
+        """Make Newton steps on the small matrix until its gap is at most ``goal``."""
+        at, objective = self.at, self.problem.objective
+        for _ in range(MAX_NEWTON_STEPS):
+            slope = objective.cluster.run("pull", pull, view, at.alpha)[0]
+            if gap_within(slope, S, self.radius) <= goal or self.spent:
+                break
+            model = TraceModel(SmallMatrices(), self._products(view, at, S.shape), S, slope, self.radius)
+            self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
+            there, change, self.bound = model.minimum(self.bound, MAX_PROJECTIONS, 0.5 * goal)
+            if not np.isfinite(self.bound):
+                self.bound = 0.0
+                break
+            found = self._shorter(view, at, S, change, float(np.vdot(slope, there - S)))
+            if found is None:
+                break
+            S, at = found
+        return S
+
+    def _predictions(self, view: Handle, S: np.ndarray) -> Handle:
+        """Return a handle to the predictions of ``left S right'``, with what the set adds to every point."""
+        objective = self.problem.objective
+        z = objective.vector(Seen(objective.posed, view, S))
+        return z if self.shift is None else objective.sum_of(z, objective.predict(self.shift))
+
+    def _shorter(
+        self, view: Handle, at: Any, S: np.ndarray, change: np.ndarray, fall: float
+    ) -> tuple[np.ndarray, Any] | None:
+        """Go along a change of ``S``: all the way, or half as far and so on; return where, or None."""
+        gamma = 1.0
+        for _ in range(MAX_HALVINGS):
+            there = S + gamma * change
+            reached = self._evaluate_predictions(self._predictions(view, there))
+            rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
+            if reached.value < at.value + ARMIJO * gamma * fall or rounding:
+                return there, reached
+            gamma *= 0.5
+        return None
+
+    def _products(self, view: Handle, at: Any, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that multiplies with the Hessian in ``S``; an intercept follows."""
+        objective, floor = self.problem.objective, CURVATURE_FLOOR * self.problem.loss.smoothness()
+        run, given = objective.cluster.run, (objective.posed, view, at.point, floor)
+        free = self.problem.intercept
+        if shape[0] * shape[1] <= MOST_FORMED:
+            H, cross, total = run("model", small_hessian, *given, shape)
+            if free:
+                H = H - cross.T @ pseudo_inverse(0.5 * (total + total.T)) @ cross
+            return lambda S: (H @ S.ravel()).reshape(shape)
+        inverse = pulls = None
+        if free:
+            pulls, total = run("model", intercept_pulls, *given)
+            inverse = pseudo_inverse(0.5 * (total + total.T))
+
+        def multiplied(S: np.ndarray) -> np.ndarray:
+            bent, sums = run("product", product, *given, S)
+            return bent if inverse is None else bent - np.tensordot(inverse @ sums, pulls, axes=1)
+
+        return multiplied

@@ -1,0 +1,121 @@
+"""The corrective engines on a cluster: a round's vectors stay with the rows, and exact passes begin from the weights.
+
+Every round begins with one exact pass at its weights. So all that the workers keep follows from what the client knows,
+and a run that goes on from a checkpoint, or after a worker was lost, comes to the same numbers.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.cluster.recipes import Evaluated
+from frankwolfe.cluster.remote_point import RemotePoint
+from frankwolfe.engines.corrective.active_atoms import HessianLimits
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.state import copied, flat
+from frankwolfe.problem import Evaluation, Problem
+
+CLUSTER_LIMITS = HessianLimits(4096, 4096, 4096)
+"""Up to how many atoms a Hessian is formed on a cluster: single columns cannot be visited there, one after the other."""
+
+KNOWN = ("value", "size", "shift", "stationary", "mean", "curve")
+"""What a state keeps of a point: the workers make the rest again."""
+
+
+class OnCluster:
+    """What engines that go in rounds do otherwise where the data is on a cluster."""
+
+    problem: Problem
+    at: Any
+    rows_read: int
+    scale: float
+
+    def warm_up(self) -> None:
+        """Do nothing: the workers compile when they are first asked."""
+
+    def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
+        """Return nothing: derivatives stay on the workers."""
+        return {}
+
+    def _point_state(self) -> dict[str, Any]:
+        """Return the numbers that are known of the iterate."""
+        found: dict[str, Any] = {}
+        for name in KNOWN:
+            found |= flat(f"at.{name}", getattr(self.at, name))
+        return found
+
+    def _restore_point(self, state: Mapping[str, Any]) -> None:
+        """Name the point again from the weights; nothing is computed."""
+        objective, known = self.problem.objective, {name: copied(state.get(f"at.{name}")) for name in KNOWN}
+        z = objective.predict(self._weights(state))
+        point = objective.cluster.handle(Evaluated(objective.posed, z, known["shift"]))
+        self.at = RemotePoint(objective, z, point, **known)
+
+    def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
+        """Return the weights of a state."""
+        raise AssertionError("unreachable: every engine says what its weights are")
+
+    def _exact_pass(self, w: np.ndarray) -> np.ndarray:
+        """Bring ``at`` up to date by one pass at the weights; return the gradient."""
+        self.rows_read += self.problem.n
+        self.at, gradient = self.problem.objective.at(w, self.at or self.problem.guess)
+        self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
+        return gradient
+
+
+class ClusterCorrective(OnCluster, CorrectiveEngine):
+    """One run of the fully corrective method on a cluster."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        earlier: Mapping[str, Any] | None = None,
+        limits: HessianLimits | None = None,
+    ):
+        super().__init__(problem, w, earlier, limits or CLUSTER_LIMITS)
+        self.fresh = False  # no sample of the rows is sent for
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        w = self.point()
+        gradient = self._exact_pass(w)
+        return gradient, self.problem.gap_for(gradient, w)
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Take over all that a state holds; the atoms first, for they say where the point is."""
+        self.atoms.restore(state)
+        super()._restore(state)
+
+    def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
+        return self.point()
+
+    def move_to(self, problem: Problem) -> bool:
+        """Go on over a set of another radius, with the same columns; say whether that can be done."""
+        hull = problem.constraint.structure().hull
+        if hull is None or self.atoms.indirect or problem.X is not self.problem.X:
+            return False
+        self.problem, self.rows_read, self.stuck = problem, 0, False
+        self._forget_bounds()
+        self.atoms.hull = hull
+        self.atoms.u = hull.fit(self.atoms.u)
+        self.lowest_gap = self.lowest_value = np.inf
+        self.caution, self.vain, self.left = 1.0, 0, 0.0
+        self.unseen, self.promised, self._found = 0, np.inf, None
+        return True
+
+
+class ClusterInterior(OnCluster, InteriorEngine):
+    """One run of the corrective method on a set with a barrier, on a cluster."""
+
+    def _evaluate(self) -> tuple[np.ndarray, float]:
+        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        if self.at is None:
+            gradient = self._exact_pass(self.w)
+            self.exact = gradient, self.problem.gap_for(gradient, self.w)
+        return super()._evaluate()
+
+    def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
+        return self.w

@@ -1,0 +1,129 @@
+"""The columns of active atoms on a cluster: every part copies its own, and models are summed up from there."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.cluster.handles import Handle, Recipe
+from frankwolfe.cluster.parts import Part
+from frankwolfe.engines.corrective.columns import DenseColumns
+from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.linalg.schur import eliminated
+
+
+class ActiveColumns(NamedTuple):
+    """Recipe of a copy of some columns of the data."""
+
+    posed: Handle
+    active: np.ndarray
+
+    def make(self, part: Part) -> Any:
+        """Return the copy."""
+        return active_matrix(part.get(self.posed), self.active)
+
+
+class VertexImages(NamedTuple):
+    """Recipe of the predictions of some vertices, as columns."""
+
+    images: tuple[Handle, ...]
+
+    def make(self, part: Part) -> DenseColumns:
+        """Return them."""
+        return DenseColumns(np.vstack([part.get(image).reshape(1, -1) for image in self.images]))
+
+
+class Combination(NamedTuple):
+    """Recipe of the predictions of a combination of atoms."""
+
+    posed: Handle
+    matrix: Handle
+    u: np.ndarray
+
+    def make(self, part: Part) -> np.ndarray:
+        """Return them, in the shape of the targets."""
+        return part.get(self.matrix).predict(self.u).reshape(part.get(self.posed).samples.shape)
+
+
+def project(part: Part, matrix: Handle, v: Handle) -> tuple:
+    """Return ``A' v``."""
+    return (part.get(matrix).project(part.get(v).ravel()),)
+
+
+def model(part: Part, matrix: Handle, curvatures: Handle, chosen: np.ndarray, shifts: int) -> tuple:
+    """Return ``A' D A`` for some atoms and, for intercepts, the second derivatives in them and in both."""
+    A, D = part.get(matrix), part.get(curvatures)
+    H = A.gram(D, chosen)
+    if not shifts:
+        return (H,)
+    if D.ndim == 3:
+        cross = np.array([A.project(D[:, output].ravel())[chosen] for output in range(shifts)])
+        return H, cross, D.sum(axis=0)
+    diagonal, cross = D.reshape(-1, shifts), np.empty((shifts, len(chosen)))
+    for output in range(shifts):
+        own = np.zeros_like(diagonal)
+        own[:, output] = diagonal[:, output]
+        cross[output] = A.project(own.ravel())[chosen]
+    return H, cross, np.diag(diagonal.sum(axis=0))
+
+
+class RemoteMatrix:
+    """The matrix ``A`` of the predictions of all active atoms, on a cluster.
+
+    Parameters
+    ----------
+    objective : RemoteObjective
+        Of the problem.
+    recipe : Recipe
+        How parts make their rows of it.
+    """
+
+    sparse = False  # what decides between models on one machine: here the Hessian is always formed
+
+    def __init__(self, objective: Any, recipe: Recipe):
+        self.objective, self.recipe = objective, recipe
+        self.matrix: Handle = objective.cluster.handle(recipe)
+
+    def predict(self, u: np.ndarray) -> Handle:
+        """Return a handle to ``A u``."""
+        return self.objective.vector(Combination(self.objective.posed, self.matrix, u.copy()))
+
+    def project(self, v: Handle) -> np.ndarray:
+        """Return ``A' v``."""
+        return self.objective.cluster.run("project", project, self.matrix, v)[0]
+
+    def hessian(self) -> "RemoteHessian":
+        """Return the Hessian of its atoms."""
+        return RemoteHessian(self)
+
+    def chosen(self, kept: np.ndarray) -> list[Handle]:
+        """Return the predictions of some of the vertices."""
+        assert isinstance(self.recipe, VertexImages)
+        return [self.recipe.images[k] for k in np.flatnonzero(kept)]
+
+
+class RemoteHessian:
+    """The Hessian ``A' D A`` of some atoms: summed up anew for every model, so that it depends on the point alone."""
+
+    def __init__(self, matrix: RemoteMatrix):
+        self.matrix = matrix
+        self._sums: tuple = ()
+
+    def at(self, curvatures: Handle, chosen: np.ndarray) -> np.ndarray:
+        """Return the Hessian of the atoms ``chosen``; what an intercept needs comes with it."""
+        objective = self.matrix.objective
+        shifts = 0 if objective.base_loss is objective.samples.loss else max(1, objective.outputs)
+        self._sums = objective.cluster.run("model", model, self.matrix.matrix, curvatures, chosen, shifts)
+        return self._sums[0]
+
+    def with_best_shifts(self, shifts: int) -> np.ndarray:
+        """Return the Hessian of the model in which intercepts follow the weights."""
+        H, cross, total = self._sums
+        return eliminated(H, cross, total)
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing but that there is one: it is made anew."""
+        return {"hessian.H": np.empty((0, 0))}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: it is made anew."""
