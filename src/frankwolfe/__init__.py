@@ -19,6 +19,7 @@ _HOMES = {
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
     "frankwolfe.data.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize", "resume"),
+    "frankwolfe.cluster.cluster_error": ("ClusterError",),
     "frankwolfe.engines.checkpoints": ("CheckpointWarning",),
     "frankwolfe.data.store.row_store": ("RowStore", "open_rows"),
     "frankwolfe.io.store.write_rows": ("write_rows",),
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from frankwolfe.data.observed_entries import Factors as Factors
     from frankwolfe.data.store.row_store import RowStore as RowStore
     from frankwolfe.data.store.row_store import open_rows as open_rows
+    from frankwolfe.cluster.cluster_error import ClusterError as ClusterError
     from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier

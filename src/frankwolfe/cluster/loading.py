@@ -1,8 +1,8 @@
 """Loading: from the chunks of a dask collection to parts of the data, one on each worker."""
 
-from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -138,11 +138,11 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
     ([[1], [0, 2]], ['a', 'b'])
     """
     if None not in homes:
-        places = sorted(Counter(homes))
+        places = sorted({str(home) for home in homes})
         return [[k for k, home in enumerate(homes) if home == place] for place in places], list(places)
     count = min(len(workers), len(homes))
     ends = np.linspace(0, len(homes), count + 1).astype(int)
-    groups = [list(range(first, last)) for first, last in zip(ends, ends[1:], strict=False)]
+    groups = [list(range(first, last)) for first, last in pairwise(ends)]
     return groups, list(workers[:count])
 
 

@@ -94,11 +94,11 @@ class RemoteData:
 
     def objective(self, loss: Any, outputs: int, intercept: bool) -> RemoteObjective:
         """Return the objective of a loss; with an intercept, the columns of dense rows lose their means."""
-        (n, d), size = self.shape, self.shape[1] * max(1, outputs)
+        size = self.shape[1] * max(1, outputs)
         means = self._means() if intercept and not self.is_sparse else None
         posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
         rows = RemoteRows(self.nnz, self.is_sparse, outputs, means)
-        samples = RemoteSamples(rows, n, shifted(loss) if intercept else loss, posed, self.cluster)
+        samples = RemoteSamples(rows, self.shape[0], shifted(loss) if intercept else loss, posed, self.cluster)
         return RemoteObjective(self.cluster, samples, size)
 
     def _means(self) -> np.ndarray:

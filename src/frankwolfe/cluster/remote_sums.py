@@ -69,7 +69,7 @@ class RemoteSums:
         return float(slope), float(curve), float(units)
 
     def slope_blur(self, shift: Any, beside: bool) -> float:
-        """What the slope would change by if each prediction changed by its own size."""
+        """Return what the slope would change by if each prediction changed by its own size."""
         key = np.asarray(shift).tobytes(), beside
         if key not in self._blurs:
             self.evaluate(shift)

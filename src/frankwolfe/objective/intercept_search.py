@@ -40,7 +40,7 @@ class SumsOverSamples(Protocol):
         """First and second derivative in the shift, and the units of rounding."""
 
     def slope_blur(self, shift: Any, beside: bool) -> float:
-        """What the slope would change by if each prediction changed by its own size."""
+        """Return what the slope would change by if each prediction changed by its own size."""
 
     def evaluate(self, shift: Any) -> tuple[float, np.ndarray, float]:
         """Objective, slope, and the sum of the slopes' sizes."""

@@ -69,7 +69,7 @@ class PredictionSums:
         return float(slope), float(curve), float(units)
 
     def slope_blur(self, shift: Any, beside: bool) -> float:
-        """What the slope would change by if each prediction changed by its own size; see `slope_blur`."""
+        """Return what the slope would change by if each prediction changed by its own size."""
         return float(self._sum(slope_blur, shift, beside)[0])
 
     def _sum(self, kernel: Any, *args: Any) -> tuple:
@@ -83,7 +83,7 @@ class PredictionSums:
         return self._over(task)
 
     def evaluate(self, shift: Any) -> tuple[float, np.ndarray, float]:
-        """Fill in losses and derivatives with a shift; return the objective, the slope, and the sum of slopes' sizes."""
+        """Fill in losses and derivatives with a shift; return objective, slope, and the sum of the slopes' sizes."""
         targets, weights, loss, z = self.samples.targets, self.samples.weights, self.loss, self.z
 
         def task(part: slice) -> tuple:

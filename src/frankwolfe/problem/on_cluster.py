@@ -1,5 +1,6 @@
 """What a problem on a Dask cluster needs to know before anything is loaded, and which methods can run on it."""
 
+from importlib.util import find_spec
 from typing import Any
 
 CLUSTER_METHODS = ("auto", "corrective", "fw", "sfw")
@@ -13,12 +14,8 @@ def is_on_cluster(X: Any) -> bool:
 
 def remote_data(X: Any, y: Any, sample_weight: Any, loss: Any) -> Any:
     """Load a dask collection on the workers of its cluster."""
-    try:
-        import dask.distributed
-    except ImportError as error:
-        raise ImportError(
-            f"X is a dask collection, and {error.name} is not installed: pip install 'frankwolfe[dask]'"
-        ) from error
+    if find_spec("distributed") is None:
+        raise ImportError("X is a dask collection, and this needs dask.distributed: pip install 'frankwolfe[dask]'")
     from frankwolfe.cluster.remote_data import RemoteData
 
     return RemoteData.load(X, y, sample_weight, loss)
@@ -29,25 +26,19 @@ def refuse_smoothing(loss: Any, side: Any) -> None:
     if side is not None:
         raise ValueError("side constraints need all rows in memory, and X is a dask collection")
     if not loss.smooth:
-        raise ValueError(
-            f"{type(loss).__name__} has a kink, which needs all rows in memory, and X is a dask collection"
-        )
+        raise ValueError(f"{type(loss).__name__} has a kink: it needs all rows in memory, and X is a dask collection")
 
 
 def accept_on_cluster(problem: Any, method: Any) -> None:
     """Raise ValueError if a method cannot run where rows are on the workers of a cluster."""
     if method.engine in ("corrective", "auto"):
         return
-    estimate, direction = method.estimate.abilities, type(method.direction).__name__
-    known = estimate.reads_all_rows or (
-        estimate.exact_table and estimate.samples_error and not estimate.takes_snapshots
-    )
-    if direction != "Toward" or not known or method.step.reads_all_rows:
+    abilities, toward = method.estimate.abilities, method.direction.mixes_vertices
+    table = abilities.exact_table and abilities.samples_error and not abilities.takes_snapshots
+    if not toward or not (abilities.reads_all_rows or table) or method.step.reads_all_rows:
         raise ValueError(
-            f"{method.name!r} does not run on a cluster: use one of {', '.join(CLUSTER_METHODS)}, or load the data into "
-            "memory (X.compute())"
+            f"{method.name!r} does not run on a cluster: use one of {', '.join(CLUSTER_METHODS)}, or load the data "
+            "into memory (X.compute())"
         )
     if problem.intercept:
-        raise ValueError(
-            f"{method.name!r} takes no intercept where the data is on a cluster: use 'auto' or 'corrective'"
-        )
+        raise ValueError(f"{method.name!r} takes no intercept on a cluster: use 'auto' or 'corrective'")

@@ -1,1 +1,1 @@
-"""Engines for data on a cluster: those of one machine, with what reads rows or vectors of samples done by the workers."""
+"""Engines for data on a cluster: those of one machine, with all that reads rows or samples done by the workers."""

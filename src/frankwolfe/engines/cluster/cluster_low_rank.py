@@ -1,7 +1,7 @@
 """The low-rank engine on a cluster: small matrices between two subspaces travel, predictions do not.
 
-Weights are ``left S right'`` with small ``S``. A model of the objective in ``S`` is a quadratic whose Hessian the workers
-sum up, if it is small enough to be formed; else they multiply with it, a call for each product.
+Weights are ``left S right'`` with small ``S``. A model of the objective in ``S`` is a quadratic whose Hessian the
+workers sum up, if it is small enough to be formed; else they multiply with it, a call for each product.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,10 +95,8 @@ def intercept_pulls(part: Part, posed: Handle, view: Handle, point: Handle, floo
     """Return the second derivative in intercept and ``S``, a matrix for each output, and that in the intercept."""
     objective, at, seen = part.get(posed), part.get(point), part.get(view)
     shape = objective.samples.shape
-    unit = np.eye(shape[1] if len(shape) > 1 else 1)
-    pulls = [
-        seen.pull(bent(objective, at, floor, np.broadcast_to(row if len(shape) > 1 else 1.0, shape))) for row in unit
-    ]
+    units = np.eye(shape[1]) if len(shape) > 1 else np.ones(1)
+    pulls = [seen.pull(bent(objective, at, floor, np.broadcast_to(unit, shape))) for unit in units]
     return np.array(pulls), intercept_curvature(objective, at, floor)
 
 
@@ -190,7 +188,7 @@ class ClusterLowRank(OnCluster, LowRankEngine):
             if free:
                 H = H - cross.T @ pseudo_inverse(0.5 * (total + total.T)) @ cross
             return lambda S: (H @ S.ravel()).reshape(shape)
-        inverse = pulls = None
+        inverse, pulls = None, np.zeros(0)
         if free:
             pulls, total = run("model", intercept_pulls, *given)
             inverse = pseudo_inverse(0.5 * (total + total.T))

@@ -18,7 +18,7 @@ from frankwolfe.engines.state import copied, flat
 from frankwolfe.problem import Evaluation, Problem
 
 CLUSTER_LIMITS = HessianLimits(4096, 4096, 4096)
-"""Up to how many atoms a Hessian is formed on a cluster: single columns cannot be visited there, one after the other."""
+"""Up to how many atoms a Hessian is formed on a cluster, where columns cannot be visited one after the other."""
 
 KNOWN = ("value", "size", "shift", "stationary", "mean", "curve")
 """What a state keeps of a point: the workers make the rest again."""

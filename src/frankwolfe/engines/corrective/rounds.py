@@ -12,7 +12,6 @@ from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
-from frankwolfe.objective.way import Way
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 
@@ -156,7 +155,7 @@ class RoundEngine(ABC):
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
-    def _evaluate_predictions(self, z: np.ndarray, way: Way | None = None) -> Point:
+    def _evaluate_predictions(self, z: Any, way: Any = None) -> Any:
         """Evaluate the objective where the predictions are ``z``, maybe on a way; charged as a pass."""
         self.rows_read += self.problem.n
         at = self.problem.objective.point(z, self.at or self.problem.guess, way)
