@@ -122,6 +122,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if TYPE_CHECKING:
     from frankwolfe.advice import ScaleWarning as ScaleWarning
+    from frankwolfe.cluster.cluster_error import ClusterError as ClusterError
     from frankwolfe.compile.kernels import python_mode as python_mode
     from frankwolfe.completion import CompletionProblem as CompletionProblem
     from frankwolfe.completion import Offsets as Offsets
@@ -129,7 +130,6 @@ if TYPE_CHECKING:
     from frankwolfe.data.observed_entries import Factors as Factors
     from frankwolfe.data.store.row_store import RowStore as RowStore
     from frankwolfe.data.store.row_store import open_rows as open_rows
-    from frankwolfe.cluster.cluster_error import ClusterError as ClusterError
     from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier

@@ -16,7 +16,7 @@ from distributed.scheduler import KilledWorker
 
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
-from frankwolfe.cluster.loading import Loader, Refused
+from frankwolfe.cluster.part_loader import Loader, Refused
 
 FAN_IN = 8
 """Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""

@@ -8,7 +8,7 @@ import dask
 import numpy as np
 from dask.distributed import Client, LocalCluster, default_client
 
-from frankwolfe.cluster.loading import Chunks
+from frankwolfe.cluster.part_loader import Chunks
 from frankwolfe.data.executors import available_cores
 
 

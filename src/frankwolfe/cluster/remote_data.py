@@ -9,7 +9,7 @@ import numpy as np
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.cluster import Cluster
 from frankwolfe.cluster.collections import chunks_of, client_at_hand
-from frankwolfe.cluster.loading import Loader
+from frankwolfe.cluster.part_loader import Loader
 from frankwolfe.cluster.parts import Posed
 from frankwolfe.cluster.remote_objective import RemoteObjective
 from frankwolfe.cluster.remote_samples import RemoteSamples
