@@ -29,6 +29,9 @@ from frankwolfe.progress import Progress
 from frankwolfe.result import Result
 from frankwolfe.trackers.tracker_defaults import tracker_of
 
+CLUSTER_BATCH = 0.01
+"""Part of the rows in a batch where they are on a cluster: there every step is a round trip to the workers."""
+
 STOPS = {"proven": False, "likely": True}
 """What ends a run: whether a likely bound is enough."""
 
@@ -157,7 +160,7 @@ def minimize(
         engine = _corrective_engine(problem, start.w, earlier, generator)
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
-        engine = stepwise_engine(problem)(problem, method, rows_a_step, generator, start.w, earlier, budget)
+        engine = stepwise_engine(problem, method)(problem, method, rows_a_step, generator, start.w, earlier, budget)
     bar = Progress(progress, method.name, limits.passes)
     return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
@@ -284,8 +287,11 @@ def _default_batch(problem: Problem, method: Method) -> float:
 
     Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
     be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole. A method
-    that works its batch out from the number of rows, or whose batches grow, is taken at its word.
+    that works its batch out from the number of rows, or whose batches grow, is taken at its word. On a cluster a step
+    is a round trip, so batches are large.
     """
+    if problem.on_cluster:
+        return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
     if callable(method.batch_size):
         return min(method.batch_size(problem.n), problem.n)
     if method.batch_size < 1 or method.engine != "loop":

@@ -30,11 +30,16 @@ MOST_ATTEMPTS = 6
 PATIENCE = 120.0
 """Seconds to wait for a worker, or for the connection to come back, where there is none."""
 
-POLL = 5.0
-"""Seconds between two looks whether there are workers, while a call takes long."""
+POLL = 1.0
+"""Seconds between two looks whether the workers are still there, while a call takes long."""
 
-LOST = (KilledWorker, FutureCancelledError, FuturesCancelledError, CommClosedError)
-"""What Dask raises where work was lost and may be done again."""
+
+class Moved(Exception):
+    """A part is no longer where it was: its worker is gone, and others make it again."""
+
+
+LOST = (Moved, KilledWorker, FutureCancelledError, FuturesCancelledError, CommClosedError)
+"""What is raised where work was lost and may be done again."""
 
 
 class Cluster:
@@ -61,6 +66,7 @@ class Cluster:
         self._numbers = count()
         self._token = uuid4().hex[:8]
         self.parts: list[Future] = loader.parts(client)
+        self._homes: list[str] = []  # the workers that parts are on, once they have been asked for
 
     def __getstate__(self) -> Any:
         raise TypeError("a problem on a cluster cannot be pickled: make it anew from its dask collections")
@@ -71,7 +77,7 @@ class Cluster:
     def keep_parts(self, kept: list[int]) -> None:
         """Let go of all parts but some: the others have no rows."""
         self.loader.keep_groups(kept)
-        self.parts = [self.parts[k] for k in kept]
+        self.parts, self._homes = [self.parts[k] for k in kept], []
 
     def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
         """Return a handle to what parts make by a recipe, when it is first asked for."""
@@ -115,9 +121,9 @@ class Cluster:
         call: Any = packed
         if len(packed) > LARGE and len(self.parts) > 1:
             call = self.client.submit(_itself, packed, key=f"frankwolfe-call-{self._token}-{number}")
-        futures = [
-            self.client.submit(_work, part, call, forget, key=f"{label}-{k}", pure=False)
-            for k, part in enumerate(self.parts)
+        futures = [  # where the part is, and nowhere else: an idle worker would copy it, and know nothing
+            self.client.submit(_work, part, call, forget, key=f"{label}-{k}", pure=False, workers=[home])
+            for k, (part, home) in enumerate(zip(self.parts, self._located(), strict=True))
         ]
         level = 0
         while summed and len(futures) > FAN_IN:
@@ -130,23 +136,19 @@ class Cluster:
         found = self._gathered(futures)
         return [_added(found)] if summed else found
 
+    def _located(self) -> list[str]:
+        """Return the workers that the parts are on; parts that were lost are waited for."""
+        if not self._homes:
+            self._wait(self.parts)
+            found = self.client.who_has(self.parts)
+            if not all(found[part.key] for part in self.parts):
+                raise Moved("a part is on no worker")
+            self._homes = [sorted(found[part.key])[0] for part in self.parts]
+        return self._homes
+
     def _gathered(self, futures: list[Future]) -> list[Any]:
         """Return the results of tasks; raise what went wrong, or that there is no worker to do them."""
-        last_seen = monotonic()
-        while True:
-            try:
-                wait(futures, timeout=POLL)
-                break
-            except TimeoutError:
-                if self.client.status != "running":
-                    raise CommClosedError("the connection to the scheduler was lost") from None
-                if self.client.nthreads():
-                    last_seen = monotonic()
-                elif monotonic() - last_seen > PATIENCE:
-                    raise ClusterError(
-                        f"the cluster has had no workers for {PATIENCE:g} seconds: start some, and go on with "
-                        "fw.resume if the run kept a checkpoint"
-                    ) from None
+        self._wait(futures)
         try:
             return self.client.gather(futures)
         except LOST:
@@ -154,6 +156,27 @@ class Cluster:
         except Exception as error:
             self._explain(error)
             raise
+
+    def _wait(self, futures: list[Future]) -> None:
+        """Wait until tasks are done, as long as there is somebody to do them."""
+        last_seen = monotonic()
+        while True:
+            try:
+                wait(futures, timeout=POLL)
+                return
+            except TimeoutError:
+                if self.client.status != "running":
+                    raise CommClosedError("the connection to the scheduler was lost") from None
+            workers = self.client.nthreads()
+            if workers and not set(self._homes) <= set(workers):
+                raise Moved("a worker is gone")
+            if workers:
+                last_seen = monotonic()
+            elif monotonic() - last_seen > PATIENCE:
+                raise ClusterError(
+                    f"the cluster has had no workers for {PATIENCE:g} seconds: start some, and go on with fw.resume if "
+                    "the run kept a checkpoint"
+                )
 
     def _explain(self, error: Exception) -> None:
         """Raise an error that says so if a part of the data could not be loaded."""
@@ -175,6 +198,9 @@ class Cluster:
                 raise ClusterError(f"the connection to the cluster was lost, and has not come back: {error}") from error
             sleep(0.1)  # other threads bring it back
         self.sent.keys.clear()
+        self._homes = []
+        if isinstance(error, Moved):
+            return  # Dask makes the part again elsewhere, from its chunks
         if isinstance(error, KilledWorker) or any(part.status != "finished" for part in self.parts):
             self.reloads += 1
             self.parts = self._reloaded()

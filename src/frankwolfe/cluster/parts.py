@@ -14,6 +14,10 @@ from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.objective.objective import Objective
 
+LEAST_SIZE = 2**26
+"""Bytes that a part is said to have at least: a small one would be copied to whichever worker has nothing to do, where
+nothing is kept of it."""
+
 
 class Chunk(NamedTuple):
     """Some rows that have been checked: a matrix, targets, weights as they were given, and a fingerprint."""
@@ -55,8 +59,9 @@ class Part:
     def __reduce__(self) -> tuple:
         return Part, (self.number, self.chunks)
 
-    def __sizeof__(self) -> int:  # by which Dask decides that it stays where it is
-        return sum(chunk.bytes for chunk in self.chunks)
+    def __sizeof__(self) -> int:
+        """Return about the size in memory, by which Dask decides that a part stays where it is."""
+        return max(LEAST_SIZE, sum(chunk.bytes for chunk in self.chunks))
 
     def get(self, handle: Handle) -> Any:
         """Return what a handle names: what is kept, or else made by its recipe."""

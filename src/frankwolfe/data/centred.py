@@ -110,6 +110,10 @@ class Centred(NamedTuple):
         """Return some columns, row by row."""
         return np.ascontiguousarray(self.values[:, chosen] - self.means[chosen])
 
+    def some_rows(self, chosen: np.ndarray) -> "Centred":
+        """Return a copy of some rows."""
+        return Centred(self.values[chosen], self.means)
+
     def block(self, part: slice) -> "Centred":
         """Return some rows that follow each other."""
         return Centred(self.values[part], self.means)

@@ -137,6 +137,13 @@ class CSR(NamedTuple):
         pairs = np.empty((d, 2))
         return pairs[:, 0], pairs[:, 1]
 
+    def some_rows(self, chosen: np.ndarray) -> "CSR":
+        """Return a copy of some rows."""
+        sizes = np.diff(self.indptr)[chosen]
+        starts = np.concatenate([np.zeros(1, self.indptr.dtype), np.cumsum(sizes, dtype=self.indptr.dtype)])
+        places = np.repeat(self.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        return CSR(self.data[places], self.indices[places], starts)
+
     def block(self, part: slice) -> "CSR":
         """Return some rows that follow each other; entries are not copied, and counted as in the whole."""
         return CSR(self.data, self.indices, self.indptr[part.start : part.stop + 1])

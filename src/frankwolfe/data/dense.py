@@ -103,6 +103,10 @@ class Dense(NamedTuple):
         values = self.values if len(chosen) == self.values.shape[1] else self.values[:, chosen]
         return np.ascontiguousarray(values, dtype=np.float64)
 
+    def some_rows(self, chosen: np.ndarray) -> "Dense":
+        """Return a copy of some rows."""
+        return Dense(self.values[chosen])
+
     def block(self, part: slice) -> "Dense":
         """Return some rows that follow each other."""
         return Dense(self.values[part])

@@ -114,6 +114,10 @@ class MultiOutput(NamedTuple):
         """Cut the rows into blocks of about so many entries, each counted once for each output."""
         return self.rows.cut(max(1, entries // self.outputs))
 
+    def some_rows(self, chosen: np.ndarray) -> "MultiOutput":
+        """Return a copy of some rows."""
+        return MultiOutput(self.rows.some_rows(chosen), self.outputs)
+
     def block(self, part: slice) -> "MultiOutput":
         """Return some rows that follow each other."""
         return MultiOutput(self.rows.block(part), self.outputs)

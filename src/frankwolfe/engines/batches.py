@@ -107,7 +107,7 @@ class Sampler:
             "sampler.next_drawn": self._next_drawn,
             "sampler.next_taken": self._next_taken,
             "sampler.upcoming": self._upcoming,
-            "sampler.generator": json.dumps(self._generator.bit_generator.state, default=plain),
+            **saved_generator(self._generator),
         }
 
     @property
@@ -131,6 +131,11 @@ def _ends(sizes: np.ndarray) -> np.ndarray:
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def saved_generator(generator: np.random.Generator) -> dict[str, str]:
+    """Return the state of a generator, under the name that it has in the states of runs."""
+    return {"sampler.generator": json.dumps(generator.bit_generator.state, default=plain)}
 
 
 def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:

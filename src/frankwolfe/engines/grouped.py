@@ -20,6 +20,7 @@ from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.residual_samples import mean_residual, never_visited
+from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 
 
@@ -275,6 +276,10 @@ class GroupedEngine(StepwiseEngine):
         return super().handed_over()
 
 
-def stepwise_engine(problem: Problem) -> type[StepwiseEngine]:
+def stepwise_engine(problem: Problem, method: Method) -> Any:
     """Return the engine that makes steps on a problem: in groups of rows, where they do not fit into memory."""
+    if problem.on_cluster:
+        from frankwolfe.engines.cluster.cluster_stepwise import cluster_engine
+
+        return cluster_engine(method)
     return GroupedEngine if isinstance(problem.samples.rows, StoredRows) else StepwiseEngine

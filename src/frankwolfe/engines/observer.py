@@ -232,7 +232,10 @@ class Observer:
             "bound_estimate": self.bound_estimate,
             "table_error": self.table_error,
         }
-        self.trace.record(self.engine.point(), self.engine.table(), self.engine.multipliers, **numbers, **known)
+        table = (
+            None if self.engine.problem.on_cluster else self.engine.table()
+        )  # there it would change before it is read
+        self.trace.record(self.engine.point(), table, self.engine.multipliers, **numbers, **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""

@@ -155,7 +155,7 @@ class SavedRun:
 
                 engine = restored_engine(problem, state, method.engine == "few-reads")
             else:
-                kind = stepwise_engine(problem)
+                kind = stepwise_engine(problem, method)
                 if kind is StepwiseEngine:
                     _require_permutation(state["sampler.deck"], problem.n)
                 elif (deck := state.get("sampler.deck")) is not None:  # of a group of the rows

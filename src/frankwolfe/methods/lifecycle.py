@@ -183,6 +183,11 @@ class StepDefaults(StatelessDefaults):
         """Whether a step reads the whole data."""
         return False
 
+    @property
+    def open_loop(self):
+        """Whether the number of a step is all that its length depends on."""
+        return False
+
     def part_left(self, first, last):
         """Return the product of ``1 - gamma_t`` over the steps after ``first`` up to ``last``, or a little less.
 

@@ -35,7 +35,7 @@ def accept_on_cluster(problem: Any, method: Any) -> None:
         return
     abilities, toward = method.estimate.abilities, method.direction.mixes_vertices
     table = abilities.exact_table and abilities.samples_error and not abilities.takes_snapshots
-    if not toward or not (abilities.reads_all_rows or table) or method.step.reads_all_rows:
+    if not toward or not (abilities.reads_all_rows or table) or not method.step.open_loop:
         raise ValueError(
             f"{method.name!r} does not run on a cluster: use one of {', '.join(CLUSTER_METHODS)}, or load the data "
             "into memory (X.compute())"

@@ -39,6 +39,11 @@ class OpenLoop(NamedTuple):
             )
         return self._replace(numerator=numerator, offset=offset)
 
+    @property
+    def open_loop(self):
+        """The number of a step is all that its length depends on."""
+        return True
+
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         return self.numerator / (t + self.offset)
@@ -64,6 +69,11 @@ class LogAdaptive(NamedTuple):
     >>> round(fw.LogAdaptive().length(None, None, None, None, 1), 4)
     0.7292
     """
+
+    @property
+    def open_loop(self):
+        """The number of a step is all that its length depends on."""
+        return True
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""

@@ -1,0 +1,308 @@
+"""Frank-Wolfe and stochastic Frank-Wolfe on a cluster: the workers tell the gradient, the client makes the step."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.cluster.parts import Part
+from frankwolfe.cluster.recipes import packed
+from frankwolfe.data.rows import Samples, as_rows
+from frankwolfe.engines.batches import saved_generator
+from frankwolfe.engines.cluster.remote_table import EmptyTable, Stale, TableAt, TableSlopes, refresh
+from frankwolfe.engines.loop import advance
+from frankwolfe.engines.sampled_gap import SampledGap
+from frankwolfe.engines.state import arrays, built, flat, with_arrays
+from frankwolfe.losses import has_dual
+from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
+from frankwolfe.methods.lifecycle import Setting, others_for_run
+from frankwolfe.methods.residual_samples import COUNTERS
+from frankwolfe.methods.table import Method
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.result import Status
+from frankwolfe.trackers.tracker_defaults import tracker_of
+
+
+class GradientAtHand(NamedTuple):
+    """An estimate for the loop that has nothing to learn: the gradient has been put in place before."""
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Do nothing."""
+
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
+        """Do nothing."""
+
+
+class ClusterStepwise(ABC):
+    """One run of a method whose steps need the gradient only, on a cluster.
+
+    Parameters
+    ----------
+    problem : Problem
+        On a cluster, without an intercept.
+    method : Method
+        The composition.
+    batch_size : int
+        Rows that a step draws.
+    generator : Generator
+        Where batches come from.
+    w : array
+        Feasible start.
+    earlier : mapping, optional
+        What the result of another run hands over: its number of steps.
+    budget : float
+        Rows that the run may read.
+    """
+
+    lower_bound = float("-inf")
+    slopes = multipliers = None
+    table_follows = samples_gap = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+        w: np.ndarray,
+        earlier: Mapping[str, Any] | None = None,
+        budget: float = float("inf"),
+    ):
+        self.problem, self.generator, self.budget = problem, generator, budget
+        self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
+        self.batch_size, self.rows_a_step = batch_size, method.evaluations(problem.n, batch_size)
+        self.failed, self.rows_read = False, 0
+        # the loop wants rows: one without entries, which no step reads
+        empty = sparse.csr_array((1, problem.d))
+        self.samples = Samples(as_rows(empty, problem.outputs), np.zeros(1), np.zeros(1), problem.loss)
+        horizon = np.floor(budget / self.rows_a_step) if np.isfinite(budget) else np.inf
+        setting = Setting(
+            self.samples, batch_size, w, problem.constraint, steps=self.steps, horizon=horizon, size=problem.size
+        )
+        self.parts = (GradientAtHand(), *others_for_run(method, setting))
+        self.iterate, r = problem.first_iterate(w)
+        r[:] = 0.0
+        counters = np.zeros(COUNTERS)
+        counters[ALL_ROWS] = problem.n
+        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
+        self.gradient = Gradient(r, np.ones(1), counters, tracker)
+        self.gradient.tracker.rebuild(r)
+        self._exact: tuple[int, Evaluation] | None = None
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+        return int(self.clock[0])
+
+    def warm_up(self) -> None:
+        """Compile the step without making one."""
+        self._step(0)
+
+    def begin(self, budget: float, target: float) -> None:
+        """Go on within a budget of rows; no step aims at a gap."""
+        self.budget = budget
+
+    def advance(self, steps: int) -> int:
+        """Make up to ``steps`` steps; return how many were made."""
+        self.failed = False
+        for made in range(steps):
+            if self.rows_read + self.rows_a_step > self.budget:
+                return made
+            before = self.steps
+            self._learn()
+            self._step(1)
+            if self.steps == before:
+                self.failed = True
+                return made
+        return steps
+
+    @abstractmethod
+    def _learn(self) -> None:
+        """Bring ``r`` up to date for the next step, and charge for it."""
+
+    def _step(self, steps: int) -> None:
+        """Make a step with the ``r`` at hand."""
+        offsets, order = np.zeros(steps + 1, np.int64), np.zeros(0, np.int64)
+        state = self.samples, self.problem.constraint, self.parts, self.gradient, self.iterate
+        advance(*state, None, None, order, offsets, None, 0, self.clock, steps)
+
+    def _take_over(self, r: np.ndarray) -> None:
+        """Make an array the gradient estimate."""
+        self.gradient.r[:] = r
+        self.gradient.tracker.rebuild(self.gradient.r)
+        if not np.isfinite(r).all():
+            self.gradient.counters[FAILED] = 1.0  # the loop stops on it
+
+    def _pass(self) -> Evaluation:
+        """Evaluate the iterate exactly; remembered until the next step."""
+        if self._exact is None or self._exact[0] != self.steps:
+            self._exact = self.steps, self.problem.evaluate(self.point())
+        return self._exact[1]
+
+    def finished(self) -> Status | None:
+        """Why no further step can be made, or None."""
+        if self.failed:
+            return Status.NON_FINITE
+        return Status.MAX_PASSES if self.rows_read + self.rows_a_step > self.budget else None
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether no step has failed."""
+        return not self.failed
+
+    def point(self) -> np.ndarray:
+        """Return the iterate as a new array."""
+        return self.iterate.dense()
+
+    def part_left(self, steps: int) -> float:
+        """Return NaN: no line to an earlier iterate is searched on a cluster."""
+        return np.nan
+
+    def gap_estimate(self) -> float:
+        """Return ``max_s <r, w - s>`` for the current ``r``."""
+        return self.problem.gap_for(self.gradient.dense(), self.point())
+
+    def certificate(self) -> Evaluation | None:
+        """Return the exact evaluation at the iterate, if there is one."""
+        return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
+
+    def steps_to_certificate(self) -> float:
+        """Return infinity: none is planned."""
+        return np.inf
+
+    def table(self) -> Any:
+        """Return None: there is no table."""
+        return None
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return NaN: the workers are not asked for it."""
+        return np.nan, np.nan
+
+    def sampled_gap(self, draws: int) -> SampledGap:
+        """Raise ValueError: no sample of rows is looked at on a cluster."""
+        raise ValueError("the gap is not sampled on a cluster")
+
+    def dual_value(self, above: float) -> float:
+        """Return minus infinity: steps prove nothing by themselves."""
+        return -np.inf
+
+    def table_change(self) -> float | None:
+        """Return the sum of all changes of the table so far."""
+        return float(self.gradient.counters[TABLE_CHANGE]) if self.table() is not None else None
+
+    # --- what a later run can go on from ------------------------------------------------------------------------
+
+    def handed_over(self) -> dict[str, Any]:
+        """Return what a run of another method, or on other data, can use."""
+        return {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the engine's own."""
+        found = self.handed_over() | {"rows_read": self.rows_read} | saved_generator(self.generator)
+        found |= arrays("iterate", self.iterate) | arrays("r", self.gradient)
+        exact = self.certificate()
+        return found if exact is None else found | flat("exact", exact._replace(alpha=None))  # type: ignore[arg-type]
+
+    @classmethod
+    def from_state(
+        cls,
+        problem: Problem,
+        state: Mapping[str, Any],
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+    ) -> Self:
+        """Return an engine that goes on where the one with this state was."""
+        engine = cls(problem, method, batch_size, generator, problem.default_start(), {"steps": state["steps"]})
+        engine.rows_read = int(state["rows_read"])
+        engine.iterate = with_arrays("iterate", engine.iterate, state)
+        engine.gradient = with_arrays("r", engine.gradient, state)
+        if "exact.value" in state:
+            engine._exact = engine.steps, built(Evaluation, "exact", state)
+        engine._resume()
+        return engine
+
+    def _resume(self) -> None:  # noqa: B027 - most have nothing to do
+        """Make again what no state holds."""
+
+
+class ClusterFrankWolfe(ClusterStepwise):
+    """Frank-Wolfe: the exact pass that ends a step, and certifies it, begins the next."""
+
+    certifies_itself = True
+
+    def _learn(self) -> None:
+        self._take_over(self._pass().gradient.ravel())
+        self.rows_read += self.problem.n
+
+    def certificate(self) -> Evaluation:
+        """Return the exact evaluation at the iterate, which the next step needs anyway."""
+        return self._pass()
+
+
+class ClusterSFW(ClusterStepwise):
+    """Stochastic Frank-Wolfe: every part refreshes its share of the batch and sends the change of ``r``."""
+
+    certifies_itself = False
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        objective = self.problem.objective
+        self._rows = dict(objective.cluster.ask("rows", numbered_rows))
+        self._version = self.steps
+        self._table: Any = objective.cluster.handle(EmptyTable(objective.posed, self._version))
+
+    def _learn(self) -> None:
+        objective, rng = self.problem.objective, self.generator
+        share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
+        seed = int(rng.integers(2**62))
+        self.rows_read += self.batch_size
+        weights = packed(self.point())
+        given = (
+            objective.posed,
+            self._table,
+            self._version,
+            weights,
+            dict(zip(self._rows, share.tolist(), strict=True)),
+            seed,
+        )
+        answers = objective.cluster.ask("batch", refresh, *given)
+        if any(isinstance(answer, Stale) for answer in answers):
+            self._make_exact()
+            return
+        self._version += 1
+        r, counters = self.gradient.r, self.gradient.counters
+        for places, values, size in answers:
+            r[places] += values
+            counters[TABLE_CHANGE] += size
+        self._take_over(r.copy())
+
+    def _make_exact(self) -> None:
+        """Replace a table of which a part was lost by the derivatives at the iterate, by a pass."""
+        self._version += 1
+        objective = self.problem.objective
+        at, gradient = objective.at(self.point())
+        self.rows_read += self.problem.n
+        self._table = objective.cluster.handle(TableAt(objective.posed, at.point, self._version))
+        self._take_over(gradient)
+
+    def _resume(self) -> None:
+        self._make_exact()
+
+    def table(self) -> Any:
+        """Return a handle to the table as it is now, if the loss knows its conjugate."""
+        if not has_dual(self.problem.loss):
+            return None
+        return self.problem.objective.vector(TableSlopes(self._table))
+
+
+def numbered_rows(part: Part) -> tuple[int, int]:
+    """Return which part it is, and how many rows it has."""
+    return part.number, sum(len(chunk.weights) for chunk in part.chunks)
+
+
+def cluster_engine(method: Method) -> type[ClusterStepwise]:
+    """Return the engine that makes the steps of a method on a cluster."""
+    return ClusterFrankWolfe if method.estimate.abilities.reads_all_rows else ClusterSFW
