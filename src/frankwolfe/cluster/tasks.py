@@ -147,10 +147,15 @@ def intercept_slope(part: Part, posed: Handle, z: Handle, shift: float) -> tuple
     return sums_over(part, posed, z).slope_and_curvature(shift)
 
 
-def intercept_value(part: Part, posed: Handle, z: Handle, shift: Any) -> tuple:
-    """Return objective, slope, sum of the slopes' sizes, and the two blurs of the slope, with a shift."""
-    sums = sums_over(part, posed, z)
-    return *sums.evaluate(shift), sums.slope_blur(shift, False), sums.slope_blur(shift, True)
+def intercept_value(part: Part, posed: Handle, z: Handle, point: Handle, shift: Any, way: Any) -> tuple:
+    """Return objective, slope, sum of the slopes' sizes, and the two blurs of the slope, with a shift.
+
+    After them, what `evaluate` tells of the point with that shift.
+    """
+    sums, at = sums_over(part, posed, z), part.get(point)
+    slope, sizes = np.atleast_1d(at.alpha.reshape(sums.alpha.shape).sum(axis=0)), float(np.abs(at.alpha).sum())
+    blurs = sums.slope_blur(shift, False), sums.slope_blur(shift, True)
+    return slope, sizes, *blurs, *evaluate(part, point, z, way)
 
 
 def intercept_hessian(part: Part, posed: Handle, z: Handle, shift: np.ndarray) -> tuple:
