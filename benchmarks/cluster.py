@@ -269,8 +269,8 @@ def beside(options):
         here = time.perf_counter() - begun
         print(
             f"{name}: {size / 1e9:.2f} GB\n"
-            f"  {options.workers} workers {there:.2f} s, {result.passes:.0f} passes, {calls} calls; posed in {posed:.2f} s; "
-            f"{memory:,} MB a worker\n"
+            f"  {options.workers} workers {there:.2f} s, {result.passes:.0f} passes, {calls} calls; "
+            f"posed in {posed:.2f} s; {memory:,} MB a worker\n"
             f"  in memory {here:.2f} s, {beside.passes:.0f} passes; ratio {there / here:.2f}; objectives differ by "
             f"{abs(result.fun - beside.fun):.1e}",
             flush=True,

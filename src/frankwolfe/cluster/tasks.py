@@ -96,12 +96,12 @@ def first_row(part: Part) -> np.ndarray:
     return values.astype(np.float64)
 
 
-def sum_less(part: Part, total: float, first: np.ndarray) -> tuple:
-    """Return the weighted sum of all rows of dense chunks, less another row."""
+def sum_less(part: Part, first: np.ndarray) -> tuple:
+    """Return the weighted sum of all rows of dense chunks, less another row, and the sum of the weights."""
     found = np.zeros(len(first))
     for chunk in part.chunks:
-        found += Centred(chunk.matrix, first).add_all(chunk.weights / total, len(first))
-    return (found,)
+        found += Centred(chunk.matrix, first).add_all(chunk.weights, len(first))
+    return found, sum(float(chunk.weights.sum()) for chunk in part.chunks)
 
 
 def facts(part: Part) -> dict[str, Any]:
@@ -119,6 +119,13 @@ def facts(part: Part) -> dict[str, Any]:
         "fingerprints": [chunk.fingerprint for chunk in chunks],
         "bytes": sum(chunk.bytes for chunk in chunks),
     }
+
+
+def sample_facts(part: Part, every: int) -> tuple:
+    """Return rows, weight and stored entries of one row in so many."""
+    chunks = [chunk.thinned(every) for chunk in part.chunks]
+    rows, weight = sum(len(chunk.weights) for chunk in chunks), sum(float(chunk.weights.sum()) for chunk in chunks)
+    return rows, weight, sum(stored_entries(chunk.matrix) for chunk in chunks)
 
 
 def stored_entries(matrix: Any) -> int:

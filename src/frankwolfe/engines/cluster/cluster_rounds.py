@@ -76,7 +76,6 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
         limits: HessianLimits | None = None,
     ):
         super().__init__(problem, w, earlier, limits or CLUSTER_LIMITS)
-        self.fresh = False  # no sample of the rows is sent for
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""

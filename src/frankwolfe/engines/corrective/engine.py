@@ -216,7 +216,7 @@ class CorrectiveEngine(RoundEngine):
     def _start_from_sample(self, found: Evaluation) -> bool:
         """Go where the objective of a sample of the rows is lowest, if the objective is lower there; say whether."""
         w, rows_read = minimise_sample(
-            self.problem, lambda sample: CorrectiveEngine(sample, sample.default_start(), limits=self.limits)
+            self.problem, lambda sample: type(self)(sample, sample.default_start(), limits=self.limits)
         )
         self.rows_read += rows_read
         at = self._evaluate_predictions(self.problem.objective.predict(w))
