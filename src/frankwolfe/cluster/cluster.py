@@ -189,12 +189,13 @@ def _work(part: Any, packed: bytes, forget: list[str], digest: str | None) -> An
             f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
             "does not always return the same. Store the data before it is used"
         )
-    part.forget(forget)
     function, args = cloudpickle.loads(packed)
-    try:
-        return function(part, *args)
-    except Missing as missing:
-        return missing
+    with part.lock:
+        part.forget(forget)
+        try:
+            return function(part, *args)
+        except Missing as missing:
+            return missing
 
 
 def _added(answers: Sequence[Any]) -> Any:

@@ -59,6 +59,13 @@ class Chunks(NamedTuple):
     loss: Any
 
 
+class Group(NamedTuple):
+    """The chunks that make up a part, and its number."""
+
+    number: int
+    chunks: list[int]
+
+
 class Loader:
     """Makes parts of chunks, one for each worker, and makes them again where they were lost.
 
@@ -74,32 +81,34 @@ class Loader:
 
     def __init__(self, chunks: Chunks, connection: Connection):
         self.chunks, self.connection = chunks, connection
-        self.groups: list[list[int]] = []
+        self.groups: list[Group] = []
 
     def parts(self) -> list[Future]:
         """Begin to load all parts; return them."""
         workers = self.connection.workers()
-        self.groups, addresses = grouped(self._homes(), workers or [None] * UNSEEN)
+        groups, addresses = grouped(self._homes(), workers or [None] * UNSEEN)
+        self.groups = [Group(number, group) for number, group in enumerate(groups)]
         return [self._part(number, address) for number, address in enumerate(addresses)]
 
     def keep_groups(self, kept: list[int]) -> None:
-        """Let go of all groups of chunks but some."""
+        """Let go of all groups of chunks but some; these keep their numbers."""
         self.groups = [self.groups[k] for k in kept]
 
-    def again(self, numbers: list[int]) -> dict[int, Future]:
-        """Begin to load some parts again, of the same chunks as before, so that sums keep their order."""
+    def again(self, lost: list[int]) -> dict[int, Future]:
+        """Begin to load some of the parts again, of the same chunks as before, so that sums keep their order."""
         if any(future.cancelled() for future in futures_of([*self.chunks.rows, *self.chunks.targets])):
             raise ClusterError(
                 "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
                 "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
             )
         workers: list[Any] = self.connection.workers() or [None]
-        return {number: self._part(number, workers[number % len(workers)]) for number in numbers}
+        return {k: self._part(k, workers[k % len(workers)]) for k in lost}
 
-    def _part(self, number: int, address: str | None) -> Future:
-        chunks, group = self.chunks, self.groups[number]
+    def _part(self, k: int, address: str | None) -> Future:
+        chunks, (number, group) = self.chunks, self.groups[k]
         weights = [None if chunks.weights is None else chunks.weights[k] for k in group]
         make = dask.delayed(load_part, pure=False)(
+            number,
             group,
             [chunks.rows[k] for k in group],
             [chunks.targets[k] for k in group],
@@ -120,7 +129,9 @@ class Loader:
     def failed(self, parts: list[Future]) -> str:
         """Return which chunks could not be loaded, as text; nothing if all could."""
         erred = {*self.connection.erred([part.key for part in parts])}
-        suspects = [k for group, part in zip(self.groups, parts, strict=True) if part.key in erred for k in group]
+        suspects = [
+            k for group, part in zip(self.groups, parts, strict=True) if part.key in erred for k in group.chunks
+        ]
         if not suspects:
             return ""
         sources = [source for source in (self.chunks.rows, self.chunks.targets, self.chunks.weights) if source]
@@ -161,7 +172,7 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
 
 
 def load_part(
-    group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
+    number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
 ) -> Part | Refused:
     """Check chunks on a worker; return the part that they make up, or what is wrong with one of them."""
     found = []
@@ -171,7 +182,7 @@ def load_part(
                 found.append(checked_chunk(X, y, weight, columns, loss))
         except (ValueError, TypeError) as error:
             return Refused(type(error), f"chunk {k}: {error}")
-    return Part(group, found)
+    return Part(number, group, found)
 
 
 def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk:

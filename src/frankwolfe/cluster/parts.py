@@ -47,19 +47,26 @@ class Part:
 
     Parameters
     ----------
+    number : int
+        Which part it is.
     numbers : list of int
         Which chunks of the data it has.
     chunks : list of Chunk
         Those of them that have rows, in order.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by the call that works on it: one that was given up may still be at work when it is made again.
     """
 
-    def __init__(self, numbers: list[int], chunks: list[Chunk]):
-        self.numbers, self.chunks = numbers, chunks
+    def __init__(self, number: int, numbers: list[int], chunks: list[Chunk]):
+        self.number, self.numbers, self.chunks = number, numbers, chunks
         self._kept: dict[str, Any] = {}
-        self._lock = RLock()
+        self.lock = RLock()
 
     def __reduce__(self) -> tuple:
-        return Part, (self.numbers, self.chunks)
+        return Part, (self.number, self.numbers, self.chunks)
 
     def __sizeof__(self) -> int:
         """Return about the size in memory, by which Dask decides that a part stays where it is."""
@@ -72,7 +79,7 @@ class Part:
 
     def get(self, handle: Handle) -> Any:
         """Return what a handle names: what is kept, or else made by its recipe."""
-        with self._lock:
+        with self.lock:
             if handle.key not in self._kept:
                 if handle.recipe is None:
                     raise Missing(handle.key)
@@ -81,12 +88,12 @@ class Part:
 
     def keep(self, handle: Handle, value: Any) -> None:
         """Keep what a handle names, where it has been made in another way."""
-        with self._lock:
+        with self.lock:
             self._kept[handle.key] = value
 
     def forget(self, keys: list[str]) -> None:
         """Let go of what is no longer needed."""
-        with self._lock:
+        with self.lock:
             for key in keys:
                 self._kept.pop(key, None)
 
