@@ -3,20 +3,20 @@
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import count
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 from uuid import uuid4
 
 import cloudpickle
+import dask
 import numpy as np
-from dask.distributed import Client, Future, wait
-from distributed.client import FutureCancelledError, FuturesCancelledError
-from distributed.comm import CommClosedError
-from distributed.scheduler import KilledWorker
+from dask.distributed import Client, Future
 
 from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
 from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
-from frankwolfe.cluster.part_loader import Loader, Refused
+from frankwolfe.cluster.part_loader import Chunks, Loader, Refused, named
+from frankwolfe.cluster.placement import Placement, same
 
 FAN_IN = 8
 """Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""
@@ -27,19 +27,8 @@ LARGE = 2**16
 MOST_ATTEMPTS = 6
 """How often a call is tried before it is given up: workers died under it, or the connection was lost."""
 
-PATIENCE = 120.0
-"""Seconds to wait for a worker, or for the connection to come back, where there is none."""
-
-POLL = 1.0
-"""Seconds between two looks whether the workers are still there, while a call takes long."""
-
-
-class Moved(Exception):
-    """A part is no longer where it was: its worker is gone, and others make it again."""
-
-
-LOST = (Moved, KilledWorker, FutureCancelledError, FuturesCancelledError, CommClosedError)
-"""What is raised where work was lost and may be done again."""
+PAUSE = 0.05
+"""Seconds before a call is made again; twice as many before each further attempt."""
 
 
 class Cluster:
@@ -49,24 +38,25 @@ class Cluster:
     ----------
     client : Client
         Connected to a scheduler.
-    loader : Loader
-        Makes the parts, and makes them again.
+    chunks : Chunks
+        What is loaded with the first call.
 
     Attributes
     ----------
     calls : int
         Calls made so far; each is a round trip.
     reloads : int
-        How often the data was loaded again because the connection had been lost.
+        How often parts were loaded again because the connection had been lost, or Dask had given them up.
     """
 
-    def __init__(self, client: Client, loader: Loader):
-        self.client, self.loader, self.sent = client, loader, Sent()
+    def __init__(self, client: Client, chunks: Chunks):
+        self.client, self.connection, self.sent = client, Connection(client), Sent()
+        self.loader, self.placement = Loader(chunks, self.connection), Placement(self.connection)
         self.calls = self.reloads = 0
         self._numbers = count()
         self._token = uuid4().hex[:8]
-        self.parts: list[Future] = loader.parts(client)
-        self._homes: list[str] = []  # the workers that parts are on, once they have been asked for
+        self._digests: list[str] = []
+        self.parts: list[Future | None] = []
 
     def __getstate__(self) -> Any:
         raise TypeError("a problem on a cluster cannot be pickled: make it anew from its dask collections")
@@ -74,10 +64,12 @@ class Cluster:
     def __deepcopy__(self, memo: Any) -> "Cluster":
         return self
 
-    def keep_parts(self, kept: list[int]) -> None:
-        """Let go of all parts but some: the others have no rows."""
+    def keep_parts(self, kept: list[int], digests: list[str]) -> None:
+        """Let go of all parts but some: the others have no rows. These must never change, as their digests say."""
         self.loader.keep_groups(kept)
-        self.parts, self._homes = [self.parts[k] for k in kept], []
+        self.parts = [self.parts[k] for k in kept]
+        self._digests = digests
+        self.placement.disturbed()
 
     def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
         """Return a handle to what parts make by a recipe, when it is first asked for."""
@@ -99,134 +91,111 @@ class Cluster:
         self.calls += 1
         for attempt in range(MOST_ATTEMPTS):
             try:
-                found = self._answers(name, self._pack(function, args), summed)
-                if any(isinstance(answer, Missing) for answer in found):  # a part is new where it is
-                    self.sent.keys.clear()
-                    found = self._answers(name, self._pack(function, args), summed)
-                return found
+                return self._attempt(name, function, args, summed)
+            except TaskError as error:
+                raise error.cause  # noqa: B904 - as if the task had been done here
             except LOST as error:
                 self._recover(error, attempt)
         raise AssertionError("unreachable: the last attempt raises")
 
-    def _pack(self, function: Callable[..., Any], args: tuple) -> bytes:
-        """Return a call as bytes, without what the parts have been sent before."""
-        with packing(self.sent):
-            return cloudpickle.dumps((function, args))
+    def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool) -> list[Any]:
+        """Make a call; with the recipes that parts have been sent before, if one has lost what they made."""
+        self._get_ready()
+        try:
+            found = self._answers(name, self._packed(function, args), summed)
+            if any(isinstance(answer, Missing) for answer in found):  # a part is new where it is
+                self.placement.disturbed()
+                found = self._answers(name, self._packed(function, args, whole=True), summed)
+            return found
+        except TaskError as error:
+            chunks = self.loader.failed([part for part in self.parts if part is not None])
+            if not chunks:
+                raise
+            cause = error.cause
+            raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {said(cause)}") from cause
+
+    def _get_ready(self) -> None:
+        """Load what is not loaded, and see to it that the parts are spread over the workers."""
+        if not self.parts:
+            self.parts = [*self.loader.parts()]
+        lost = [k for k, part in enumerate(self.parts) if part is None or part.status in ("cancelled", "error")]
+        if lost:
+            for k in lost:
+                self.parts[k] = None  # Dask forgets that it failed, before it is loaded again
+            self.reloads += 1
+            for k, part in self.loader.again(lost).items():
+                self.parts[k] = part
+        self.parts = [*self.placement.settled(self.parts)]  # type: ignore[arg-type]
+
+    def _packed(self, function: Callable[..., Any], args: tuple, whole: bool = False) -> bytes:
+        """Return a call as bytes, without what the parts have been sent before unless it is to be whole."""
+        sent = Sent() if whole else self.sent
+        with packing(sent):
+            packed = cloudpickle.dumps((function, args))
+        self.sent.keys |= sent.keys
+        return packed
 
     def _answers(self, name: str, packed: bytes, summed: bool) -> list[Any]:
         """Return what the parts answer to a call; where it is to be summed, a list of one."""
-        number, forget = next(self._numbers), self.sent.dropped.copy()
-        del self.sent.dropped[: len(forget)]
-        label = f"frankwolfe-{name}-{self._token}-{number}"
-        call: Any = packed
-        if len(packed) > LARGE and len(self.parts) > 1:
-            call = self.client.submit(_itself, packed, key=f"frankwolfe-call-{self._token}-{number}")
-        futures = [  # where the part is, and nowhere else: an idle worker would copy it, and know nothing
-            self.client.submit(_work, part, call, forget, key=f"{label}-{k}", pure=False, workers=[home])
-            for k, (part, home) in enumerate(zip(self.parts, self._located(), strict=True))
-        ]
-        level = 0
-        while summed and len(futures) > FAN_IN:
-            groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
+        with self.sent.taken() as forget:
+            number = next(self._numbers)
+            call = self._spread(packed, number) if len(packed) > LARGE and len(self.parts) > 1 else packed
             futures = [
-                self.client.submit(_added, group, key=f"frankwolfe-sum-{self._token}-{number}-{level}-{k}")
-                for k, group in enumerate(groups)
+                self._submitted(f"{name}-{self._token}-{number}", k, call, forget) for k in range(len(self.parts))
             ]
-            level += 1
-        found = self._gathered(futures)
+            level = 0
+            while summed and len(futures) > FAN_IN:
+                groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
+                futures = [
+                    self.client.submit(_added, group, key=f"frankwolfe-sum-{self._token}-{number}-{level}-{k}")
+                    for k, group in enumerate(groups)
+                ]
+                level += 1
+            found = self.connection.gathered(futures, self.placement.known())
         return [_added(found)] if summed else found
 
-    def _located(self) -> list[str]:
-        """Return the workers that the parts are on; parts that were lost are waited for."""
-        if not self._homes:
-            self._wait(self.parts)
-            found = self.client.who_has(self.parts)
-            if not all(found[part.key] for part in self.parts):
-                raise Moved("a part is on no worker")
-            self._homes = [sorted(found[part.key])[0] for part in self.parts]
-        return self._homes
+    def _spread(self, packed: bytes, number: int) -> Future:
+        """Send a large call once: workers get it from each other."""
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2 * len(packed) + LARGE}):
+            return self.client.submit(same, packed, key=f"frankwolfe-call-{self._token}-{number}")
 
-    def _gathered(self, futures: list[Future]) -> list[Any]:
-        """Return the results of tasks; raise what went wrong, or that there is no worker to do them."""
-        self._wait(futures)
-        try:
-            return self.client.gather(futures)
-        except LOST:
-            raise
-        except Exception as error:
-            self._explain(error)
-            raise
+    def _submitted(self, label: str, k: int, call: Any, forget: list[str]) -> Future:
+        """Ask one part: where it is, and nowhere else, for an idle worker would copy it and know nothing."""
+        home = self.placement.homes[k] if self.placement.homes else None
+        place = {} if home is None else {"workers": [home]}
+        digest = self._digests[k] if self._digests else None
+        key = f"frankwolfe-{label}-{k}"
+        return self.client.submit(_work, self.parts[k], call, forget, digest, key=key, pure=False, **place)
 
-    def _wait(self, futures: list[Future]) -> None:
-        """Wait until tasks are done, as long as there is somebody to do them."""
-        last_seen = monotonic()
-        while True:
-            try:
-                wait(futures, timeout=POLL)
-                return
-            except TimeoutError:
-                if self.client.status != "running":
-                    raise CommClosedError("the connection to the scheduler was lost") from None
-            workers = self.client.nthreads()
-            if workers and not set(self._homes) <= set(workers):
-                raise Moved("a worker is gone")
-            if workers:
-                last_seen = monotonic()
-            elif monotonic() - last_seen > PATIENCE:
-                raise ClusterError(
-                    f"the cluster has had no workers for {PATIENCE:g} seconds: start some, and go on with fw.resume if "
-                    "the run kept a checkpoint"
-                )
-
-    def _explain(self, error: Exception) -> None:
-        """Raise an error that says so if a part of the data could not be loaded."""
-        if any(part.status == "error" for part in self.parts):
-            raise ClusterError(
-                f"a chunk of the data could not be loaded on a worker: {type(error).__name__}: {error}"
-            ) from error
-
-    def _recover(self, error: Exception, attempt: int) -> None:
-        """Get ready for another attempt: wait for the connection, and load the data again where it is lost."""
+    def _recover(self, error: BaseException, attempt: int) -> None:
+        """Get ready for another attempt: wait for the connection, and count on nothing that parts were sent."""
         if attempt == MOST_ATTEMPTS - 1:
             raise ClusterError(
-                f"a call was given up after {MOST_ATTEMPTS} attempts, the last of which ended with "
-                f"{type(error).__name__}: {error}. If workers run out of memory, give them more, or more of them"
+                f"a call was given up after {MOST_ATTEMPTS} attempts, the last of which ended with {said(error)}. If "
+                "workers run out of memory, give them more, or start more of them"
             ) from error
-        begun = monotonic()
-        while self.client.status != "running":
-            if self.client.status == "closed" or monotonic() - begun > PATIENCE:
-                raise ClusterError(f"the connection to the cluster was lost, and has not come back: {error}") from error
-            sleep(0.1)  # other threads bring it back
+        sleep(PAUSE * 2**attempt)
+        self.connection.wait_until_back(error)
         self.sent.keys.clear()
-        self._homes = []
-        if isinstance(error, Moved):
-            return  # Dask makes the part again elsewhere, from its chunks
-        if isinstance(error, KilledWorker) or any(part.status != "finished" for part in self.parts):
-            self.reloads += 1
-            self.parts = self._reloaded()
-
-    def _reloaded(self) -> list[Future]:
-        """Load the data again."""
-        try:
-            return self.loader.parts(self.client, again=True)
-        except LOST:
-            return self.parts  # the next attempt tries again
+        self.placement.disturbed()
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _work(part: Any, packed: bytes, forget: list[str]) -> Any:
+def _work(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
     """Answer a call on a worker."""
     if isinstance(part, Refused):
         raise part.error()
-    part.forget(forget)
+    if digest is not None and part.digest != digest:
+        raise ClusterError(
+            f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
+            "does not always return the same. Store the data before it is used"
+        )
     function, args = cloudpickle.loads(packed)
-    try:
-        return function(part, *args)
-    except Missing as missing:
-        return missing
+    with part.lock:
+        part.forget(forget)
+        try:
+            return function(part, *args)
+        except Missing as missing:
+            return missing
 
 
 def _added(answers: Sequence[Any]) -> Any:

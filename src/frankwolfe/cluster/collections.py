@@ -84,16 +84,23 @@ def client_at_hand() -> Client:
     >>> client = Client("tcp://scheduler:8786")  # doctest: +SKIP
     """
     try:
-        return default_client()
+        client = default_client()
     except ValueError:
         return _own_client()
+    if client.asynchronous:
+        raise TypeError("the client at hand is asynchronous: make one without asynchronous=True")
+    return client
 
 
 @cache
 def _own_client() -> Client:
     """Start a cluster in this process: threads of one worker, so that nothing is copied."""
     cluster = LocalCluster(
-        n_workers=1, threads_per_worker=available_cores(), processes=False, dashboard_address=None, memory_limit=0
+        n_workers=1,
+        threads_per_worker=available_cores(),
+        processes=False,
+        dashboard_address="127.0.0.1:0",  # without one it is a port that may be taken
+        memory_limit=0,
     )
     client = Client(cluster, set_as_default=False)
 

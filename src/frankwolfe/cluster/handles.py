@@ -40,6 +40,18 @@ class Sent:
         self.keys: set[str] = set()
         self.dropped: list[str] = []
 
+    @contextmanager
+    def taken(self) -> Iterator[list[str]]:
+        """Give what may be forgotten to a call; what goes wrong with it leaves that to the next one."""
+        forget = self.dropped.copy()
+        del self.dropped[: len(forget)]
+        try:
+            yield forget
+        except BaseException:
+            self.dropped += forget
+            raise
+        self.keys.difference_update(forget)
+
 
 _packing: ContextVar[Sent | None] = ContextVar("_packing", default=None)
 

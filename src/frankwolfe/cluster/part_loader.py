@@ -8,15 +8,19 @@ from uuid import uuid4
 
 import dask
 import numpy as np
-from dask.distributed import Client, Future, futures_of, wait
+from dask.distributed import Future, futures_of
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
 from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.cluster.connection import Connection
 from frankwolfe.cluster.parts import Chunk, Part
 
 RETRIES = 2
 """How often loading a chunk is tried again where it fails: file systems have bad moments."""
+
+UNSEEN = 8
+"""Parts, at most, where no worker is there yet."""
 
 SAMPLED = 4096
 """Entries of a chunk that go into its fingerprint, evenly spaced."""
@@ -55,8 +59,15 @@ class Chunks(NamedTuple):
     loss: Any
 
 
+class Group(NamedTuple):
+    """The chunks that make up a part, and its number."""
+
+    number: int
+    chunks: list[int]
+
+
 class Loader:
-    """Makes parts of chunks, one for each worker, and makes them again where the connection was lost.
+    """Makes parts of chunks, one for each worker, and makes them again where they were lost.
 
     A part has the chunks that its worker holds already, if they are in memory; else chunks that follow each other.
 
@@ -64,37 +75,37 @@ class Loader:
     ----------
     chunks : Chunks
         What there is.
+    connection : Connection
+        To the scheduler.
     """
 
-    def __init__(self, chunks: Chunks):
-        self.chunks = chunks
-        self._groups: list[list[int]] | None = None
+    def __init__(self, chunks: Chunks, connection: Connection):
+        self.chunks, self.connection = chunks, connection
+        self.groups: list[Group] = []
 
-    def parts(self, client: Client, again: bool = False) -> list[Future]:
-        """Return the parts, loaded; again in the same groups, so that sums keep their order."""
-        homes = self._homes(client)
-        if self._groups is None:
-            self._groups, addresses = grouped(homes, sorted(client.nthreads()) or [None])
-        else:
-            addresses = sorted(client.nthreads()) or [None]
-        futures = [
-            self._part(client, number, group, addresses[number % len(addresses)])
-            for number, group in enumerate(self._groups)
-        ]
-        if again:
-            return futures
-        wait(futures)
-        for future in futures:
-            self._check(future)
-        return futures
+    def parts(self) -> list[Future]:
+        """Begin to load all parts; return them."""
+        workers = self.connection.workers()
+        groups, addresses = grouped(self._homes(), workers or [None] * UNSEEN)
+        self.groups = [Group(number, group) for number, group in enumerate(groups)]
+        return [self._part(number, address) for number, address in enumerate(addresses)]
 
     def keep_groups(self, kept: list[int]) -> None:
-        """Load only some of the parts when they are loaded again."""
-        assert self._groups is not None
-        self._groups = [self._groups[k] for k in kept]
+        """Let go of all groups of chunks but some; these keep their numbers."""
+        self.groups = [self.groups[k] for k in kept]
 
-    def _part(self, client: Client, number: int, group: list[int], address: str | None) -> Future:
-        chunks = self.chunks
+    def again(self, lost: list[int]) -> dict[int, Future]:
+        """Begin to load some of the parts again, of the same chunks as before, so that sums keep their order."""
+        if any(future.cancelled() for future in futures_of([*self.chunks.rows, *self.chunks.targets])):
+            raise ClusterError(
+                "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
+                "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
+            )
+        workers: list[Any] = self.connection.workers() or [None]
+        return {k: self._part(k, workers[k % len(workers)]) for k in lost}
+
+    def _part(self, k: int, address: str | None) -> Future:
+        chunks, (number, group) = self.chunks, self.groups[k]
         weights = [None if chunks.weights is None else chunks.weights[k] for k in group]
         make = dask.delayed(load_part, pure=False)(
             number,
@@ -106,25 +117,39 @@ class Loader:
             chunks.loss,
             dask_key_name=f"frankwolfe-load-{uuid4().hex[:8]}-{number}",
         )
-        return client.compute(make, workers=address, allow_other_workers=True, retries=RETRIES)
+        return self.connection.client.compute(make, workers=address, allow_other_workers=True, retries=RETRIES)
 
-    def _homes(self, client: Client) -> list[str | None]:
+    def _homes(self) -> list[str | None]:
         """Return the worker that holds each chunk; None for those that are not in memory."""
-        homes: list[str | None] = []
-        for chunk in self.chunks.rows:
-            futures = [future for future in futures_of(chunk) if future.key == chunk.key]
-            holders = client.who_has(futures).values() if futures else ()
-            homes.append(next((holder[0] for holder in holders if holder), None))
-        return homes
+        persisted = {future.key: future for future in futures_of(self.chunks.rows)}
+        kept = [persisted[chunk.key] for chunk in self.chunks.rows if chunk.key in persisted]
+        holders = dict(zip((future.key for future in kept), self.connection.holders(kept), strict=True))
+        return [next(iter(holders.get(chunk.key, ())), None) for chunk in self.chunks.rows]
 
-    @staticmethod
-    def _check(future: Future) -> None:
-        """Raise what kept a part from being loaded."""
-        if future.status == "error":
-            error = future.exception()
-            raise ClusterError(
-                f"a chunk of the data could not be loaded on a worker: {type(error).__name__}: {error}"
-            ) from error
+    def failed(self, parts: list[Future]) -> str:
+        """Return which chunks could not be loaded, as text; nothing if all could."""
+        erred = {*self.connection.erred([part.key for part in parts])}
+        suspects = [
+            k for group, part in zip(self.groups, parts, strict=True) if part.key in erred for k in group.chunks
+        ]
+        if not suspects:
+            return ""
+        sources = [source for source in (self.chunks.rows, self.chunks.targets, self.chunks.weights) if source]
+        keys = {k: [source[k].key for source in sources] for k in suspects}
+        known = {*self.connection.erred([key for some in keys.values() for key in some])}
+        return named([k for k in suspects if not known.isdisjoint(keys[k])] or suspects)
+
+
+def named(numbers: list[int]) -> str:
+    """Return as text which chunk, or one of which, it is.
+
+    Examples
+    --------
+    >>> named([7]), named([1, 2])
+    ('chunk 7', 'one of the chunks 1, 2')
+    """
+    few = ", ".join(map(str, numbers[:5])) + (" ..." if len(numbers) > 5 else "")
+    return f"chunk {few}" if len(numbers) == 1 else f"one of the chunks {few}"
 
 
 def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[list[int]], list[Any]]:
@@ -157,7 +182,7 @@ def load_part(
                 found.append(checked_chunk(X, y, weight, columns, loss))
         except (ValueError, TypeError) as error:
             return Refused(type(error), f"chunk {k}: {error}")
-    return Part(number, found)
+    return Part(number, group, found)
 
 
 def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk:

@@ -1,5 +1,7 @@
 """A part of the data on a worker: some rows with their targets and weights, and what is kept of the point there."""
 
+from functools import cached_property
+from hashlib import blake2b
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -55,25 +57,37 @@ class Part:
     ----------
     number : int
         Which part it is.
+    numbers : list of int
+        Which chunks of the data it has.
     chunks : list of Chunk
-        The rows, in order.
+        Those of them that have rows, in order.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by the call that works on it: one that was given up may still be at work when it is made again.
     """
 
-    def __init__(self, number: int, chunks: list[Chunk]):
-        self.number, self.chunks = number, chunks
+    def __init__(self, number: int, numbers: list[int], chunks: list[Chunk]):
+        self.number, self.numbers, self.chunks = number, numbers, chunks
         self._kept: dict[str, Any] = {}
-        self._lock = RLock()
+        self.lock = RLock()
 
     def __reduce__(self) -> tuple:
-        return Part, (self.number, self.chunks)
+        return Part, (self.number, self.numbers, self.chunks)
 
     def __sizeof__(self) -> int:
         """Return about the size in memory, by which Dask decides that a part stays where it is."""
         return max(LEAST_SIZE, sum(chunk.bytes for chunk in self.chunks))
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells its rows from others."""
+        return blake2b("".join(chunk.fingerprint for chunk in self.chunks).encode(), digest_size=16).hexdigest()
+
     def get(self, handle: Handle) -> Any:
         """Return what a handle names: what is kept, or else made by its recipe."""
-        with self._lock:
+        with self.lock:
             if handle.key not in self._kept:
                 if handle.recipe is None:
                     raise Missing(handle.key)
@@ -82,12 +96,12 @@ class Part:
 
     def keep(self, handle: Handle, value: Any) -> None:
         """Keep what a handle names, where it has been made in another way."""
-        with self._lock:
+        with self.lock:
             self._kept[handle.key] = value
 
     def forget(self, keys: list[str]) -> None:
         """Let go of what is no longer needed."""
-        with self._lock:
+        with self.lock:
             for key in keys:
                 self._kept.pop(key, None)
 

@@ -9,7 +9,6 @@ import numpy as np
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.cluster import Cluster
 from frankwolfe.cluster.collections import chunks_of, client_at_hand
-from frankwolfe.cluster.part_loader import Loader
 from frankwolfe.cluster.parts import Posed
 from frankwolfe.cluster.remote_objective import RemoteObjective
 from frankwolfe.cluster.remote_samples import RemoteSamples
@@ -63,13 +62,13 @@ class RemoteData:
     def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
         """Load the chunks of a dask collection, a part on each worker, and check them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
-        cluster = Cluster(client_at_hand(), Loader(chunks))
+        cluster = Cluster(client_at_hand(), chunks)
         answers = cluster.ask("facts", tasks.facts)
         filled = [k for k, answer in enumerate(answers) if answer["rows"]]
         if not filled:
             raise ValueError("X is empty: none of its chunks has a row")
-        cluster.keep_parts(filled)
         found = [answers[k] for k in filled]
+        cluster.keep_parts(filled, [answer["digest"] for answer in found])
         rows = sum(answer["rows"] for answer in found)
         layouts = set().union(*(answer["layouts"] for answer in found))
         if len(layouts) > 1:

@@ -117,6 +117,7 @@ def facts(part: Part) -> dict[str, Any]:
         "layouts": {isinstance(chunk.matrix, np.ndarray) for chunk in chunks},
         "types": {str(chunk.matrix.dtype) for chunk in chunks},
         "fingerprints": [chunk.fingerprint for chunk in chunks],
+        "digest": part.digest,
         "bytes": sum(chunk.bytes for chunk in chunks),
     }
 

@@ -1,0 +1,169 @@
+"""The connection to a scheduler: answers waited for as long as there is hope, and no longer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError, wait
+from time import monotonic, sleep
+from typing import Any
+
+from dask.distributed import Client, Future
+from distributed.client import ClosedClientError
+from distributed.scheduler import KilledWorker
+
+from frankwolfe.cluster.cluster_error import ClusterError
+
+PATIENCE = 120.0
+"""Seconds to wait for workers, for the connection to come back, or for the scheduler to say anything."""
+
+POLL = 1.0
+"""Seconds between two looks at the scheduler, while a call takes long."""
+
+
+class Moved(Exception):
+    """A worker is gone that was to do something, and only that one."""
+
+
+LOST = (Moved, KilledWorker, CancelledError, ClosedClientError, OSError)
+"""What Dask raises where work was lost and may be done again; `CommClosedError` and timeouts are an `OSError`."""
+
+
+class TaskError(Exception):
+    """A task raised an error, and nothing was lost.
+
+    Parameters
+    ----------
+    cause : Exception
+        The error.
+    """
+
+    def __init__(self, cause: Exception):
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class Connection:
+    """A client, and what is asked of its scheduler.
+
+    Parameters
+    ----------
+    client : Client
+        Connected to a scheduler.
+    """
+
+    def __init__(self, client: Client):
+        self.client = client
+
+    def gathered(self, futures: list[Future], homes: set[str]) -> list[Any]:
+        """Return the results of tasks, some of which only the workers ``homes`` may do.
+
+        Raises
+        ------
+        TaskError
+            With the error of a task.
+        ClusterError
+            If nobody does the work.
+        Exception
+            One of `LOST` if the work may be done again.
+        """
+        answers = self._started(lambda: self.client.gather(futures, asynchronous=True))
+        last_well = monotonic()
+        try:
+            while not wait([answers], POLL).done:
+                trouble = self._trouble(futures, homes)
+                last_well = last_well if trouble else monotonic()
+                if monotonic() - last_well > PATIENCE:
+                    raise ClusterError(
+                        f"{trouble} for {PATIENCE:g} seconds: once the cluster is well again, go on with fw.resume if "
+                        "the run kept a checkpoint"
+                    )
+            return answers.result()
+        except (KilledWorker, ClusterError):
+            raise
+        except Exception as error:
+            if any(future.status == "error" for future in futures):
+                raise TaskError(error) from error
+            raise
+        finally:
+            answers.cancel()
+
+    def _trouble(self, futures: list[Future], homes: set[str]) -> str:
+        """Return what keeps tasks from being done, if anything."""
+        if self.client.status != "running":
+            raise ConnectionError("the connection to the scheduler was lost")
+        workers = self.ask("identity")["workers"]
+        if not workers:
+            return "the cluster has had no workers"
+        if not homes <= workers.keys():
+            raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
+        pending = {future.key for future in futures if not future.done()}
+        paused = [address for address, about in workers.items() if is_stuck(about)]
+        if paused:
+            stuck = self.ask("processing", workers=paused)
+            if len(paused) == len(workers) or any(not pending.isdisjoint(keys) for keys in stuck.values()):
+                return "workers have been paused for want of memory (give them more, or start more of them)"
+        states = self.ask("get_task_status", keys=list(pending))
+        over = [key for key, state in states.items() if state in (None, "memory", "erred")]
+        still = {future.key for future in futures if not future.done()}
+        return "the scheduler has not told how tasks ended" if still.intersection(over) else ""
+
+    def workers(self) -> list[str]:
+        """Return the addresses of all workers, in order."""
+        return sorted(self.ask("ncores", workers=None))
+
+    def holders(self, futures: list[Future]) -> list[tuple[str, ...]]:
+        """Return the workers that hold each result; none for what is not there."""
+        keys = [future.key for future in futures]
+        found = self.ask("who_has", keys=keys) if keys else {}
+        return [tuple(found.get(key, ())) for key in keys]
+
+    def erred(self, keys: list[Any]) -> list[Any]:
+        """Return those of some tasks that ended with an error."""
+        return [key for key, state in self.ask("get_task_status", keys=keys).items() if state == "erred"]
+
+    def ask(self, name: str, **given: Any) -> Any:
+        """Return what the scheduler answers to a question."""
+        try:
+            return self._started(lambda: getattr(self.client.scheduler, name)(**given)).result(timeout=PATIENCE)
+        except TimeoutError:
+            if self.client.status != "running":
+                raise
+            raise ClusterError(f"the scheduler has not answered for {PATIENCE:g} seconds") from None
+
+    def _started(self, function: Callable[[], Awaitable]) -> Any:
+        """Start what is to be waited for in the client's thread."""
+
+        async def answer() -> Any:
+            return await function()
+
+        if self.client.status in ("closed", "closing"):
+            raise ClosedClientError("the client is closed")
+        loop: Any = self.client.loop
+        return asyncio.run_coroutine_threadsafe(answer(), loop.asyncio_loop)
+
+    def wait_until_back(self, error: BaseException) -> None:
+        """Wait for the connection, where it was lost: other threads bring it back."""
+        begun = monotonic()
+        while self.client.status != "running":
+            if self.client.status in ("closed", "closing") or monotonic() - begun > PATIENCE:
+                raise ClusterError(
+                    f"the connection to the cluster was lost, and has not come back ({said(error)}): connect again, "
+                    "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
+                ) from error
+            sleep(0.1)
+
+
+def is_stuck(about: dict[str, Any]) -> bool:
+    """Whether a worker, by what the scheduler says of it, is paused and does nothing."""
+    counts = about.get("metrics", {}).get("task_counts", {})
+    return about.get("status") == "paused" and not counts.get("executing")
+
+
+def said(error: BaseException | None) -> str:
+    """Return an error as text, with its type.
+
+    Examples
+    --------
+    >>> said(KeyError("a"))
+    "KeyError: 'a'"
+    """
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

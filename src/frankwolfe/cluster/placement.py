@@ -1,0 +1,96 @@
+"""Which worker each part of the data is on: calls go there, and no worker has two parts while another has none."""
+
+from collections import Counter
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from dask.distributed import Future
+
+from frankwolfe.cluster.connection import Connection
+
+LOOK_AGAIN = 5.0
+"""Seconds between two looks for another worker, while one has two parts."""
+
+
+class Placement:
+    """The workers that parts are on.
+
+    Workers come and go. What a lost one had is loaded on those that are left, and moves on once there are others again.
+
+    Parameters
+    ----------
+    connection : Connection
+        To the scheduler.
+
+    Attributes
+    ----------
+    homes : list of str or None
+        The worker of each part, where it is known.
+    moves : int
+        How often a part moved.
+    """
+
+    def __init__(self, connection: Connection):
+        self.connection, self.moves = connection, 0
+        self.homes: list[str | None] = []
+        self._next_look = float("inf")
+
+    def disturbed(self) -> None:
+        """Have a look before the next call: workers may have changed."""
+        self._next_look = 0.0
+
+    def known(self) -> set[str]:
+        """Return the workers that are known to have parts."""
+        return {home for home in self.homes if home is not None}
+
+    def settled(self, parts: list[Future]) -> list[Future]:
+        """Return the parts, moved where workers have changed and it is time for a look."""
+        if monotonic() < self._next_look:
+            return parts
+        workers = self.connection.workers()
+        found = self.connection.holders(parts)
+        self.homes = [next((holder for holder in holders if holder in workers), None) for holders in found]
+        parts = parts.copy()
+        for number, address in moves_between(self.homes, workers).items():
+            parts[number] = self._moved(parts[number], address)
+            self.homes[number] = address
+            self.moves += 1
+        spread = None not in self.homes and len({*self.homes}) == len(self.homes)
+        self._next_look = float("inf") if spread else monotonic() + LOOK_AGAIN
+        return parts
+
+    def _moved(self, part: Future, address: str) -> Future:
+        """Return a part on another worker; it is copied from where it is."""
+        key = f"frankwolfe-move-{uuid4().hex[:8]}"
+        return self.connection.client.submit(same, part, key=key, workers=[address], allow_other_workers=True)
+
+
+def same(value: Any) -> Any:
+    """Return what is given."""
+    return value
+
+
+def moves_between(homes: Sequence[str | None], workers: Sequence[str]) -> dict[int, str]:
+    """Return the parts that are to move, and where to, so that no worker has two more than another.
+
+    Examples
+    --------
+    >>> moves_between(["a", "a"], ["a", "b"])
+    {1: 'b'}
+    >>> moves_between(["a", "a", None], ["a", "b"])
+    {1: 'b'}
+    >>> moves_between(["a", "b", "b"], ["a", "b"])
+    {}
+    """
+    moves: dict[int, str] = {}
+    places = list(homes)
+    while True:
+        loads = Counter(dict.fromkeys(workers, 0))
+        loads.update(place for place in places if place is not None)
+        most, least = max(workers, key=loads.__getitem__, default=""), min(workers, key=loads.__getitem__, default="")
+        if loads[most] < loads[least] + 2:
+            return moves
+        number = max(k for k, place in enumerate(places) if place == most)
+        places[number] = moves[number] = least
