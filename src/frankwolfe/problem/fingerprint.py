@@ -31,8 +31,8 @@ def fingerprint(problem: Problem) -> dict[str, str]:
     >>> [name for name, digest in fingerprint(one).items() if fingerprint(other)[name] != digest]
     ['set']
     """
-    samples = problem.samples
-    return {
+    samples, side = problem.samples, problem.side
+    found = {
         "data": digest(samples.rows),
         "targets": digest(samples.targets),
         "sample weights": digest(samples.weights),
@@ -40,6 +40,7 @@ def fingerprint(problem: Problem) -> dict[str, str]:
         "set": digest(problem.constraint),
         "intercept": "yes" if problem.intercept else "no",
     }
+    return found if side is None else found | {"side constraints": digest((side.A, side.lower, side.upper))}
 
 
 def digest(value: Any) -> str:
