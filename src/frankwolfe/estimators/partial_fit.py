@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.compile.part import short
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.methods.table import as_method
@@ -46,6 +47,14 @@ class StreamLearner(LinearModel):
     def _is_new(self) -> bool:
         """Whether nothing was fitted or learnt before."""
         return self._streams is None and self._ends is None
+
+    def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the rows and targets of a chunk, checked."""
+        if isinstance(X, RowStore):
+            raise TypeError(
+                "partial_fit takes the rows of a chunk, not a row store, whose rows can be read more than once: use fit"
+            )
+        return self._training_data(X, y, reset=self._is_new)
 
     def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn a chunk of checked rows; those without weight teach nothing, and are left out."""
@@ -86,7 +95,7 @@ class StreamLearner(LinearModel):
 
         What was fitted counts as one step for each of its rows: steps as long as those of a new stream would undo it.
         """
-        method = for_stream(as_method(self.method))
+        method = for_stream(as_method(self.method), problems[0].loss)
         if self._streams is not None:
             return self._streams
         intercepts = [np.zeros(max(1, problem.outputs)) if self.fit_intercept else None for problem in problems]
@@ -145,7 +154,7 @@ class StreamClassifier(StreamLearner):
         new = self._is_new
         if new and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all that will ever come")
-        X, y = self._training_data(X, y, reset=new)
+        X, y = self._chunk(X, y)
         check_classification_targets(y)
         known = np.unique(classes) if new else self.classes_
         if len(known) < 2:
@@ -204,7 +213,7 @@ class StreamRegressor(StreamLearner):
         (1.0, 3)
         """
         new = self._is_new
-        X, y = self._training_data(X, y, reset=new)
+        X, y = self._chunk(X, y)
         if not new and y.shape[1:] != self._target_shape:
             raise ValueError(f"y has shape {y.shape}, but the targets so far were of shape (n, *{self._target_shape})")
         self._learn_rows(X, y, _checked_weights(sample_weight, X))
