@@ -1,6 +1,7 @@
 """Models that learn rows as they come: against the textbook, against batch fits, and in scikit-learn's manners."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -213,6 +214,15 @@ def test_the_estimate_is_exchangeable():
     model = fw.SimplexRegressor(method=method).partial_fit(X, target)
     assert model.n_iter_ == 2
     assert fw.Simplex(1.0).contains(model.coef_)
+
+
+@pytest.mark.parametrize("kind", [fw.FrankWolfeClassifier, fw.FrankWolfeRegressor])
+def test_the_docs_of_partial_fit_are_whole(kind):
+    lines = kind.partial_fit.__doc__.splitlines()
+    for name in inspect.signature(kind.partial_fit).parameters.keys() - {"self"}:
+        assert any(line.startswith(f"{name} : array") for line in lines)
+    assert "    Rows." in lines
+    assert "{" not in kind.partial_fit.__doc__
 
 
 # --- fits that are kept in files --------------------------------------------------------------------------------------

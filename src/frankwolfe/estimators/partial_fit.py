@@ -1,6 +1,8 @@
 """`partial_fit`: linear models that learn rows as they come, a chunk at a time, in constant memory."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -14,11 +16,30 @@ from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 
+Function = TypeVar("Function", bound=Callable)
+
 PROVEN = ("gap_", "passes_", "result_")
 """What only `fit` can say."""
 
 ESTIMATED = ("gap_estimate_", "gap_error_", "prequential_loss_", "chunk_loss_", "n_samples_seen_")
 """What only `partial_fit` can say."""
+
+
+SHARED = {
+    "{rows}": "X : array, sparse matrix or data frame of shape (n, d)\n    Rows.",
+    "{weights}": "sample_weight : array of shape (n,), optional\n"
+    "    Non-negative weights; only their proportions matter, within the whole stream.",
+}
+"""What the docstrings of `partial_fit` have in common, by the names that stand for it there."""
+
+
+def shares_docs(method: Function) -> Function:
+    """Fill in what a docstring shares with others."""
+    text = cleandoc(method.__doc__ or "")  # without indentation, as later versions of Python keep it
+    for name, shared in SHARED.items():
+        text = text.replace(name, shared)
+    method.__doc__ = text
+    return method
 
 
 class Answer(NamedTuple):
@@ -124,19 +145,18 @@ class StreamClassifier(StreamLearner):
     class_weight: Any
     classes_: np.ndarray
 
+    @shares_docs
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "StreamClassifier":
         """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Rows.
+        {rows}
         y : array of shape (n,)
             Their classes.
         classes : array, optional
             All classes there are; needed in the first call.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter, within the whole stream.
+        {weights}
 
         Returns
         -------
@@ -187,17 +207,16 @@ class StreamRegressor(StreamLearner):
 
     _target_shape: tuple[int, ...]
 
+    @shares_docs
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StreamRegressor":
         """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Rows.
+        {rows}
         y : array of shape (n,), or (n, outputs)
             Their targets.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter, within the whole stream.
+        {weights}
 
         Returns
         -------
