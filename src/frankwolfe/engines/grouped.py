@@ -178,7 +178,7 @@ class GroupedEngine(StepwiseEngine):
             self._next = None
             self._group = self._grouped(rows, order.parts(chosen))
             self.sampler.enter(len(self._group.samples.targets))
-            if order.plan.groups > 1 and self._affordable_steps(self.sampler.left + 1) > self.sampler.left:
+            if order.plan.groups > 1 and self.plan.affordable(self.sampler.left + 1) > self.sampler.left:
                 self._read(order.group(ahead=1))
         return self._group
 
@@ -232,7 +232,7 @@ class GroupedEngine(StepwiseEngine):
             batches.order,
             batches.offsets,
             None,
-            self._least,
+            self.plan.least,
             self.clock,
             steps,
         )
