@@ -32,7 +32,7 @@ FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 
 # Verbs and routines become part of the kernel that calls them. A call would hand over every array of every part and
 # count references to each, atomically: a third of the time of a step of `sfw`.
-INLINE = {"forceinline": True}
+INLINE: Any = {"forceinline": True}
 
 _interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
 

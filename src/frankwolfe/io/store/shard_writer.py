@@ -47,7 +47,7 @@ class ShardWriter:
     def shard(self, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
         """Begin to write matrices, one below the other, as a shard; wait for the one before, and raise its errors."""
         self.wait()
-        write = self._sparse if hasattr(pieces[0], "indptr") else self._dense
+        write = self._dense if isinstance(pieces[0], np.ndarray) else self._sparse
         self._busy = self._pool.submit(write, self._next, list(pieces), width, index)
         self._next += 1
 
