@@ -19,7 +19,7 @@ from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods.residual_samples import mean_residual, never_visited
+from frankwolfe.methods.residual_samples import mean_residual, unvisited
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 
@@ -261,7 +261,7 @@ class GroupedEngine(StepwiseEngine):
         if table is None or group is None:
             return np.nan, np.nan
         mine = group.state.alpha
-        elsewhere = len(never_visited(table)) - len(never_visited(mine))
+        elsewhere = unvisited(table) - unvisited(mine)
         return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
 
     @property
