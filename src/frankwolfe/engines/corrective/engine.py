@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.compile.kernels import compiling
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.face import slopes_on_face
@@ -19,6 +18,7 @@ from frankwolfe.engines.corrective.models import minimise
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
 from frankwolfe.engines.corrective.sampled_start import minimise_sample, worth_sampling
+from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.problem import Evaluation, Problem
 
@@ -124,13 +124,10 @@ class CorrectiveEngine(RoundEngine):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
-        kind = _kind((self.problem.samples, self.problem.constraint))
-        if not compiling() or kind in _warm:
-            return
-        head = self.problem.head(8)
-        for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
-            CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
-        _warm.add(kind)
+        if is_new_kind(type(self), self.problem):
+            head = self.problem.head(8)
+            for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
+                CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
 
     def move_to(self, problem: Problem) -> bool:
         """Go on with the same data over a set of another radius, if that can be done; say whether.
@@ -167,10 +164,11 @@ class CorrectiveEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        w, samples = self.point(), self.problem.samples
+        w = self.point()
         if self.at is None or self.atoms.indirect:
-            self.at = self._evaluate_predictions(self.problem.objective.predict(w) if w.any() else samples.table())
-        gradient = self.problem.objective.gradient(self.at.alpha)
+            self.at, gradient = self._evaluate_weights(w)
+        else:
+            gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
 
     def state(self) -> dict[str, Any]:
@@ -345,14 +343,3 @@ class CorrectiveEngine(RoundEngine):
             self.caution = min(1e12, 10.0 * self.caution)
         elif gamma == 1.0:
             self.caution = max(1.0, 0.3 * self.caution)
-
-
-_warm: set[Any] = set()
-"""Kinds of data and parts that have been compiled for in this process."""
-
-
-def _kind(value: Any) -> Any:
-    """Return what code is compiled for: classes, and the types of arrays."""
-    if isinstance(value, tuple):
-        return type(value), *map(_kind, value)
-    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)
