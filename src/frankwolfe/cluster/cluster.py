@@ -149,7 +149,7 @@ class Cluster:
             call = self._spread(packed, number) if len(packed) > LARGE and len(self.parts) > 1 else packed
             label = f"{name}-{self._token}-{number}"
             futures += [self._submitted(label, k, call, forget) for k in range(len(self.parts))]
-            last = self._summed(futures, number) if summed else futures.copy()
+            last = self._summed(futures.copy(), number) if summed else futures.copy()
             futures += last
             found = self.connection.gathered(last, self.placement.known())
         return [_added(found)] if summed else found
