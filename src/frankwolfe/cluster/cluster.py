@@ -1,6 +1,7 @@
 """`Cluster`: runs a function on every part of the data and adds up what it returns, whatever happens to workers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import reduce
 from itertools import count
 from time import sleep
@@ -16,7 +17,7 @@ from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
 from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
 from frankwolfe.cluster.part_loader import Chunks, Loader, Refused, named
-from frankwolfe.cluster.placement import Placement, same
+from frankwolfe.cluster.placement import GONE, Placement, same
 
 FAN_IN = 8
 """Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""
@@ -69,7 +70,7 @@ class Cluster:
         self.loader.keep_groups(kept)
         self.parts = [self.parts[k] for k in kept]
         self._digests = digests
-        self.placement.disturbed()
+        self.placement.keep(kept)
 
     def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
         """Return a handle to what parts make by a recipe, when it is first asked for."""
@@ -117,15 +118,19 @@ class Cluster:
     def _get_ready(self) -> None:
         """Load what is not loaded, and see to it that the parts are spread over the workers."""
         if not self.parts:
-            self.parts = [*self.loader.parts()]
-        lost = [k for k, part in enumerate(self.parts) if part is None or part.status in ("cancelled", "error")]
-        if lost:
-            for k in lost:
-                self.parts[k] = None  # Dask forgets that it failed, before it is loaded again
+            self.parts, self.placement.homes = self.loader.parts()
+        if any(part is None or part.status in GONE for part in self.parts):
+            self.placement.disturbed()
+        lost = self.placement.settle(self.parts)
+        self.connection.forget([part for k, part in enumerate(self.parts) if k in lost and part is not None])
+        self.parts = [None if k in lost else part for k, part in enumerate(self.parts)]
+        if None in self.parts:
+            self.loader.check_persisted()
             self.reloads += 1
-            for k, part in self.loader.again(lost).items():
-                self.parts[k] = part
-        self.parts = [*self.placement.settled(self.parts)]  # type: ignore[arg-type]
+            self.parts = [
+                self.loader.part(k, self.placement.place(k)) if part is None else part
+                for k, part in enumerate(self.parts)
+            ]
 
     def _packed(self, function: Callable[..., Any], args: tuple, whole: bool = False) -> bytes:
         """Return a call as bytes, without what the parts have been sent before unless it is to be whole."""
@@ -137,22 +142,29 @@ class Cluster:
 
     def _answers(self, name: str, packed: bytes, summed: bool) -> list[Any]:
         """Return what the parts answer to a call; where it is to be summed, a list of one."""
-        with self.sent.taken() as forget:
-            number = next(self._numbers)
+        number = next(self._numbers)
+        futures: list[Future] = []
+        with self.sent.taken() as forget, ExitStack() as stack:
+            stack.callback(lambda: [future.release() for future in futures])
             call = self._spread(packed, number) if len(packed) > LARGE and len(self.parts) > 1 else packed
-            futures = [
-                self._submitted(f"{name}-{self._token}-{number}", k, call, forget) for k in range(len(self.parts))
-            ]
-            level = 0
-            while summed and len(futures) > FAN_IN:
-                groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
-                futures = [
-                    self.client.submit(_added, group, key=f"frankwolfe-sum-{self._token}-{number}-{level}-{k}")
-                    for k, group in enumerate(groups)
-                ]
-                level += 1
-            found = self.connection.gathered(futures, self.placement.known())
+            label = f"{name}-{self._token}-{number}"
+            futures += [self._submitted(label, k, call, forget) for k in range(len(self.parts))]
+            last = self._summed(futures.copy(), number) if summed else futures.copy()
+            futures += last
+            found = self.connection.gathered(last, self.placement.known())
         return [_added(found)] if summed else found
+
+    def _summed(self, futures: list[Future], number: int) -> list[Future]:
+        """Add up many answers on the workers, until they are few."""
+        level = 0
+        while len(futures) > FAN_IN:
+            groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
+            futures = [
+                self.client.submit(_added, group, key=f"frankwolfe-sum-{self._token}-{number}-{level}-{k}")
+                for k, group in enumerate(groups)
+            ]
+            level += 1
+        return futures
 
     def _spread(self, packed: bytes, number: int) -> Future:
         """Send a large call once: workers get it from each other."""
@@ -161,7 +173,7 @@ class Cluster:
 
     def _submitted(self, label: str, k: int, call: Any, forget: list[str]) -> Future:
         """Ask one part: where it is, and nowhere else, for an idle worker would copy it and know nothing."""
-        home = self.placement.homes[k] if self.placement.homes else None
+        home = self.placement.homes[k]
         place = {} if home is None else {"workers": [home]}
         digest = self._digests[k] if self._digests else None
         key = f"frankwolfe-{label}-{k}"

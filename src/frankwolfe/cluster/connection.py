@@ -18,9 +18,18 @@ PATIENCE = 120.0
 POLL = 1.0
 """Seconds between two looks at the scheduler, while a call takes long."""
 
+STALLED = 60.0
+"""Seconds in which no worker does anything until a call is made again."""
+
+
+SOON = 5.0
+"""Seconds in which a scheduler that is well does what it was told."""
+
+IDLE = "no worker is at work"
+
 
 class Moved(Exception):
-    """A worker is gone that was to do something, and only that one."""
+    """Nobody does what is to be done: a worker is gone that was to do it, and only that one."""
 
 
 LOST = (Moved, KilledWorker, CancelledError, ClosedClientError, OSError)
@@ -56,6 +65,8 @@ class Connection:
     def gathered(self, futures: list[Future], homes: set[str]) -> list[Any]:
         """Return the results of tasks, some of which only the workers ``homes`` may do.
 
+        They are to be released afterwards: then nobody waits for what was not done.
+
         Raises
         ------
         TaskError
@@ -71,6 +82,8 @@ class Connection:
             while not wait([answers], POLL).done:
                 trouble = self._trouble(futures, homes)
                 last_well = last_well if trouble else monotonic()
+                if trouble == IDLE and monotonic() - last_well > STALLED:
+                    raise Moved(IDLE)
                 if monotonic() - last_well > PATIENCE:
                     raise ClusterError(
                         f"{trouble} for {PATIENCE:g} seconds: once the cluster is well again, go on with fw.resume if "
@@ -83,8 +96,6 @@ class Connection:
             if any(future.status == "error" for future in futures):
                 raise TaskError(error) from error
             raise
-        finally:
-            answers.cancel()
 
     def _trouble(self, futures: list[Future], homes: set[str]) -> str:
         """Return what keeps tasks from being done, if anything."""
@@ -95,16 +106,21 @@ class Connection:
             return "the cluster has had no workers"
         if not homes <= workers.keys():
             raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
+        busy = self.ask("processing", workers=list(workers))
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]
-        if paused:
-            stuck = self.ask("processing", workers=paused)
-            if len(paused) == len(workers) or any(not pending.isdisjoint(keys) for keys in stuck.values()):
-                return "workers have been paused for want of memory (give them more, or start more of them)"
-        states = self.ask("get_task_status", keys=list(pending))
-        over = [key for key, state in states.items() if state in (None, "memory", "erred")]
-        still = {future.key for future in futures if not future.done()}
-        return "the scheduler has not told how tasks ended" if still.intersection(over) else ""
+        if len(paused) == len(workers) or any(not pending.isdisjoint(busy.get(address, ())) for address in paused):
+            return "workers have been paused for want of memory (give them more, or start more of them)"
+        return IDLE if pending and not any(busy.values()) else ""
+
+    def forget(self, futures: list[Future]) -> None:
+        """Let go of tasks, and wait until the scheduler has: what it knows of tasks of the same name, it keeps."""
+        keys = [future.key for future in futures]
+        for future in futures:
+            future.release()
+        until = monotonic() + SOON
+        while keys and monotonic() < until and any(self.ask("get_task_status", keys=keys).values()):
+            sleep(0.02)
 
     def workers(self) -> list[str]:
         """Return the addresses of all workers, in order."""

@@ -82,29 +82,21 @@ class Loader:
     def __init__(self, chunks: Chunks, connection: Connection):
         self.chunks, self.connection = chunks, connection
         self.groups: list[Group] = []
+        self._persisted = bool(futures_of([*chunks.rows, *chunks.targets, *(chunks.weights or ())]))
 
-    def parts(self) -> list[Future]:
-        """Begin to load all parts; return them."""
+    def parts(self) -> tuple[list[Future | None], list[str | None]]:
+        """Begin to load all parts; return them, and the workers that do it."""
         workers = self.connection.workers()
         groups, addresses = grouped(self._homes(), workers or [None] * UNSEEN)
         self.groups = [Group(number, group) for number, group in enumerate(groups)]
-        return [self._part(number, address) for number, address in enumerate(addresses)]
+        return [self.part(number, address) for number, address in enumerate(addresses)], addresses
 
     def keep_groups(self, kept: list[int]) -> None:
         """Let go of all groups of chunks but some; these keep their numbers."""
         self.groups = [self.groups[k] for k in kept]
 
-    def again(self, lost: list[int]) -> dict[int, Future]:
-        """Begin to load some of the parts again, of the same chunks as before, so that sums keep their order."""
-        if any(future.cancelled() for future in futures_of([*self.chunks.rows, *self.chunks.targets])):
-            raise ClusterError(
-                "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
-                "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
-            )
-        workers: list[Any] = self.connection.workers() or [None]
-        return {k: self._part(k, workers[k % len(workers)]) for k in lost}
-
-    def _part(self, k: int, address: str | None) -> Future:
+    def part(self, k: int, address: str | None) -> Future:
+        """Begin to load a part, on some worker; always of the same chunks, so that sums keep their order."""
         chunks, (number, group) = self.chunks, self.groups[k]
         weights = [None if chunks.weights is None else chunks.weights[k] for k in group]
         make = dask.delayed(load_part, pure=False)(
@@ -117,7 +109,16 @@ class Loader:
             chunks.loss,
             dask_key_name=f"frankwolfe-load-{uuid4().hex[:8]}-{number}",
         )
-        return self.connection.client.compute(make, workers=address, allow_other_workers=True, retries=RETRIES)
+        where = {} if self._persisted else {"workers": address, "allow_other_workers": True}  # else it goes to its data
+        return self.connection.client.compute(make, retries=RETRIES, **where)
+
+    def check_persisted(self) -> None:
+        """Raise an error if chunks that had been in memory before they were loaded are no longer there."""
+        if any(future.cancelled() for future in futures_of([*self.chunks.rows, *self.chunks.targets])):
+            raise ClusterError(
+                "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
+                "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
+            )
 
     def _homes(self) -> list[str | None]:
         """Return the worker that holds each chunk; None for those that are not in memory."""

@@ -10,6 +10,9 @@ from dask.distributed import Future
 
 from frankwolfe.cluster.connection import Connection
 
+GONE = ("cancelled", "error")
+"""What Dask says of parts that it will not make again."""
+
 LOOK_AGAIN = 5.0
 """Seconds between two looks for another worker, while one has two parts."""
 
@@ -27,7 +30,7 @@ class Placement:
     Attributes
     ----------
     homes : list of str or None
-        The worker of each part, where it is known.
+        The worker of each part, where it is loaded or is being loaded; None where any may do it.
     moves : int
         How often a part moved.
     """
@@ -35,7 +38,12 @@ class Placement:
     def __init__(self, connection: Connection):
         self.connection, self.moves = connection, 0
         self.homes: list[str | None] = []
-        self._next_look = float("inf")
+        self._workers: list[str] = []
+        self._next_look = 0.0
+
+    def keep(self, kept: list[int]) -> None:
+        """Let go of all parts but some."""
+        self.homes = [self.homes[k] for k in kept]
 
     def disturbed(self) -> None:
         """Have a look before the next call: workers may have changed."""
@@ -45,21 +53,38 @@ class Placement:
         """Return the workers that are known to have parts."""
         return {home for home in self.homes if home is not None}
 
-    def settled(self, parts: list[Future]) -> list[Future]:
-        """Return the parts, moved where workers have changed and it is time for a look."""
+    def settle(self, parts: list[Future | None]) -> set[int]:
+        """Have a look where parts are, if it is time for one, and move those that should be elsewhere.
+
+        Returns those that are lost. Dask makes them again by itself if a worker is left, but waits for their own
+        workers if none was there at the time.
+        """
         if monotonic() < self._next_look:
-            return parts
-        workers = self.connection.workers()
-        found = self.connection.holders(parts)
-        self.homes = [next((holder for holder in holders if holder in workers), None) for holders in found]
-        parts = parts.copy()
-        for number, address in moves_between(self.homes, workers).items():
-            parts[number] = self._moved(parts[number], address)
-            self.homes[number] = address
-            self.moves += 1
+            return set()
+        workers = self._workers = self.connection.workers()
+        there = {k: part for k, part in enumerate(parts) if part is not None and part.status not in GONE}
+        holders = dict(zip(there, self.connection.holders([*there.values()]), strict=True))
+        lost = set()
+        for k in range(len(parts)):
+            holder = next((one for one in holders.get(k, ()) if one in workers), None)
+            if k not in holders or (holder is None and self.homes[k] not in workers):
+                lost.add(k)
+            self.homes[k] = None if k in lost else holder or self.homes[k]
+        for k, address in moves_between(self.homes, workers).items():
+            part = parts[k]
+            if part is not None and part.status == "finished":
+                parts[k], self.homes[k] = self._moved(part, address), address
+                self.moves += 1
         spread = None not in self.homes and len({*self.homes}) == len(self.homes)
         self._next_look = float("inf") if spread else monotonic() + LOOK_AGAIN
-        return parts
+        return lost
+
+    def place(self, k: int) -> str | None:
+        """Choose a worker for a part that is to be loaded, where there is one."""
+        loads = Counter(dict.fromkeys(self._workers, 0))
+        loads.update(home for number, home in enumerate(self.homes) if home in self._workers and number != k)
+        self.homes[k] = min(self._workers, key=loads.__getitem__, default=None)
+        return self.homes[k]
 
     def _moved(self, part: Future, address: str) -> Future:
         """Return a part on another worker; it is copied from where it is."""

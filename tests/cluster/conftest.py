@@ -1,0 +1,16 @@
+"""A cluster of two worker processes for all tests of a session."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A client of a cluster on this machine; skips where there is no dask."""
+    distributed = pytest.importorskip("dask.distributed", reason="dask is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
