@@ -228,8 +228,8 @@ class RowStore:
         """Return all rows in memory: an array, or a CSR array of SciPy."""
         return self._as_matrix(self.read(range(len(self.shards))))
 
-    def to_dask(self, shards: int | None = None) -> "tuple[Any, Any, Any]":
-        """Rows, targets and weights as dask arrays, which the workers of a cluster read by themselves (docs/cluster.md).
+    def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
+        """Rows, targets and weights as dask arrays, which the workers of a cluster read themselves (docs/cluster.md).
 
         Nothing is read now. A chunk is read where it is needed, by the path of the store: every worker must reach it
         there, on a file system that they share, or on one machine.

@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
     file: File
     first: int
-    count: int
+    size: int
 
 
 class StoreChunk(NamedTuple):
@@ -95,8 +95,10 @@ def chunks_of_store(store: RowStore, shards: int) -> list[StoreChunk]:
             some = part.shards[first : first + shards]
             begin, count = starts[first], starts[first + len(some)] - starts[first]
             manifest = replace(store.manifest, parts=[Part(some, part.counts, part.squares)], names=None, classes=None)
-            pieces = (None if file is None else Piece(file, begin, count) for file in (part.targets, part.weights))
-            found.append(StoreChunk(path, manifest, *pieces, store.verify))
+            targets, weights = (
+                None if file is None else Piece(file, begin, count) for file in (part.targets, part.weights)
+            )
+            found.append(StoreChunk(path, manifest, targets, weights, store.verify))
     return found
 
 
@@ -122,7 +124,7 @@ def read_weights(chunk: StoreChunk) -> np.ndarray:
 
 def _beside(chunk: StoreChunk, piece: Piece | None, width: int = 1) -> np.ndarray:
     assert piece is not None
-    first, count = piece.first * width, piece.count * width
+    first, count = piece.first * width, piece.size * width
     try:
         return read_slice(Path(chunk.path), piece.file, first, count, np.dtype(np.float64))
     except OSError as error:
