@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 
-from frankwolfe.cluster.collections import beside, client_at_hand, is_frame
+from frankwolfe.cluster.collections import beside, client_at_hand, column_array
 
 MANY = 100_000
 """Distinct values of a chunk from which on they are not told apart any more."""
@@ -51,8 +51,10 @@ def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Surve
     -------
     Survey
     """
-    chunks = list(y.to_delayed()) if is_frame(y) else y.to_delayed().ravel().tolist()
-    sizes = None if is_frame(y) or np.isnan(y.chunks[0]).any() else y.chunks[0]
+    y = column_array(y)
+    y = y.rechunk({1: -1}) if y.ndim == 2 else y
+    chunks = y.to_delayed().ravel().tolist()
+    sizes = None if np.isnan(y.chunks[0]).any() else y.chunks[0]
     weights = (
         [None] * len(chunks) if sample_weight is None else beside("sample_weight", sample_weight, len(chunks), sizes)
     )

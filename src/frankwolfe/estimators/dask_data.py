@@ -14,19 +14,13 @@ from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from frankwolfe.arguments.arrays import numeric_frame
-from frankwolfe.cluster.collections import chunks_of, client_at_hand, is_frame
+from frankwolfe.cluster.collections import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
-from frankwolfe.problem.on_cluster import accept_on_cluster, refuse_smoothing
+from frankwolfe.problem.on_cluster import Planned, accept_on_cluster, refuse_smoothing
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")
 """What a model that is sent to workers does without: names have been checked by then."""
-
-
-class Planned(NamedTuple):
-    """What is known of a problem before it is posed."""
-
-    intercept: bool
 
 
 def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -57,7 +51,7 @@ def check_columns(model: Any, X: Any, reset: bool) -> None:
 def _column(name: str, values: Any, X: Any) -> Any:
     """Return targets or weights as a dask array; what is in memory is cut as the rows are."""
     if dask.is_dask_collection(values):
-        return values.map_partitions(np.asarray, meta=np.asarray(values._meta)) if is_frame(values) else values
+        return column_array(values)
     if is_frame(X) or np.isnan(X.chunks[0]).any():
         raise TypeError(f"{name} must be a dask array or series, cut as X is: the sizes of X's chunks are not known")
     array = np.asarray(values)
@@ -103,8 +97,7 @@ def _taken(codes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
 def mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
     """Return a dask array of what a function makes of each chunk: a number a row, or so many."""
     if is_frame(X):
-        shape = (0,) if columns is None else (0, columns)
-        return X.map_partitions(function, meta=np.empty(shape, dtype))
+        return mapped_partitions(X, function, columns, dtype)
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     if columns is None:
         return X.map_blocks(function, chunks=(X.chunks[0],), drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))

@@ -1,10 +1,16 @@
 """What a problem on a Dask cluster needs to know before anything is loaded, and which methods can run on it."""
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 CLUSTER_METHODS = ("auto", "corrective", "fw", "sfw")
 """Methods that run where the rows are on the workers of a cluster."""
+
+
+class Planned(NamedTuple):
+    """What is known of a problem before it is posed, for `accept_on_cluster`."""
+
+    intercept: bool
 
 
 def is_on_cluster(X: Any) -> bool:
