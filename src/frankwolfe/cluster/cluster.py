@@ -135,7 +135,8 @@ class Cluster:
         last_seen = monotonic()
         while True:
             try:
-                wait(futures, timeout=POLL)
+                with self.client.as_current():  # there may be no default client
+                    wait(futures, timeout=POLL)
                 break
             except TimeoutError:
                 if self.client.status != "running":

@@ -83,7 +83,8 @@ class Loader:
         ]
         if again:
             return futures
-        wait(futures)
+        with client.as_current():  # there may be no default client
+            wait(futures)
         for future in futures:
             self._check(future)
         return futures

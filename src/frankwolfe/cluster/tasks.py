@@ -53,7 +53,7 @@ def reach_of(part: Part, alpha: Handle, z: Handle) -> tuple:
 
 
 def residuals(part: Part, posed: Handle, point: Handle, alpha: Handle) -> tuple:
-    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.Objective.residuals`."""
+    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.objective.Objective.residuals`."""
     return (part.get(posed).residuals(part.get(point), part.get(alpha)),)
 
 
