@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.cluster import Cluster
@@ -111,6 +112,16 @@ class RemoteData:
         """Return one row in so many of each chunk: where it is, nothing is sent."""
         rows, weight, entries = self.cluster.run("sample", tasks.sample_facts, every)
         return replace(self, shape=(int(rows), self.shape[1]), weight=float(weight), nnz=int(entries), every=every)
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the cluster can still be asked."""
+        return self.cluster.client.status == "running"
+
+    def some_rows(self, most: int) -> Any:
+        """Return about so many rows, evenly spread, or all if there are fewer: an array or a CSR array."""
+        found = self.cluster.ask("rows", tasks.some_rows, -(-self.shape[0] // most))
+        return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     def _means(self) -> np.ndarray:
         """Return the weighted means of the columns of all rows; a constant one's is exact."""

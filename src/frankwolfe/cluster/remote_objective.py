@@ -65,7 +65,7 @@ class RemoteObjective:
         return self.vector(Slopes(self.posed, point))
 
     def curvatures(self, at: RemotePoint, care: float, floor: float) -> Handle:
-        """Return a handle to weighted curvatures at a point; see `frankwolfe.objective.Objective.curvatures`."""
+        """Return a handle to curvatures at a point; see `frankwolfe.objective.objective.Objective.curvatures`."""
         return self.vector(CurvaturesAt(self.posed, at.point, care, floor))
 
     def sum_of(self, z: Handle, other: Handle) -> Handle:

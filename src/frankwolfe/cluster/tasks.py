@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
@@ -52,7 +53,7 @@ def reach_of(part: Part, alpha: Handle, z: Handle) -> tuple:
 
 
 def residuals(part: Part, posed: Handle, point: Handle, alpha: Handle) -> tuple:
-    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.Objective.residuals`."""
+    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.objective.Objective.residuals`."""
     return (part.get(posed).residuals(part.get(point), part.get(alpha)),)
 
 
@@ -102,6 +103,14 @@ def sum_less(part: Part, first: np.ndarray) -> tuple:
     for chunk in part.chunks:
         found += Centred(chunk.matrix, first).add_all(chunk.weights, len(first))
     return found, sum(float(chunk.weights.sum()) for chunk in part.chunks)
+
+
+def some_rows(part: Part, every: int) -> Any:
+    """Return one row in so many of a part, copied: an array or a CSR array."""
+    found = [chunk.matrix[::every] for chunk in part.chunks]
+    if isinstance(found[0], np.ndarray):
+        return np.concatenate(found)
+    return sparse.vstack(found, format="csr")
 
 
 def facts(part: Part) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import refuse_dask
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -24,6 +25,12 @@ PROVEN = ("gap_", "passes_", "result_")
 ESTIMATED = ("gap_estimate_", "gap_error_", "prequential_loss_", "chunk_loss_", "n_samples_seen_")
 """What only `partial_fit` can say."""
 
+
+IN_TURN = (
+    "partial_fit learns rows in memory, and X is a dask collection: call it for each chunk in turn, computed, or call "
+    "fit, which leaves the rows on the cluster"
+)
+"""What to do with a dask collection instead."""
 
 SHARED = {
     "{rows}": "X : array, sparse matrix or data frame of shape (n, d)\n    Rows.",
@@ -171,6 +178,7 @@ class StreamClassifier(StreamLearner):
         >>> model.predict([[2.0, 0.0]]), model.n_samples_seen_
         (array(['yes'], dtype='<U3'), 4)
         """
+        refuse_dask(X, IN_TURN)
         new = self._is_new
         if new and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all that will ever come")
@@ -231,6 +239,7 @@ class StreamRegressor(StreamLearner):
         >>> round(float(model.coef_.sum()), 9), model.n_samples_seen_
         (1.0, 3)
         """
+        refuse_dask(X, IN_TURN)
         new = self._is_new
         X, y = self._chunk(X, y)
         if not new and y.shape[1:] != self._target_shape:

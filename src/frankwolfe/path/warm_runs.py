@@ -84,6 +84,7 @@ class _LiveRun:
         chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
         fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
+        fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     def at(self, problem: Problem) -> Result:
