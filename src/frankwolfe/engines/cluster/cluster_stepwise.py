@@ -1,22 +1,18 @@
 """Frank-Wolfe and stochastic Frank-Wolfe on a cluster: the workers tell the gradient, the client makes the step."""
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.cluster.parts import Part
-from frankwolfe.cluster.recipes import packed
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.engines.batches import saved_generator
-from frankwolfe.engines.cluster.remote_table import EmptyTable, Stale, TableAt, TableSlopes, refresh
 from frankwolfe.engines.loop import advance
+from frankwolfe.engines.lower_bound import sum_rounding
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import arrays, built, flat, with_arrays
-from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
@@ -57,7 +53,6 @@ class ClusterStepwise(ABC):
         Rows that the run may read.
     """
 
-    lower_bound = float("-inf")
     slopes = multipliers = None
     table_follows = samples_gap = False
 
@@ -74,7 +69,7 @@ class ClusterStepwise(ABC):
         self.problem, self.generator, self.budget = problem, generator, budget
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
         self.batch_size, self.rows_a_step = batch_size, method.evaluations(problem.n, batch_size)
-        self.failed, self.rows_read = False, 0
+        self.failed, self.rows_read, self.lower_bound = False, 0, float("-inf")
         # the loop wants rows: one without entries, which no step reads
         empty = sparse.csr_array((1, problem.d))
         self.samples = Samples(as_rows(empty, problem.outputs), np.zeros(1), np.zeros(1), problem.loss)
@@ -139,7 +134,10 @@ class ClusterStepwise(ABC):
     def _pass(self) -> Evaluation:
         """Evaluate the iterate exactly; remembered until the next step."""
         if self._exact is None or self._exact[0] != self.steps:
-            self._exact = self.steps, self.problem.evaluate(self.point())
+            found = self.problem.evaluate(self.point())
+            self._exact = self.steps, found
+            rounding = found.rounding + sum_rounding(self.problem, found.value)
+            self.lower_bound = max(self.lower_bound, found.value - found.gap - rounding)  # every pass proves one
         return self._exact[1]
 
     def finished(self) -> Status | None:
@@ -201,7 +199,8 @@ class ClusterStepwise(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
-        found = self.handed_over() | {"rows_read": self.rows_read} | saved_generator(self.generator)
+        found = self.handed_over() | {"rows_read": self.rows_read, "lower_bound": self.lower_bound}
+        found |= saved_generator(self.generator)
         found |= arrays("iterate", self.iterate) | arrays("r", self.gradient)
         exact = self.certificate()
         return found if exact is None else found | flat("exact", exact._replace(alpha=None))  # type: ignore[arg-type]
@@ -217,7 +216,7 @@ class ClusterStepwise(ABC):
     ) -> Self:
         """Return an engine that goes on where the one with this state was."""
         engine = cls(problem, method, batch_size, generator, problem.default_start(), {"steps": state["steps"]})
-        engine.rows_read = int(state["rows_read"])
+        engine.rows_read, engine.lower_bound = int(state["rows_read"]), float(state["lower_bound"])
         engine.iterate = with_arrays("iterate", engine.iterate, state)
         engine.gradient = with_arrays("r", engine.gradient, state)
         if "exact.value" in state:
@@ -241,80 +240,3 @@ class ClusterFrankWolfe(ClusterStepwise):
     def certificate(self) -> Evaluation:
         """Return the exact evaluation at the iterate, which the next step needs anyway."""
         return self._pass()
-
-
-class ClusterSFW(ClusterStepwise):
-    """Stochastic Frank-Wolfe: every part refreshes its share of the batch and sends the change of ``r``."""
-
-    certifies_itself = False
-    table_follows = True
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        objective = self.problem.objective
-        self._rows = dict(objective.cluster.ask("rows", numbered_rows))
-        self._version = self.steps
-        self._table: Any = objective.cluster.handle(EmptyTable(objective.posed, self._version))
-        # of the batches of the last quarter of a pass: what the table was wrong by before they were refreshed
-        self._residuals: deque[float] = deque(maxlen=max(4, self.problem.n // (4 * self.batch_size)))
-
-    def _learn(self) -> None:
-        objective, rng = self.problem.objective, self.generator
-        share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
-        seed = int(rng.integers(2**62))
-        self.rows_read += self.batch_size
-        weights = packed(self.point())
-        given = (
-            objective.posed,
-            self._table,
-            self._version,
-            weights,
-            dict(zip(self._rows, share.tolist(), strict=True)),
-            seed,
-        )
-        answers = objective.cluster.ask("batch", refresh, *given)
-        if any(isinstance(answer, Stale) for answer in answers):
-            self._make_exact()
-            return
-        self._version += 1
-        r, counters = self.gradient.r, self.gradient.counters
-        for places, values, size, _ in answers:
-            r[places] += values
-            counters[TABLE_CHANGE] += size
-        self._residuals.append(sum(answer.residuals for answer in answers) * self.problem.n / self.batch_size)
-        self._take_over(r.copy())
-
-    def _make_exact(self) -> None:
-        """Replace a table of which a part was lost by the derivatives at the iterate, by a pass."""
-        self._version += 1
-        objective = self.problem.objective
-        at, gradient = objective.at(self.point())
-        self.rows_read += self.problem.n
-        self._table = objective.cluster.handle(TableAt(objective.posed, at.point, self._version))
-        self._residuals.clear()
-        self._take_over(gradient)
-
-    def _resume(self) -> None:
-        self._make_exact()
-
-    def mean_residual(self) -> tuple[float, float]:
-        """Return the mean residual of the rows that batches refreshed of late, and its standard error."""
-        if len(self._residuals) < 2:
-            return np.nan, np.nan
-        return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
-
-    def table(self) -> Any:
-        """Return a handle to the table as it is now, if the loss knows its conjugate."""
-        if not has_dual(self.problem.loss):
-            return None
-        return self.problem.objective.vector(TableSlopes(self._table))
-
-
-def numbered_rows(part: Part) -> tuple[int, int]:
-    """Return which part it is, and how many rows it has."""
-    return part.number, sum(len(chunk.weights) for chunk in part.chunks)
-
-
-def cluster_engine(method: Method) -> type[ClusterStepwise]:
-    """Return the engine that makes the steps of a method on a cluster."""
-    return ClusterFrankWolfe if method.estimate.abilities.reads_all_rows else ClusterSFW

@@ -1,0 +1,104 @@
+"""Frank-Wolfe and stochastic Frank-Wolfe on a cluster: the steps of one machine, whatever becomes of the workers."""
+
+import numpy as np
+import pytest
+
+import frankwolfe as fw
+from tests.cluster.tables import chunked
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(400, 12))
+LABELS = np.where(X @ RNG.normal(size=12) + RNG.normal(size=400) > 0.0, 1.0, -1.0)
+CLASSES = np.argmax(X[:, :3] + RNG.gumbel(size=(400, 3)), axis=1).astype(float)
+CASES = {"logistic": LABELS, "multinomial": CLASSES}
+
+
+def problems(loss="logistic", **options):
+    options = {"loss": loss, "constraint": fw.L1Ball(2.0), **options}
+    rows, targets = chunked(X, 150), chunked(CASES[loss], 150)
+    return fw.Problem(X, CASES[loss], **options), fw.Problem(rows, targets, **options)
+
+
+def forgotten(part):
+    """Lose all that a part has kept, as a worker does that is started anew."""
+    part.forget([*part._kept])
+
+
+@pytest.mark.parametrize("loss", CASES)
+def test_frank_wolfe_makes_the_steps_of_one_machine(client, loss):
+    here, there = problems(loss)
+    mine, other = (fw.minimize(problem, "fw", tol=0, max_passes=8) for problem in (here, there))
+    np.testing.assert_allclose(other.x, mine.x, rtol=1e-11, atol=1e-13)
+    assert (other.nit, other.passes, other.fw_gap) == (mine.nit, mine.passes, pytest.approx(mine.fw_gap))
+    best = fw.minimize(here, tol=1e-10).fun
+    assert other.fun - best <= other.gap <= mine.gap * (1.0 + 1e-12)  # every pass bounds the optimum, and is taken
+
+
+@pytest.mark.parametrize("loss", CASES)
+def test_batches_of_all_rows_are_frank_wolfe(client, loss):
+    here, there = problems(loss)
+    mine = fw.minimize(here, "fw", tol=0, max_passes=6)
+    other = fw.minimize(there, "sfw", batch_size=400, tol=0, max_passes=6)
+    np.testing.assert_allclose(other.x, mine.x, rtol=1e-11, atol=1e-13)
+
+
+def test_a_batch_is_drawn_from_all_parts_and_the_seed_decides(client):
+    _, there = problems()
+    one, same, other = (
+        fw.minimize(there, "sfw", batch_size=30, tol=0, max_passes=2, random_state=seed) for seed in (1, 1, 2)
+    )
+    assert np.array_equal(one.x, same.x)
+    assert not np.array_equal(one.x, other.x)
+
+
+def test_the_table_certifies_what_the_exact_gap_would_not_yet(client):
+    here, there = problems()
+    best = fw.minimize(here, tol=1e-12).fun
+    result = fw.minimize(there, "sfw", batch_size=0.1, tol=2e-2, max_passes=60, random_state=0)
+    assert result.success
+    assert result.fun - best <= result.gap <= result.tolerance < here.gap(result.x)
+
+
+def test_what_the_parts_lose_is_made_again_and_the_table_exact(client):
+    here, there = problems()
+    lost = []
+
+    def lose(state):
+        if state.nit >= 20 and not lost:
+            lost.append(there.objective.cluster.ask("forget", forgotten))
+
+    result = fw.minimize(there, "sfw", batch_size=0.1, tol=2e-2, max_passes=60, random_state=0, callback=lose)
+    assert lost
+    assert result.success
+    assert here.value(result.x) == pytest.approx(result.fun, rel=1e-13)
+
+
+def test_a_run_goes_on_from_its_checkpoint(client, tmp_path):
+    _, there = problems()
+    whole = fw.minimize(there, "fw", tol=0, max_passes=9)
+    fw.minimize(there, "fw", tol=0, max_passes=4, checkpoint=tmp_path / "fw.ckpt")
+    assert np.array_equal(fw.resume(tmp_path / "fw.ckpt", there, max_passes=9).x, whole.x)
+    given = {"batch_size": 0.1, "tol": 2e-2, "random_state": 0}
+    fw.minimize(there, "sfw", max_passes=2, checkpoint=tmp_path / "sfw.ckpt", **given)
+    assert fw.resume(tmp_path / "sfw.ckpt", there, max_passes=60).success
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "words"),
+    [
+        ("pairwise", {}, "does not run on a cluster: use one of auto, corrective, fw, sfw"),
+        ("saga", {}, "does not run on a cluster"),
+        ("sfw", {"intercept": True}, "takes no intercept on a cluster"),
+    ],
+)
+def test_what_cannot_run_says_so_before_anything_runs(client, method, options, words):
+    _, there = problems(**options)
+    calls = there.objective.cluster.calls
+    with pytest.raises(ValueError, match=words):
+        fw.minimize(there, method)
+    assert there.objective.cluster.calls == calls
+
+
+def test_a_step_that_reads_rows_is_refused(client):
+    with pytest.raises(ValueError, match="does not run on a cluster"):
+        fw.minimize(problems()[1], "fw", step="line-search")
