@@ -1,21 +1,16 @@
-"""A cluster for the tests: two worker processes of one thread each, for all tests of a process."""
+"""A cluster of two worker processes for all tests of a session."""
 
 import pytest
 
 
 @pytest.fixture(scope="session")
 def client():
-    """A client of two worker processes."""
-    dask = pytest.importorskip("dask.distributed")
+    """A client of a cluster on this machine; skips where there is no dask."""
+    distributed = pytest.importorskip("dask.distributed", reason="dask is not installed")
     with (
-        dask.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            memory_limit=0,
-            silence_logs=50,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
         ) as cluster,
-        dask.Client(cluster) as found,
+        distributed.Client(cluster) as client,
     ):
-        yield found
+        yield client
