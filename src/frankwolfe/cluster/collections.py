@@ -121,7 +121,11 @@ def client_at_hand() -> Client:
 def _own_client() -> Client:
     """Start a cluster in this process: threads of one worker, so that nothing is copied."""
     cluster = LocalCluster(
-        n_workers=1, threads_per_worker=available_cores(), processes=False, dashboard_address=":0", memory_limit=0
+        n_workers=1,
+        threads_per_worker=available_cores(),
+        processes=False,
+        dashboard_address="127.0.0.1:0",  # without one it is a port that may be taken
+        memory_limit=0,
     )
     client = Client(cluster, set_as_default=False)
 
