@@ -134,7 +134,8 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
     )
     if method.engine == "auto":
-        method = pick(limits.passes, problem.needs_smoothing)
+        steps_run = not (problem.on_cluster and problem.intercept)  # there only rounds know of an intercept
+        method = pick(limits.passes if steps_run else np.inf, problem.needs_smoothing)
         if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)

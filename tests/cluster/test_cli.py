@@ -1,5 +1,7 @@
 """``frankwolfe fit`` on a cluster: the models of files in memory, and mistakes in plain words."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -9,6 +11,10 @@ from frankwolfe.cli import cluster_options, main
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("dask.dataframe")
+
+from frankwolfe.cli.cluster_posing import specified_on_cluster  # noqa: E402 - it needs dask
+
+pytestmark = pytest.mark.usefixtures("interpreted")  # here; the workers compile what they need
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))
@@ -71,11 +77,9 @@ def without(*kept):
     ("target", "more"),
     [
         (["outcome"], ["--weights", "weight"]),
-        (["stage"], ["--loss", "multinomial"]),
         (["signal", "twice"], []),
-        (["stage"], []),
     ],
-    ids=["words", "classes", "rows", "numbers"],
+    ids=["words", "rows"],
 )
 def test_a_folder_of_parquet_files_gives_the_model_of_one(client, desk, target, more):
     columns = [word for name in target for word in ("--target", name)]
@@ -87,6 +91,23 @@ def test_a_folder_of_parquet_files_gives_the_model_of_one(client, desk, target, 
         line for line in there.splitlines() if "target" in line or "loss" in line
     ]
     assert "2 workers with rows" in there
+
+
+@pytest.mark.parametrize(
+    ("loss", "kind", "classes", "words"),
+    [
+        ("multinomial", "multinomial", [0, 1, 2], "3 classes: 0 ("),
+        (None, "squared", None, "numbers from 0 to 2"),
+    ],
+)
+def test_numbers_are_numbers_unless_the_loss_takes_classes(client, desk, loss, kind, classes, words):
+    ignored = [name for name in TABLE.columns[3:] if name != "stage"]
+    with specified_on_cluster(Path("parts"), ["stage"], loss, "l1", None, ignored, False, None, False) as spec:
+        assert spec.loss_name == kind
+        assert (None if spec.classes is None else spec.classes.tolist()) == classes
+        assert spec.target_in_words().startswith(words)
+        assert np.array_equal(spec.y.compute(), TABLE["stage"].to_numpy())
+        assert spec.data.features.names == ["age", "dose", "size"]
 
 
 def test_a_row_store_and_a_checkpoint(client, desk):

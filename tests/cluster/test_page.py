@@ -12,7 +12,7 @@ pd = pytest.importorskip("pandas")
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
 
 
-def test_the_code_of_the_page_runs(client, tmp_path, monkeypatch):
+def test_the_code_of_the_page_runs(client, interpreted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     (tmp_path / "patients").mkdir()

@@ -102,3 +102,8 @@ def test_what_cannot_run_says_so_before_anything_runs(client, method, options, w
 def test_a_step_that_reads_rows_is_refused(client):
     with pytest.raises(ValueError, match="does not run on a cluster"):
         fw.minimize(problems()[1], "fw", step="line-search")
+
+
+def test_auto_makes_rounds_where_steps_know_of_no_intercept(client):
+    _, there = problems(intercept=True)
+    assert fw.minimize(there, max_passes=3).method == "auto: corrective"
