@@ -7,7 +7,10 @@ import pytest
 def client():
     """A client of a cluster on this machine; skips where there is no dask."""
     distributed = pytest.importorskip("dask.distributed", reason="dask is not installed")
-    with (
+    import dask
+
+    with (  # a cluster would give up workers that are being started when it looks for those killed before
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
         ) as cluster,
