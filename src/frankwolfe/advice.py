@@ -56,6 +56,8 @@ def advice_on(problem: "Problem", result: "Result") -> list[str]:
     -------
     list of str
     """
+    if problem.on_cluster and not problem.X.in_reach:
+        return []
     return [*on_columns(problem, result), *on_radius(problem, result)]
 
 
@@ -73,8 +75,7 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
     """Return what to do about columns of unlike scale."""
     if not _is_ours(problem, result):
         return []
-    X = problem.X.head(MOST_ROWS) if isinstance(problem.X, RowStore) else problem.X
-    ratio = unlikeness(X)
+    ratio = unlikeness(_rows_at_hand(problem))
     if ratio < UNLIKE or (result.success and not _binds(problem, result.x.ravel())):
         return []
     return [
@@ -82,6 +83,18 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
         "so small columns hardly count: standardise them (sklearn.preprocessing.StandardScaler; on the command line "
         "--standardize)."
     ]
+
+
+def _rows_at_hand(problem: "Problem") -> Any:
+    """Return the data, or some rows of it where it is not in memory."""
+    if problem.on_cluster:
+        return problem.X.some_rows(MOST_ROWS if problem.X.is_sparse else _dense_rows(problem.d))
+    return problem.X.head(MOST_ROWS) if isinstance(problem.X, RowStore) else problem.X
+
+
+def _dense_rows(d: int) -> int:
+    """Return how many dense rows to look at."""
+    return min(MOST_ROWS, max(LEAST_ROWS, MOST_ENTRIES // d))
 
 
 def unlikeness(X: Any) -> float:
@@ -103,7 +116,7 @@ def unlikeness(X: Any) -> float:
         counts = np.bincount(some.indices, some.data != 0.0, minlength=d)
         squares = np.bincount(some.indices, np.square(some.data, dtype=np.float64), minlength=d)
     else:
-        some = X[_spread(n, min(MOST_ROWS, max(LEAST_ROWS, MOST_ENTRIES // d)))]
+        some = X[_spread(n, _dense_rows(d))]
         apart = some - np.median(some, axis=0)
         counts, squares = np.count_nonzero(apart, axis=0), np.square(apart, dtype=np.float64).sum(axis=0)
     sizes = np.sqrt(squares[counts > 0] / counts[counts > 0])
@@ -143,10 +156,10 @@ def on_radius(problem: "Problem", result: "Result") -> list[str]:
 
 def _along(problem: "Problem", w: np.ndarray, fun: float) -> tuple[float, float]:
     """Return by which power of two to multiply the weights, and the objective there: for as long as it falls."""
-    z = problem.objective.predict(w)
+    z = None if problem.on_cluster else problem.objective.predict(w)
     factor, best = 1.0, fun
     for _ in range(DOUBLINGS):
-        value = problem.value_of_predictions(2.0 * factor * z)
+        value = problem.value(2.0 * factor * w) if z is None else problem.value_of_predictions(2.0 * factor * z)
         if not value < best - 1e-3 * (problem.zero_value - best):  # the last doublings are not worth their radius
             break
         factor, best = 2.0 * factor, value

@@ -35,6 +35,10 @@ CLUSTER_BATCH = 0.01
 STOPS = {"proven": False, "likely": True}
 """What ends a run: whether a likely bound is enough."""
 
+GROUP_BATCH = 10
+"""Fewest rows of a batch, by default, where rows are read from disk in groups: a pass is faster than with batches of
+one row, and worth as much (docs/stores.md)."""
+
 
 @teaching
 def minimize(
@@ -73,7 +77,7 @@ def minimize(
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
         ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.
     batch_size : int or float, optional
-        Rows a step looks at, or a fraction of them in (0, 1). By default the method's own.
+        Rows a step looks at, or a fraction of them in (0, 1). By default the method's own; at least 10 from disk.
     tol : float
         Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
         be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
@@ -287,8 +291,8 @@ def _default_batch(problem: Problem, method: Method) -> float:
 
     Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
     be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole. A method
-    that works its batch out from the number of rows, or whose batches grow, is taken at its word. On a cluster a step
-    is a round trip, so batches are large.
+    that works its batch out from the number of rows, or whose batches grow, is taken at its word. From disk a batch has
+    `GROUP_BATCH` rows at least. On a cluster a step is a round trip, so batches are large.
     """
     if problem.on_cluster:
         return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
@@ -301,7 +305,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
         return own
     stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None
     if tracker_of(problem.constraint, problem.size).lazy and not stores_atoms:
-        return own
+        return min(max(own, GROUP_BATCH), problem.n) if isinstance(problem.X, RowStore) else own
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 
 

@@ -12,7 +12,7 @@ def client():
     with (  # a cluster would give up workers that are being started when it looks for those killed before
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

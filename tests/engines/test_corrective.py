@@ -386,7 +386,7 @@ def test_minimize_stays_within_its_budget(constraint, budget):
 def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     """What is called for the first time on the data has been called on a few rows of it before."""
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
-    monkeypatch.setattr("frankwolfe.engines.corrective.engine._warm", set())
+    monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     for limits in (HESSIAN_LIMITS, NONE):
@@ -401,6 +401,17 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     called.clear()
     engine.warm_up()
     assert not called  # once is enough
+
+
+def test_the_hessian_of_many_atoms_is_left_out_where_one_more_step_by_columns_should_do():
+    engine = engine_of(cases.problem(fw.Logistic(), fw.L1Ball(30.0)))
+    engine.scale, engine.target, engine.left, engine.atoms.settled = 1.0, 1e-6, 0.05, True
+    gaps = [1e-3, 5e-5, 5e-6]  # far; near; within the tolerance after a step that leaves a tenth
+    assert [engine._for_last_digits(gap) for gap in gaps] == [False, True, True]
+    engine.by_columns = True
+    assert [engine._for_last_digits(gap) for gap in gaps] == [False, True, False]
+    engine.left = 0.5  # columns make slow progress
+    assert engine._for_last_digits(5e-6)
 
 
 # --- the pieces -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
+from frankwolfe.compile.kernels import Kernel
 from frankwolfe.engines.corrective.barrier_model import QuadraticModel
 from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.corrective.common_shift import kept_small
@@ -31,6 +32,21 @@ def ill_scaled(name, loss=None):
     loss = fw.Squared() if loss is None else loss
     X, y = cases.table(loss, n=60, d=9, density=1.0)
     return fw.Problem(X * SCALES, y, loss, CURVED[name](9))
+
+
+def test_a_kind_of_problem_is_warmed_up_once(monkeypatch):
+    problem, called, run = cases.problem(fw.Logistic(), fw.L2Ball(2.0), n=60, d=9), set(), Kernel.__call__
+    monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
+    monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
+    engine = InteriorEngine(problem, problem.default_start())
+    engine.warm_up()
+    before = set(called)
+    assert engine.rows_read == 0
+    engine.advance(4)
+    assert called == before != set()
+    called.clear()
+    InteriorEngine(problem, problem.default_start()).warm_up()
+    assert not called
 
 
 @pytest.mark.parametrize("name", CURVED)

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 HOW = {"method": "sfw", "stop": "likely", "tol": 0.05, "random_state": 0, "batch_size": 4}
 
 
-def after(passes, problem, batch=4):
-    """Return an engine of ``sfw`` after some passes."""
+def after(passes, problem, batch=4, method="sfw"):
+    """Return an engine after some passes."""
     problem = problem.own()
-    engine = StepwiseEngine(problem, fw.METHODS["sfw"], batch, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.METHODS[method], batch, np.random.default_rng(0), problem.default_start())
     engine.begin(np.inf, 0.0)
     engine.advance(int(passes * problem.n) // batch)
     return engine
@@ -28,7 +28,7 @@ def after(passes, problem, batch=4):
 
 def bounds_of(engine, trials):
     """Return the gap that the table proves, by its definition, and as many likely ones."""
-    problem, w, table, r = engine.problem, engine.point(), engine.table(), engine.gradient.dense()
+    problem, w, table, r = engine.problem, engine.point(), engine.table(), engine.handed_over()["gradient"]
     exact = problem.value(w) - problem.dual_value(table)
     draws = (np.random.default_rng(trial) for trial in range(trials))
     return exact, [likely.likely_gap(problem, w, table, r, rng, doubt=0.01) for rng in draws]
@@ -53,6 +53,51 @@ def test_several_outputs():
     X, y = cases.vector_table(fw.Multinomial(), n=40, d=6)
     exact, (found,) = bounds_of(after(0.5, fw.Problem(X, y, "multinomial", fw.L1Ball(3.0))), trials=1)
     assert found.bound == pytest.approx(exact, rel=1e-7)
+
+
+LIKELY = [name for name, method in fw.METHODS.items() if likely.why_unlikely(cases.problem(), method) is None]
+
+
+def test_who_keeps_a_table_that_bounds():
+    tables = {"sfw", "mokhtari", "lu-freund", "saga", "sagafw", "l-svrg", "svrf", "storc", "svfw"}
+    assert {*LIKELY} == tables | {"stochastic-pairwise", "stochastic-away"}
+
+
+@pytest.mark.parametrize("method", LIKELY)
+@pytest.mark.parametrize("steps", [0, 1, 7, 50])
+def test_between_two_steps_of_any_method_r_is_the_sum_of_its_table(method, steps):
+    engine = after(steps / 10, cases.problem(n=40), method=method)
+    assert engine.steps == steps
+    exact, (found,) = bounds_of(engine, trials=1)
+    np.testing.assert_allclose(engine.problem.objective.gradient(engine.table()), engine.gradient.dense(), atol=1e-12)
+    assert found.bound == pytest.approx(exact, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["saga", "l-svrg"])
+def test_the_bound_holds_as_often_as_it_says_whatever_the_table_is_for(method, monkeypatch):
+    weights = np.random.default_rng(1).pareto(3.0, size=500) + 1.0
+    engine = after(3.0, cases.problem(constraint=fw.L1Ball(4.0), n=500, sample_weight=weights), method=method)
+    small_samples(monkeypatch, 100, 40)
+    exact, found = bounds_of(engine, trials=300)
+    bounds, estimates = np.array([(one.bound, one.estimate) for one in found]).T
+    assert np.mean(bounds >= exact) >= 0.99
+    assert estimates.mean() == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("method", LIKELY)
+def test_runs_of_any_method_end_with_a_bound_that_is_true(method, monkeypatch, tmp_path):
+    problem = cases.problem(constraint=fw.L1Ball(2.0), n=300)
+    small_samples(monkeypatch, 100, 40)
+    how = HOW | {"method": method, "max_passes": 60, "tol": 0.08}
+    result = fw.minimize(problem, **how, checkpoint=tmp_path / "run.ckpt")
+    assert result.status is (fw.Status.MAX_PASSES if method == "mokhtari" else fw.Status.LIKELY)  # a slow table
+    assert (result.status is fw.Status.LIKELY) == (result.likely_gap <= result.tolerance)
+    assert (result.success, result.gap) == (False, np.inf)
+    best = fw.minimize(problem, tol=1e-9)
+    assert problem.value(result.x) <= best.fun + result.likely_gap
+    again = fw.resume(tmp_path / "run.ckpt", problem)
+    assert (again.status, again.likely_gap, again.nit) == (result.status, result.likely_gap, result.nit)
+    np.testing.assert_array_equal(again.x, result.x)
 
 
 @pytest.mark.parametrize("passes", [1.0, 3.0])
@@ -132,6 +177,7 @@ def test_other_ends_have_a_likely_bound_too(how, status):
         (cases.problem(), {"method": "auto"}, "'auto: corrective' keeps no table"),
         (cases.problem(), {"method": "fw"}, "'fw' keeps no table"),
         (cases.problem(), {"method": "sarah"}, "'sarah' keeps no table of slopes with r ="),
+        (cases.problem(fw.Hinge()), {"method": "shcgm"}, "a kink are for 'shcgm' alone"),
         (cases.problem(), {"stop": "likley"}, "likely"),
     ],
 )

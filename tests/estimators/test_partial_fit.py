@@ -1,6 +1,7 @@
 """Models that learn rows as they come: against the textbook, against batch fits, and in scikit-learn's manners."""
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -213,3 +214,114 @@ def test_the_estimate_is_exchangeable():
     model = fw.SimplexRegressor(method=method).partial_fit(X, target)
     assert model.n_iter_ == 2
     assert fw.Simplex(1.0).contains(model.coef_)
+
+
+@pytest.mark.parametrize("kind", [fw.FrankWolfeClassifier, fw.FrankWolfeRegressor])
+def test_the_docs_of_partial_fit_are_whole(kind):
+    lines = kind.partial_fit.__doc__.splitlines()
+    for name in inspect.signature(kind.partial_fit).parameters.keys() - {"self"}:
+        assert any(line.startswith(f"{name} : array") for line in lines)
+    assert "    Rows." in lines
+    assert "{" not in kind.partial_fit.__doc__
+
+
+# --- fits that are kept in files --------------------------------------------------------------------------------------
+
+
+def words_of(target):
+    """Return three classes."""
+    return np.digitize(target, [0.0, 1.5])
+
+
+FITTED = {
+    "classifier": (classifier, lambda target: target > 0.7),
+    "multinomial": (classifier, words_of),
+    "low rank": (lambda **how: fw.LowRankClassifier(radius=RADIUS, **how), words_of),
+    "regressor": (lambda **how: fw.FrankWolfeRegressor(radius=RADIUS, **how), lambda target: target),
+    "several outputs": (
+        lambda **how: fw.FrankWolfeRegressor(radius=RADIUS, **how),
+        lambda target: np.c_[target, -2.0 * target],
+    ),
+    "simplex": (fw.SimplexRegressor, lambda target: 0.2 * target),
+    "momentum": (lambda **how: classifier(method="momentum", max_passes=3, tol=0, **how), lambda target: target > 0.7),
+    "warm": (lambda **how: classifier(warm_start=True, **how), lambda target: target > 0.7),
+}
+every_fitted = pytest.mark.parametrize("kind", FITTED)
+
+
+def fitted_kind(kind):
+    """Return a maker of models, and two chunks with targets that fit them."""
+    make, targets = FITTED[kind]
+    chunks = [(X, targets(target)) for X, target, _ in (rows(120, 0), rows(60, 1))]
+    return lambda: make(random_state=0), chunks
+
+
+def stream_of(model):
+    """Return all arrays and numbers that a stream goes on from."""
+    return pickle.dumps([(one.w, one.r, one.shift, one.steps, one.rows, one.curve) for one in model._streams])
+
+
+@every_fitted
+def test_a_stream_goes_on_from_a_fit_that_was_kept_in_a_file(kind, tmp_path):
+    make, (first, then) = fitted_kind(kind)
+    plain = make().fit(*first).partial_fit(*then)
+    kept = make().fit(*first, checkpoint=tmp_path / "fit.ckpt")
+    again = make().fit(*first, checkpoint=tmp_path / "fit.ckpt")  # ends where the file does
+    assert kept.result_.nit == again.result_.nit
+    for model in (kept, again):
+        model.partial_fit(*then)
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+        assert stream_of(model) == stream_of(plain)
+        assert "gap_" not in vars(model)
+
+
+@every_fitted
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_after_a_stream_is_kept_in_a_file_as_any_other(kind, tmp_path):
+    make, (first, then) = fitted_kind(kind)
+    extra = {"classes": np.unique(first[1])} if hasattr(make(), "decision_function") else {}
+    model, path = make().partial_fit(*then, **extra), tmp_path / "fit.ckpt"
+    most, method, plain = model.max_passes, model.method, copy.deepcopy(model).fit(*first)
+    steady = "corrective" if method == "auto" else method  # with so few passes "auto" would be another one
+    half = copy.deepcopy(model).set_params(max_passes=2, method=steady).fit(*first, checkpoint=path)  # broken off
+    assert half.passes_ < plain.passes_
+    assert "gap_estimate_" not in vars(half)
+    half.set_params(method=method).partial_fit(*then)
+    whole = half.set_params(max_passes=most).fit(*first, checkpoint=path)
+    np.testing.assert_array_equal(whole.coef_, plain.coef_)
+    assert (whole.gap_, whole.passes_) == (plain.gap_, plain.passes_)
+    assert "gap_estimate_" not in vars(whole)
+    if kind != "warm":
+        np.testing.assert_array_equal(whole.coef_, make().fit(*first).coef_)  # a fit starts anew
+
+
+def test_a_file_of_another_method_is_refused(tmp_path):
+    X, target, _ = rows(60, 0)
+    fw.FrankWolfeRegressor(random_state=0).fit(X, target, checkpoint=tmp_path / "fit.ckpt")
+    with pytest.raises(ValueError, match=r"is a run of 'auto: corrective', and 'sfw' has other parts"):
+        fw.FrankWolfeRegressor(method="sfw", random_state=0).fit(X, target, checkpoint=tmp_path / "fit.ckpt")
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [fw.Hinge(), fw.Pinball(0.3)], ids=["hinge", "pinball"])
+@pytest.mark.parametrize("method", ["auto", "momentum"])
+def test_losses_with_a_kink_are_left_to_fit(loss, method):
+    X, target, words = rows(40, 0)
+    model = (fw.FrankWolfeClassifier if loss.targets == "labels" else fw.FrankWolfeRegressor)(loss, method=method)
+    given = (X, words, ["no", "yes"]) if loss.targets == "labels" else (X, target)
+    with pytest.raises(ValueError, match=rf"{type(loss).__name__} has a kink, .*: use fit, or a smooth loss such as"):
+        model.partial_fit(*given)
+
+
+def test_row_stores_are_left_to_fit(tmp_path):
+    X, target, _ = rows(40, 0)
+    store = fw.write_rows(tmp_path / "rows", X, target, shard=1000)
+    model = fw.FrankWolfeRegressor(radius=RADIUS)
+    for memory in (2 * store.largest_shard, store.bytes):
+        with pytest.raises(TypeError, match="partial_fit takes the rows of a chunk, not a row store"):
+            model.partial_fit(fw.open_rows(store.path, memory=memory), target)
+        assert not hasattr(model, "n_features_in_")
+        model.fit(fw.open_rows(store.path, memory=memory)).partial_fit(X, target)
+        model = fw.FrankWolfeRegressor(radius=RADIUS)

@@ -250,7 +250,7 @@ def test_the_intercept_is_optimised_after_every_pass_of_growing_batches():
     engine = engine_of(problem, fw.METHODS["goldfarb-away"]._replace(estimate=fw.GrowingBatch(1.5)), 2)
     at = []
     for _ in range(14):
-        at.append(engine._next_intercept)
+        at.append(engine.passes.next_intercept)
         engine.advance(1)
     # batches of 3, 5, 7, 11, 16 rows make a pass, 23 and 35 do; then every step does
     assert sorted(set(at)) == [0, 5, 7, 8, 9, 10, 11, 12, 13]
@@ -264,7 +264,6 @@ def test_the_intercept_is_optimised_after_every_pass_of_growing_batches():
         (lambda: fw.GrowingBatch(1.0), "GrowingBatch: growth must be above 1, got 1: batches would not grow"),
         (lambda: fw.Storc(-1.0), "Storc: growth must not be negative, got -1: batches would shrink"),
         (lambda: fw.Sliding(smoothness=0.0), "Sliding: smoothness must be positive"),
-        (lambda: fw.EpochStep(3.0, 1.0), "EpochStep: numerator must be at most 1 . offset = 2, got 3"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):

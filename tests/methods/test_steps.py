@@ -32,8 +32,8 @@ def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget
 
 def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
     whole, budget = engine_for(fw.Svrf(), 4e5).parts[2].gamma[0], 4e5
-    monkeypatch.setattr("frankwolfe.engines.stepwise.PLANNED_STEPS", 64)
-    monkeypatch.setattr("frankwolfe.engines.stepwise.MOST_PLANNED", 1024)
+    monkeypatch.setattr("frankwolfe.engines.step_plan.PLANNED_STEPS", 64)
+    monkeypatch.setattr("frankwolfe.engines.step_plan.MOST_PLANNED", 1024)
     assert engine_for(fw.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
 
 
@@ -60,3 +60,23 @@ def test_a_run_that_goes_on_from_its_state_keeps_its_step():
 def test_what_is_no_constant_step_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         fw.ConstantStep(**arguments)
+
+
+@pytest.mark.parametrize("rule", [fw.OpenLoop, fw.EpochStep])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3.0, 1.0), "numerator must be at most 1 . offset = 2, got 3: the first step would overshoot the vertex"),
+        ((0.0, 1.0), "numerator must be positive"),
+        ((1.0, np.nan), "offset must be finite, got nan"),
+        (("a", 1.0), "numerator must be a number"),
+    ],
+)
+def test_steps_that_overshoot_or_are_no_numbers_are_refused(rule, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=f"{rule.__name__}: {message}"):
+        rule(*arguments)
+
+
+@pytest.mark.parametrize("rule", [fw.OpenLoop, fw.EpochStep])
+def test_the_numbers_of_a_step_rule_become_floats(rule):
+    assert [type(number) for number in rule(np.int64(2), 1)] == [float, float]

@@ -97,6 +97,8 @@ def run(seed, faults, minutes=0.0, only=""):
                 print(f"FAILED {fault}, {kind}: {wrong}", flush=True)
         stage.close()
     for fault, tally in tallies.items():
-        print(f"{fault}: " + ", ".join(f"{tally[name]} {name}" for name in ("stories", *sorted({*tally} - {"stories"}))))
+        print(
+            f"{fault}: " + ", ".join(f"{tally[name]} {name}" for name in ("stories", *sorted({*tally} - {"stories"})))
+        )
     print(f"{count} faults on a cluster, {failures} failed, {time.time() - begun:.0f} s (seed {seed})")
     return failures or not names

@@ -8,7 +8,9 @@ import frankwolfe as fw
 from frankwolfe.data.store.shard_groups import GroupPlan, ShuffledGroups
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.grouped import GroupedEngine
+from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.objective.objective import Block, Objective
+from tests.test_side_constraints import optimum
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -53,6 +55,18 @@ KINDS = {
     "groups": (SPARSE, LABELS, None, {"constraint": fw.GroupBall(np.arange(30) // 5, 1.0)}),
     "low rank": (DENSE, CLASSES, None, {"constraint": fw.TraceBall(0.3), "loss": "multinomial", "intercept": True}),
     "ball, several outputs": (DENSE, CLASSES, None, {"constraint": fw.L2Ball(0.2), "loss": "multinomial"}),
+    "sparse, float32, several outputs, intercept": (
+        SPARSE.astype(np.float32),
+        CLASSES,
+        WEIGHTS,
+        {"constraint": fw.L1Ball(5.0), "loss": "multinomial", "intercept": True},
+    ),
+    "dense, float32, several outputs, intercept": (
+        DENSE.astype(np.float32),
+        CLASSES,
+        WEIGHTS,
+        {"constraint": fw.L1Ball(0.5), "loss": "multinomial", "intercept": True},
+    ),
 }
 
 
@@ -98,7 +112,16 @@ def test_data_that_fits_is_in_memory(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["sfw", "stochastic-pairwise", "mokhtari", "momentum", "lu-freund"])
-@pytest.mark.parametrize("kind", ["sparse, weights, intercept", "dense, several outputs", "dense, weights, intercept"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sparse, weights, intercept",
+        "dense, several outputs",
+        "dense, weights, intercept",
+        "sparse, float32, several outputs, intercept",
+        "dense, float32, several outputs, intercept",
+    ],
+)
 def test_stochastic_methods_in_groups(tmp_path, method, kind):
     X, y, weights, how = KINDS[kind]
     problem, same = on_disk(tmp_path, X, y, weights, **how)
@@ -164,6 +187,40 @@ def test_a_run_goes_on_from_its_state(tmp_path):
     assert np.array_equal(whole.table(), second.table())
 
 
+SOME_ROWS = ("auto", "corrective", "sfw", "mokhtari", "momentum", "lu-freund", "shcgm",
+             "stochastic-pairwise", "stochastic-away")  # fmt: skip
+
+
+class OwnTable(fw.SagTable):
+    """An estimate that says it remembers rows by their table alone, and wants something else beside."""
+
+    wanted = "two_batches"
+
+    @property
+    def abilities(self):
+        return Abilities(has_table=True, row_arrays=("alpha",), **{self.wanted: True})
+
+
+@pytest.mark.parametrize("wanted", ["two_batches", "corrects_once", "grows", "reads_upcoming"])
+def test_estimates_of_ones_own_are_refused_too(tmp_path, monkeypatch, wanted):
+    monkeypatch.setattr(OwnTable, "wanted", wanted)
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    with pytest.raises(ValueError, match="'own' cannot work on some of the rows at a time"):
+        fw.minimize(problem, fw.Method(OwnTable(), name="own"))
+
+
+@pytest.mark.parametrize("method", [name for name in fw.METHODS if name not in SOME_ROWS])
+def test_other_methods_are_refused_before_anything_runs(tmp_path, method):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    path, seen = tmp_path / "run.ckpt", []
+    with pytest.raises(ValueError, match=rf"^'{method}' .* does not fit into memory: use 'auto'.*memory=[0-9,]+ would"):
+        fw.minimize(problem, method, callback=seen.append, checkpoint=path)
+    assert not seen
+    assert not path.exists()
+    store = fw.open_rows(problem.X.path, memory=problem.X.bytes)  # as the message says
+    assert fw.minimize(fw.Problem(store, constraint=fw.L1Ball(5.0)), method, max_passes=2, tol=0).reads is None
+
+
 def test_methods_that_need_all_rows_say_so_before_anything_runs(tmp_path):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     for method in ("fw", "pairwise", fw.Method(fw.SagTable(), step=fw.ShortStep(), name="own")):
@@ -173,6 +230,55 @@ def test_methods_that_need_all_rows_say_so_before_anything_runs(tmp_path):
         fw.minimize(problem, "sfw", batch_size=200)
     with pytest.raises(ValueError, match="needs all rows in memory"):
         problem.kappa()
+
+
+def test_a_likely_end_is_refused_before_anything_runs(tmp_path):
+    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    for method in ("sfw", "auto", "stochastic-pairwise"):
+        with pytest.raises(ValueError, match=r"stop='likely' is not to be had: .* does not fit into memory"):
+            fw.minimize(problem, method, stop="likely")
+
+
+# --- side constraints, and losses with a kink -------------------------------------------------------------------------
+
+BOUNDS = fw.LinearBounds(np.random.default_rng(3).normal(size=(2, 8)), [-0.2, 0.02], [0.1, 0.02])
+
+TO_SMOOTH = {
+    "side": {"side": BOUNDS},
+    "side, weights, intercept": {"side": BOUNDS, "intercept": True, "weights": WEIGHTS},
+    "hinge": {"loss": "hinge"},
+    "pinball, side, intercept": {"loss": fw.Pinball(0.3), "side": BOUNDS, "intercept": True},
+}
+
+
+@pytest.mark.parametrize("kind", TO_SMOOTH)
+def test_what_is_smoothed_in_groups(tmp_path, kind):
+    problem, same = on_disk(tmp_path, DENSE, LABELS, constraint=fw.L1Ball(1.0), **TO_SMOOTH[kind])
+    best, scale = optimum(same), same.zero_value
+    run = {"max_passes": 60, "tol": 1e-4, "random_state": 3, "batch_size": 7}
+    found = fw.minimize(problem, **run)
+    assert found.method == "auto: shcgm"
+    assert np.array_equal(found.x, fw.minimize(problem, **run, trace=0).x)
+    assert same.constraint.contains(found.x)
+    assert abs(found.fun - same.value(found.x)) <= 1e-10
+    assert abs(found.fun - best) <= 0.03 * scale
+    assert best - 0.1 * scale <= found.lower_bound <= best + 1e-7 * scale
+    assert found.violation == (None if same.side is None else same.violation(found.x))
+    if same.side is not None:
+        assert found.violation <= 0.02 * same.side_reach
+    stop = lambda state: state.nit > 500  # noqa: E731
+    assert fw.minimize(problem, **run, checkpoint=tmp_path / "run.ckpt", callback=stop).status is fw.Status.CALLBACK
+    onward = fw.resume(tmp_path / "run.ckpt", problem)
+    assert onward.x.tobytes() == found.x.tobytes()
+    assert (onward.fun, onward.gap, onward.violation) == (found.fun, found.gap, found.violation)
+
+
+def test_a_group_counts_as_its_part_of_all_rows(tmp_path):
+    problem, same = on_disk(tmp_path, DENSE, LABELS, constraint=fw.L1Ball(1.0))
+    engine = GroupedEngine(problem.own(), fw.METHODS["shcgm"], 6, np.random.default_rng(0), problem.default_start())
+    engine.begin(np.inf, 0.0)
+    engine.advance(1)  # it forgets all that was before
+    np.testing.assert_allclose(engine.gradient.dense(), N / 6 * same.objective.gradient(engine.table()), rtol=1e-12)
 
 
 # --- few reads --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.io.store import file_sources, row_writer
+from frankwolfe.io.store import file_sources, shard_writer
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(300, 7))
@@ -191,14 +191,14 @@ def test_a_full_disk(tmp_path, monkeypatch):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.stream.name)
             return self.stream.write(content)
 
-    monkeypatch.setattr(row_writer, "filling", Full)
+    monkeypatch.setattr(shard_writer, "filling", Full)
     with pytest.raises(OSError, match=r"No space left on device after 300 rows.*has been removed") as told:
         fw.write_rows(tmp_path / "rows", DENSE, shard=3000)
     assert told.value.errno == errno.ENOSPC
     assert not list(tmp_path.iterdir())
     monkeypatch.undo()
     fw.write_rows(tmp_path / "rows", DENSE[:50], shard=3000)
-    monkeypatch.setattr(row_writer, "filling", Full)
+    monkeypatch.setattr(shard_writer, "filling", Full)
     with fw.python_mode(), pytest.raises(OSError, match="No space left"):
         fw.write_rows(tmp_path / "rows", DENSE[50:], shard=3000, append=True)
     monkeypatch.undo()

@@ -1,10 +1,13 @@
 """``frankwolfe fit``: a model from a file, with its certificate."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from frankwolfe.cli.cluster_options import WHERE, Where
 from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, KEEPING, MEMORY, PROBLEM, RUN, HeldOut, Keeping, Run
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 )
 @KEEPING
 @MEMORY
+@WHERE
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
@@ -43,6 +47,7 @@ def fit(
     run: Run,
     stop: str,
     keeping: Keeping,
+    where: Where,
     top: int,
     out: Path,
     **problem: Any,
@@ -53,16 +58,12 @@ def fit(
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
     run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
-    with answering():
-        from frankwolfe.cli.posing import facts, specify
-        from frankwolfe.cli.validation import splits_of
+    with answering(), _specified(data, where, held_out, run, keeping, radius=radius, **problem) as (spec, splits, kept):
+        from frankwolfe.cli.posing import facts
         from frankwolfe.cli.weights import show_weights
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
-        kept = keeping.options()
-        spec = specify(data, radius=radius, **problem)
-        splits = splits_of(spec, *held_out, run.seed)
         posed = spec.pose()
         result = minimized(posed.problem, **run.options(), **kept, stop=stop, trace=0)
         if result.status == Status.NON_FINITE:
@@ -78,14 +79,43 @@ def fit(
             seed=run.seed,
             preparation=posed.preparation,
         )
+        advice = [("advice", sentence) for sentence in result.advice]
+        rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
     with writing(out):
         model.save(out)
-    advice = [("advice", sentence) for sentence in result.advice]
-    rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
     show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
     show_weights(model, top)
     if not (result.success or result.status == Status.LIKELY):
         raise SystemExit(NOT_CERTIFIED)
+
+
+@contextmanager
+def _specified(
+    data: Path, where: Where, held_out: HeldOut, run: Run, keeping: Keeping, **problem: Any
+) -> "Iterator[tuple[Specification, list[Split], dict[str, Any]]]":
+    """Have what the arguments say: the problem, rows to hold out, and what is done about checkpoints."""
+    kept = keeping.options()
+    if where.elsewhere:
+        refused = {
+            "--standardize": problem.pop("standardize"),
+            "--categorical": bool(problem.pop("categorical")),
+            "--missing mean": problem.pop("missing") == "mean",
+            "--memory": problem.pop("memory") is not None,
+            "--holdout": held_out.holdout is not None,
+            "--folds": held_out.folds is not None,
+        }
+        where.check()
+        from frankwolfe.cli.cluster_posing import check_options, specified_on_cluster
+
+        check_options(refused, problem["loss"], run.method, not problem["no_intercept"])
+        with where.client(), specified_on_cluster(data, **problem, local=where.cluster is None) as spec:
+            yield spec, [], kept
+        return
+    from frankwolfe.cli.posing import specify
+    from frankwolfe.cli.validation import splits_of
+
+    found = specify(data, **problem)
+    yield found, splits_of(found, *held_out, run.seed), kept
 
 
 def _held_out(spec: "Specification", splits: "list[Split]", how: dict[str, Any]) -> list[tuple[str, str]]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from frankwolfe.cluster.cluster_error import ClusterError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -42,6 +44,8 @@ def answering() -> Iterator[None]:
         yield
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise Complaint(error) from error
+    except ClusterError as error:
+        raise Complaint(error, BROKEN_OFF) from error
     except MemoryError as error:
         raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
 

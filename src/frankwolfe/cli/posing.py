@@ -92,6 +92,19 @@ class Specification:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
         return Posed(problem, preparation)
 
+    def target_in_words(self) -> str:
+        """Say what the targets are."""
+        classes, y = self.classes, self.y
+        if classes is None:
+            return f"numbers from {y.min():.4g} to {y.max():.4g}"
+        return counted(classes, np.unique(y, return_counts=True)[1])
+
+
+def counted(classes: np.ndarray, counts: np.ndarray) -> str:
+    """Say which classes there are, and how many rows of each."""
+    shown = [f"{value} ({_rows(count)})" for value, count in zip(classes, counts, strict=True)]
+    return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
+
 
 def specify(
     path: Path,
@@ -173,15 +186,26 @@ def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]
     number = spec.data.features.number
     prepared = _prepared(spec, posed.preparation)
     return [
-        ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem.X)}"),
+        ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem)}"),
+        *_placed(problem),
         *([("columns", prepared)] if prepared else []),
-        ("target", _target(spec)),
+        ("target", spec.target_in_words()),
         ("loss", f"{spec.loss_name}, {intercept}"),
     ]
 
 
-def _stored(X: Any) -> str:
-    return "" if isinstance(X, np.ndarray) else f", {X.nnz:,} stored values"
+def _stored(problem: Problem) -> str:
+    X = problem.X
+    is_dense = isinstance(X, np.ndarray) or (problem.on_cluster and not X.is_sparse)
+    return "" if is_dense else f", {X.nnz:,} stored values"
+
+
+def _placed(problem: Problem) -> list[tuple[str, str]]:
+    """Say where the rows are, if that is elsewhere."""
+    if not problem.on_cluster:
+        return []
+    workers = len(problem.X.cluster.parts)
+    return [("cluster", f"{workers} worker{'s' * (workers > 1)} with rows, {problem.X.bytes:,} bytes")]
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> str:
@@ -197,16 +221,6 @@ def _prepared(spec: Specification, preparation: Preparation) -> str:
         missing = int(np.isnan(spec.data.X).sum())
         said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
     return "; ".join(said)
-
-
-def _target(spec: Specification) -> str:
-    """Say what the targets are."""
-    classes, y = spec.classes, spec.y
-    if classes is None:
-        return f"numbers from {y.min():.4g} to {y.max():.4g}"
-    counts = np.unique(y, return_counts=True)[1]
-    shown = [f"{value} ({_rows(count)})" for value, count in zip(classes, counts, strict=True)]
-    return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
 
 
 def _rows(count: int) -> str:

@@ -30,7 +30,7 @@ def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got {X.ndim}")
     if is_frame(X):
-        rows, columns = list(X.to_delayed()), len(X.columns)
+        rows, columns = partitions(X), len(X.columns)
     else:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         rows, columns = X.to_delayed().ravel().tolist(), X.shape[1]
@@ -54,7 +54,7 @@ def beside(name: str, values: Any, count: int, sizes: tuple[float, ...] | None) 
             raise ValueError(f"{name} has {len(array)} entries, but there are {int(sum(sizes))} rows in X")
         return [dask.delayed(piece) for piece in np.split(array, np.cumsum(sizes)[:-1].astype(int))]
     if is_frame(values):
-        found = list(values.to_delayed())
+        found = partitions(values)
     else:
         known = not np.isnan(values.chunks[0]).any()
         if sizes is not None and known and values.shape[0] != sum(sizes):
@@ -73,6 +73,34 @@ def is_frame(collection: Any) -> bool:
     from dask.array import Array
 
     return not isinstance(collection, Array)
+
+
+def partitions(frame: Any) -> list[Any]:
+    """Return the partitions of a data frame or series as delayed objects, each by itself.
+
+    Dask would read several small Parquet files as one, and more of them where fewer columns are wanted: rows and
+    targets would not be cut alike.
+    """
+    return list(frame.simplify().to_delayed(optimize_graph=False))
+
+
+def mapped_partitions(frame: Any, function: Any, columns: int | None, dtype: Any) -> Any:
+    """Return a dask array of what a function makes of each partition: a number a row, or so many columns of them."""
+    import dask.array as da
+
+    make = dask.delayed(function, pure=True)
+    shape = (np.nan,) if columns is None else (np.nan, columns)
+    meta = np.empty((0,) * len(shape), dtype)
+    pieces = [da.from_delayed(make(part), shape, dtype=dtype, meta=meta) for part in partitions(frame)]
+    return da.concatenate(pieces, allow_unknown_chunksizes=True)
+
+
+def column_array(values: Any) -> Any:
+    """Return targets or weights, a dask array, series or frame, as a dask array: a chunk a partition."""
+    if not is_frame(values):
+        return values
+    empty = np.asarray(values._meta)
+    return mapped_partitions(values, np.asarray, None if empty.ndim == 1 else empty.shape[1], empty.dtype)
 
 
 def client_at_hand() -> Client:

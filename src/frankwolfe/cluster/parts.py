@@ -34,6 +34,14 @@ class Chunk(NamedTuple):
         """Size in memory."""
         return matrix_bytes(self.matrix) + self.targets.nbytes + self.weights.nbytes
 
+    def thinned(self, every: int) -> "Chunk":
+        """Return one row in so many, copied; all of them as they are."""
+        if every == 1:
+            return self
+        matrix = self.matrix[::every]
+        matrix = np.ascontiguousarray(matrix) if isinstance(matrix, np.ndarray) else matrix
+        return Chunk(matrix, self.targets[::every].copy(), self.weights[::every].copy(), self.fingerprint)
+
 
 def matrix_bytes(matrix: Any) -> int:
     """Return the size of a matrix in memory."""
@@ -113,6 +121,8 @@ class Posed(NamedTuple):
         Sum of the weights of all rows of all parts.
     means : array or None
         What is taken off the columns of dense rows.
+    every : int
+        One row in so many of each chunk is taken; 1 for all of them.
     """
 
     loss: Any
@@ -120,12 +130,14 @@ class Posed(NamedTuple):
     size: int
     total: float
     means: np.ndarray | None
+    every: int = 1
 
     def make(self, part: Part) -> Objective:
         """Return the objective of a part: its share of the sum over all rows."""
-        rows = ChunkedRows([self._rows(chunk) for chunk in part.chunks], [len(chunk.weights) for chunk in part.chunks])
-        targets = np.concatenate([chunk.targets for chunk in part.chunks])
-        weights = np.concatenate([chunk.weights for chunk in part.chunks]) / self.total
+        chunks = [chunk.thinned(self.every) for chunk in part.chunks]
+        rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
+        targets = np.concatenate([chunk.targets for chunk in chunks])
+        weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
         return Objective(Samples(rows, targets, weights, self.loss), self.size, executor_for(threads_here()))
 
     def _rows(self, chunk: Chunk) -> Any:

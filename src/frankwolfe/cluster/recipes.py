@@ -132,7 +132,7 @@ class Slopes(NamedTuple):
 
 
 class CurvaturesAt(NamedTuple):
-    """Weighted curvatures at a point, one for each prediction: see `frankwolfe.objective.Objective.curvatures`."""
+    """Weighted curvatures at a point, a prediction: see `frankwolfe.objective.objective.Objective.curvatures`."""
 
     posed: Handle
     point: Handle

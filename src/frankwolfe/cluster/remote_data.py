@@ -1,10 +1,11 @@
 """A data set on a cluster: what a problem keeps in place of a matrix, and how it is posed."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.cluster import Cluster
@@ -38,6 +39,12 @@ class RemoteData:
         Size in the workers' memory.
     fingerprint : str
         What tells the data from other data.
+    largest_target : float
+        The largest target: with classes, the number of the last one.
+    target_columns : int
+        Number of columns of the targets; 0 where they are numbers.
+    every : int
+        One row in so many of what the parts hold; 1 for all of them.
     """
 
     cluster: Cluster = field(repr=False)
@@ -50,6 +57,7 @@ class RemoteData:
     fingerprint: str
     largest_target: float
     target_columns: int
+    every: int = 1
 
     @classmethod
     def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
@@ -95,12 +103,28 @@ class RemoteData:
         """Return the objective of a loss; with an intercept, the columns of dense rows lose their means."""
         size = self.shape[1] * max(1, outputs)
         means = self._means() if intercept and not self.is_sparse else None
-        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
+        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means, self.every))
         rows = RemoteRows(self.nnz, self.is_sparse, outputs, means)
         samples = RemoteSamples(rows, self.shape[0], shifted(loss) if intercept else loss, posed, self.cluster)
         return RemoteObjective(self.cluster, samples, size)
 
+    def thinned(self, every: int) -> "RemoteData":
+        """Return one row in so many of each chunk: where it is, nothing is sent."""
+        rows, weight, entries = self.cluster.run("sample", tasks.sample_facts, every)
+        return replace(self, shape=(int(rows), self.shape[1]), weight=float(weight), nnz=int(entries), every=every)
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the cluster can still be asked."""
+        return self.cluster.client.status == "running"
+
+    def some_rows(self, most: int) -> Any:
+        """Return about so many rows, evenly spread, or all if there are fewer: an array or a CSR array."""
+        found = self.cluster.ask("rows", tasks.some_rows, -(-self.shape[0] // most))
+        return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
+
     def _means(self) -> np.ndarray:
-        """Return the weighted means of the columns; a constant one's is exact."""
+        """Return the weighted means of the columns of all rows; a constant one's is exact."""
         first = self.cluster.ask("head", tasks.first_row)[0]
-        return first + self.cluster.run("means", tasks.sum_less, self.weight, first)[0]
+        total, weight = self.cluster.run("means", tasks.sum_less, first)
+        return first + total / weight

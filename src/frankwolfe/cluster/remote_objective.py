@@ -65,7 +65,7 @@ class RemoteObjective:
         return self.vector(Slopes(self.posed, point))
 
     def curvatures(self, at: RemotePoint, care: float, floor: float) -> Handle:
-        """Return a handle to weighted curvatures at a point; see `frankwolfe.objective.Objective.curvatures`."""
+        """Return a handle to curvatures at a point; see `frankwolfe.objective.objective.Objective.curvatures`."""
         return self.vector(CurvaturesAt(self.posed, at.point, care, floor))
 
     def sum_of(self, z: Handle, other: Handle) -> Handle:
@@ -95,17 +95,23 @@ class RemoteObjective:
 
     def point(self, z: Handle, before: Before = None, way: RemoteWay | None = None) -> RemotePoint:
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one."""
-        shift, facts = None, {}
-        if is_shifted(self.samples.loss):
-            sums = RemoteSums(self, z)
-            search = InterceptSearch(sums, self.base_loss)
-            shift, curve = search.best(before)  # type: ignore[arg-type]
-            facts = {"stationary": search.is_level(shift), "mean": sums.mean, "curve": curve}
-        point = self.cluster.handle(Evaluated(self.posed, z, shift))
         ends = None if way is None else (way.here, way.there)
-        value, size, slope = self.cluster.run("point", tasks.evaluate, point, z, ends)
-        slopes = {} if way is None else {way.key: float(slope)}
-        return RemotePoint(self, z, point, float(value), float(size), shift, slopes=slopes, **facts)  # type: ignore[arg-type]
+        if is_shifted(self.samples.loss):
+            return self._with_best_shift(z, before, way, ends)
+        point = self.cluster.handle(Evaluated(self.posed, z, None))
+        value, size, slope = map(float, self.cluster.run("point", tasks.evaluate, point, z, ends))
+        return RemotePoint(self, z, point, value, size, slopes={} if way is None else {way.key: slope})
+
+    def _with_best_shift(self, z: Handle, before: Before, way: RemoteWay | None, ends: Any) -> RemotePoint:
+        """Return the point with some predictions and the best intercept for them."""
+        sums = RemoteSums(self, z, ends)
+        search = InterceptSearch(sums, self.base_loss)
+        shift, curve = search.best(before)  # type: ignore[arg-type]
+        level = search.is_level(shift)  # which evaluates it, if that was not done before
+        assert sums.last is not None
+        point, value, size, slope = sums.last
+        slopes = {} if way is None else {way.key: slope}
+        return RemotePoint(self, z, point, value, size, shift, level, sums.mean, curve, slopes)
 
     def zero_model(self) -> ZeroModel:
         """Evaluate the zero model. No row is read: all its predictions are zero."""

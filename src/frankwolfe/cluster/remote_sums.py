@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.handles import Handle
-from frankwolfe.cluster.recipes import Scaled
+from frankwolfe.cluster.recipes import Evaluated, Scaled
 
 if TYPE_CHECKING:
     from frankwolfe.cluster.remote_objective import RemoteObjective
@@ -22,12 +22,20 @@ class RemoteSums:
         Whose samples they are.
     z : Handle
         Predictions.
+    way : pair of Handle, optional
+        Predictions at both ends of a way, along which the slope will be asked for.
+
+    Attributes
+    ----------
+    last : tuple or None
+        Of the last shift that was evaluated: the point, the objective, its reach, the slope along the way.
     """
 
-    def __init__(self, objective: "RemoteObjective", z: Handle):
-        self.objective, self.z = objective, z
+    def __init__(self, objective: "RemoteObjective", z: Handle, way: tuple[Handle, Handle] | None = None):
+        self.objective, self.z, self.way = objective, z, way
         self.n, self.outputs = objective.samples.shape[0], objective.outputs
         self._blurs: dict[tuple[bytes, bool], float] = {}
+        self.last: tuple[Handle, float, float, float] | None = None
 
     def _run(self, name: str, task: Any, *args: Any) -> tuple:
         return self.objective.cluster.run(name, task, self.objective.posed, self.z, *args)
@@ -77,10 +85,13 @@ class RemoteSums:
 
     def evaluate(self, shift: Any) -> tuple[float, np.ndarray, float]:
         """Objective, slope, and the sum of the slopes' sizes."""
-        value, slope, sizes, blur, beside = self._run("intercept", tasks.intercept_value, shift)
+        point = self.objective.cluster.handle(Evaluated(self.objective.posed, self.z, np.atleast_1d(shift)))
+        found = self._run("intercept", tasks.intercept_value, point, shift, self.way)
+        slope, (sizes, blur, beside, value, reach, along) = found[0], map(float, found[1:])
         key = np.asarray(shift).tobytes()
-        self._blurs[key, False], self._blurs[key, True] = float(blur), float(beside)
-        return float(value), slope, float(sizes)
+        self._blurs[key, False], self._blurs[key, True] = blur, beside
+        self.last = point, value, reach, along
+        return value, slope, sizes
 
     def hessian(self, shift: np.ndarray) -> np.ndarray:
         """Second derivative in the shift, of several outputs."""

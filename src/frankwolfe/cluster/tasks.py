@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
@@ -52,7 +53,7 @@ def reach_of(part: Part, alpha: Handle, z: Handle) -> tuple:
 
 
 def residuals(part: Part, posed: Handle, point: Handle, alpha: Handle) -> tuple:
-    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.Objective.residuals`."""
+    """Return the sum of Fenchel-Young residuals; see `frankwolfe.objective.objective.Objective.residuals`."""
     return (part.get(posed).residuals(part.get(point), part.get(alpha)),)
 
 
@@ -96,12 +97,20 @@ def first_row(part: Part) -> np.ndarray:
     return values.astype(np.float64)
 
 
-def sum_less(part: Part, total: float, first: np.ndarray) -> tuple:
-    """Return the weighted sum of all rows of dense chunks, less another row."""
+def sum_less(part: Part, first: np.ndarray) -> tuple:
+    """Return the weighted sum of all rows of dense chunks, less another row, and the sum of the weights."""
     found = np.zeros(len(first))
     for chunk in part.chunks:
-        found += Centred(chunk.matrix, first).add_all(chunk.weights / total, len(first))
-    return (found,)
+        found += Centred(chunk.matrix, first).add_all(chunk.weights, len(first))
+    return found, sum(float(chunk.weights.sum()) for chunk in part.chunks)
+
+
+def some_rows(part: Part, every: int) -> Any:
+    """Return one row in so many of a part, copied: an array or a CSR array."""
+    found = [chunk.matrix[::every] for chunk in part.chunks]
+    if isinstance(found[0], np.ndarray):
+        return np.concatenate(found)
+    return sparse.vstack(found, format="csr")
 
 
 def facts(part: Part) -> dict[str, Any]:
@@ -120,6 +129,13 @@ def facts(part: Part) -> dict[str, Any]:
         "digest": part.digest,
         "bytes": sum(chunk.bytes for chunk in chunks),
     }
+
+
+def sample_facts(part: Part, every: int) -> tuple:
+    """Return rows, weight and stored entries of one row in so many."""
+    chunks = [chunk.thinned(every) for chunk in part.chunks]
+    rows, weight = sum(len(chunk.weights) for chunk in chunks), sum(float(chunk.weights.sum()) for chunk in chunks)
+    return rows, weight, sum(stored_entries(chunk.matrix) for chunk in chunks)
 
 
 def stored_entries(matrix: Any) -> int:
@@ -148,10 +164,15 @@ def intercept_slope(part: Part, posed: Handle, z: Handle, shift: float) -> tuple
     return sums_over(part, posed, z).slope_and_curvature(shift)
 
 
-def intercept_value(part: Part, posed: Handle, z: Handle, shift: Any) -> tuple:
-    """Return objective, slope, sum of the slopes' sizes, and the two blurs of the slope, with a shift."""
-    sums = sums_over(part, posed, z)
-    return *sums.evaluate(shift), sums.slope_blur(shift, False), sums.slope_blur(shift, True)
+def intercept_value(part: Part, posed: Handle, z: Handle, point: Handle, shift: Any, way: Any) -> tuple:
+    """Return objective, slope, sum of the slopes' sizes, and the two blurs of the slope, with a shift.
+
+    After them, what `evaluate` tells of the point with that shift.
+    """
+    sums, at = sums_over(part, posed, z), part.get(point)
+    slope, sizes = np.atleast_1d(at.alpha.reshape(sums.alpha.shape).sum(axis=0)), float(np.abs(at.alpha).sum())
+    blurs = sums.slope_blur(shift, False), sums.slope_blur(shift, True)
+    return slope, sizes, *blurs, *evaluate(part, point, z, way)
 
 
 def intercept_hessian(part: Part, posed: Handle, z: Handle, shift: np.ndarray) -> tuple:

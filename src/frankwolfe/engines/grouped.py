@@ -19,7 +19,7 @@ from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods.residual_samples import mean_residual, never_visited
+from frankwolfe.methods.residual_samples import mean_residual, unvisited
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 
@@ -178,7 +178,7 @@ class GroupedEngine(StepwiseEngine):
             self._next = None
             self._group = self._grouped(rows, order.parts(chosen))
             self.sampler.enter(len(self._group.samples.targets))
-            if order.plan.groups > 1 and self._affordable_steps(self.sampler.left + 1) > self.sampler.left:
+            if order.plan.groups > 1 and self.plan.affordable(self.sampler.left + 1) > self.sampler.left:
                 self._read(order.group(ahead=1))
         return self._group
 
@@ -232,7 +232,7 @@ class GroupedEngine(StepwiseEngine):
             batches.order,
             batches.offsets,
             None,
-            self._least,
+            self.plan.least,
             self.clock,
             steps,
         )
@@ -261,7 +261,7 @@ class GroupedEngine(StepwiseEngine):
         if table is None or group is None:
             return np.nan, np.nan
         mine = group.state.alpha
-        elsewhere = len(never_visited(table)) - len(never_visited(mine))
+        elsewhere = unvisited(table) - unvisited(mine)
         return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
 
     @property

@@ -28,6 +28,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import prediction, residual
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.schedule import TABLE_SHARE
@@ -132,6 +133,10 @@ def why_unlikely(problem: Problem, method: Method) -> str | None:
         return "the problem has an intercept: slopes prove something only where they sum to zero, which takes all rows"
     if not problem.loss.has_conjugate:
         return f"{type(problem.loss).__name__} does not know its conjugate (docs/extending.md says how to give it one)"
+    if problem.needs_smoothing:
+        return "side constraints and losses with a kink are for 'shcgm' alone, whose slopes are not those of its r"
+    if isinstance(problem.X, RowStore):
+        return f"{problem.X.path} does not fit into memory, and the sample is drawn from all rows (docs/stores.md)"
     abilities = method.estimate.abilities
     if method.engine == "corrective" or method.reads_all_rows or not abilities.has_table or abilities.sums_table:
         return f"method {method.name!r} {NO_TABLE}"

@@ -5,7 +5,7 @@ from math import isfinite
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, gradient_point, length, max_step, refresh
 from frankwolfe.methods.corrections import take_back
-from frankwolfe.methods.gradient import FAILED, ROWS_READ, TABLE_CHANGE
+from frankwolfe.methods.gradient import AHEAD, FAILED, ROWS_READ, TABLE_CHANGE
 from frankwolfe.methods.residual_samples import EVERY, sample_residuals
 
 
@@ -28,8 +28,9 @@ def advance(samples, constraint, method, gradient, iterate, table, surplus, orde
         if ahead is not None:
             upcoming = order[end : offsets[k + 2]]
         counters[ROWS_READ] = len(batch)
-        if end < len(order):
-            fetch_row(rows, order[end])
+        # ask for the first rows of the next batch, or for those of the batches after it
+        for at in range(end + max(0, AHEAD - len(batch)), min(end + AHEAD, len(order))):
+            fetch_row(rows, order[at])
         if table is not None and -t % EVERY < len(batch):  # most small batches are left alone
             sample_residuals(samples, iterate, counters, table, batch, -t % EVERY, t)
         point = gradient_point(direction, iterate, t)

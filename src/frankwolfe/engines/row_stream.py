@@ -257,8 +257,15 @@ def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
     return BATCH if cheap else int(min(MOST_BATCH, max(BATCH, 2 * chunk.size / max(entries, 1.0))))
 
 
-def for_stream(method: Method) -> Method:
-    """Return the method that learns rows which come once; raise ValueError if it needs more of them than that."""
+def for_stream(method: Method, loss: Any) -> Method:
+    """Return the method that learns rows which come once; raise ValueError if it, or the loss, needs more than that."""
+    if not loss.smooth:
+        others = " or ".join(map(repr, loss.neighbours))
+        instead = f", or a smooth loss such as {others}" if others else ""
+        raise ValueError(
+            f"{type(loss).__name__} has a kink, and neither the steps nor the intercept of a stream come to rest at "
+            f"one: use fit{instead}"
+        )
     if method.engine == "auto":
         return METHODS["momentum"]
     abilities = method.estimate.abilities

@@ -105,7 +105,7 @@ class SavedRun:
     def require_same(self, problem: Problem) -> None:
         """Raise ValueError, with what differs, unless the run was on this problem."""
         kept, here = below("problem", self.values), fingerprint(problem)
-        other = [name for name in here if kept.get(name) != here[name]]
+        other = [name for name in here | kept if kept.get(name) != here.get(name)]
         if other:
             differs = " and its ".join(other)
             raise ValueError(f"{self.path} is a run on another problem: this one, {problem}, differs in its {differs}")

@@ -113,6 +113,5 @@ def _checkpointed(problem: Problem, x0: Any, verbose: bool, options: dict[str, A
     """Return the result of a run that is kept in a file: the one that is there goes on, under these limits."""
     if not Path(path).exists():
         return _minimize(problem, x0, verbose, {**options, "checkpoint": path})
-    kept = {name: options[name] for name in ("tol", "max_passes", "n_threads")}
-    method = {} if isinstance(options["method"], str) else {"method": options["method"]}
-    return resume(path, problem, progress=verbose, **kept, **method)
+    kept = {name: options[name] for name in ("method", "tol", "max_passes", "n_threads")}
+    return resume(path, problem, progress=verbose, **kept)

@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.estimators.linear import LinearModel
@@ -15,6 +15,7 @@ from frankwolfe.estimators.partial_fit import StreamClassifier
 from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import is_on_cluster
 
 MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
 
@@ -50,10 +51,27 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             )
         return False
 
-    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        if is_on_cluster(X):
+            return self._problems_on_cluster(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return self._posed(X, codes, self._weights(X, codes, sample_weight), bool(self.fit_intercept))
+
+    def _problems_on_cluster(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        """Return the problems of dask collections: classes are found where the targets are, and numbered there."""
+        from frankwolfe.cluster.target_survey import survey_targets
+        from frankwolfe.estimators.dask_data import class_weighted, encoded, one_column
+
+        y = one_column(y)
+        found = survey_targets(y, sample_weight)
+        if found.values is None:
+            raise ValueError(f"y has too many values to be classes: numbers from {found.low:g} to {found.high:g}")
+        check_classification_targets(found.values)
+        self.classes_ = found.values
+        codes, by_class = encoded(y, self.classes_), self._class_weights(found.weights)
+        weights = sample_weight if by_class is None else class_weighted(codes, by_class, sample_weight)
+        return self._posed(X, codes, weights, bool(self.fit_intercept))
 
     def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
         loss = as_loss(self._loss())
@@ -63,24 +81,33 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         if self._together(loss):
             return [self._pose(X, y, Multinomial(count), weights, intercept)]
         positives = [1] if count == 2 else range(count)
+        if count > 2 and is_on_cluster(X):
+            raise ValueError(
+                f"one problem for each of {count} classes would load the rows {count} times: use the loss 'logistic' "
+                "without multi_class='ovr', or fit a model for each class in turn, to y == the class"
+            )
         return [self._pose(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
     def _weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         """Return the weight of each sample: its own times that of its class."""
         given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        shares = np.bincount(codes, given, minlength=len(self.classes_))
+        by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
+        if by_class is None:
+            return given
+        return by_class[codes] if given is None else given * by_class[codes]
+
+    def _class_weights(self, shares: np.ndarray) -> np.ndarray | None:
+        """Return the weight of each class, from the weight of its samples; None where all have the same."""
         if np.count_nonzero(shares) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least two classes with weight, got one class: "
                 f"{self.classes_[shares > 0].tolist()}"
             )
         if self.class_weight is None:
-            return given
+            return None
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":  # by weight, not by number
-            by_class = shares.sum() / (len(shares) * np.where(shares > 0.0, shares, np.inf))
-        else:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return by_class[codes] if given is None else given * by_class[codes]
+            return shares.sum() / (len(shares) * np.where(shares > 0.0, shares, np.inf))
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
 
     def _adopt(self, results: list[Any]) -> None:
         together = results[0].x.ndim == 2
@@ -92,51 +119,60 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Scores of the classes.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Samples.
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
 
         Returns
         -------
         array of shape (n,) for two classes, else (n, n_classes)
         """
+        if is_on_cluster(X):
+            check_is_fitted(self)
+            return self._lazily("decision_function", X, None if self.coef_.shape[0] == 1 else self.coef_.shape[0])
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Class of each sample.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Samples.
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
 
         Returns
         -------
         array of shape (n,)
         """
+        if is_on_cluster(X):
+            check_is_fitted(self)
+            return self._lazily("predict", X, None, self.classes_.dtype)
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes; for ``"logistic"``, ``"multinomial"`` and ``"modified-huber"``.
 
         One-vs-rest probabilities are scaled to sum to one.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Samples.
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
 
         Returns
         -------
         array of shape (n, n_classes)
         """
+        if is_on_cluster(X):
+            check_is_fitted(self)
+            return self._lazily("predict_proba", X, len(self.classes_))
         scores = self.decision_function(X)
         loss = as_loss(self._loss())
         if scores.ndim == 1 or self._together(loss):
@@ -146,20 +182,46 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return np.where(total > 0.0, likely, 1.0) / np.where(total > 0.0, total, likely.shape[1])
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of `predict_proba`.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Samples.
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
 
         Returns
         -------
         array of shape (n, n_classes)
         """
+        if is_on_cluster(X):
+            check_is_fitted(self)
+            return self._lazily("predict_log_proba", X, len(self.classes_))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the part of the samples whose class is predicted. Of dask collections it is counted by the workers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples.
+        y : array of shape (n,)
+            Their classes.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+        """
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import accuracy
+
+            check_is_fitted(self)
+            return accuracy(self, X, y, sample_weight)
+        return super().score(X, y, sample_weight)
 
 
 class FrankWolfeClassifier(StreamClassifier, LinearClassifier):

@@ -14,6 +14,7 @@ from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.sets.named import as_constraint, carried
 
 
@@ -59,6 +60,13 @@ class LinearModel(CertifiedEstimator, ABC):
             self.feature_names_in_ = np.array(store.feature_names, dtype=object)
         return (store.matrix() if store.fits else store), y
 
+    def _lazily(self, method: str, X: Any, columns: int | None = None, dtype: Any = np.float64) -> Any:
+        """Return what a method says of the rows of a dask collection, chunk by chunk, when somebody asks."""
+        from frankwolfe.estimators.dask_data import lazily
+
+        check_is_fitted(self)
+        return lazily(self, method, X, columns, dtype)
+
     def _target_checks(self) -> dict[str, bool]:
         """Say what to check of the targets."""
         return {}
@@ -83,8 +91,10 @@ class LinearModel(CertifiedEstimator, ABC):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or RowStore of shape (n, d)
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
             Training data. A store (`frankwolfe.open_rows`) may be larger than memory, and brings targets and weights.
+            The chunks of a dask array or data frame are loaded by the workers of the cluster, and stay there; targets
+            and weights are cut as they are (docs/cluster.md).
         y : array of shape (n,), or (n, outputs)
             Targets: classes, of any type that sorts, or numbers.
         sample_weight : array of shape (n,), optional
@@ -97,9 +107,14 @@ class LinearModel(CertifiedEstimator, ABC):
         -------
         self
         """
-        if isinstance(X, RowStore) and sample_weight is None:
-            sample_weight = X.sample_weight
-        X, y = self._training_data(X, y)
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import training_data
+
+            X, y, sample_weight = training_data(self, X, y, sample_weight)
+        else:
+            if isinstance(X, RowStore) and sample_weight is None:
+                sample_weight = X.sample_weight
+            X, y = self._training_data(X, y)
         self._solve(self._problems(X, y, sample_weight), checkpoint)
         return self
 

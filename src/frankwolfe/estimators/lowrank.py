@@ -177,7 +177,7 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         return TraceBall(self.radius)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        return y.reshape(len(y), -1)  # a matrix of weights even where it has one column
+        return y if y.ndim == 2 else y[:, None]  # a matrix of weights even where it has one column
 
     def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)

@@ -13,6 +13,7 @@ from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
+from frankwolfe.problem.on_cluster import refuse_dask
 from frankwolfe.sets import TraceBall
 
 
@@ -172,6 +173,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         -------
         self
         """
+        refuse_dask(X, "MatrixCompletion needs all entries in memory, and X is a dask collection: pass X.compute()")
         loss = as_loss(self.loss)
         table = self._read(X, y, sample_weight).seen()
         self.row_ids_, rows = np.unique(table.rows, return_inverse=True)

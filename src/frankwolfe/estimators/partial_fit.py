@@ -1,6 +1,8 @@
 """`partial_fit`: linear models that learn rows as they come, a chunk at a time, in constant memory."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -8,16 +10,43 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.compile.part import short
+from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import refuse_dask
+
+Function = TypeVar("Function", bound=Callable)
 
 PROVEN = ("gap_", "passes_", "result_")
 """What only `fit` can say."""
 
 ESTIMATED = ("gap_estimate_", "gap_error_", "prequential_loss_", "chunk_loss_", "n_samples_seen_")
 """What only `partial_fit` can say."""
+
+
+IN_TURN = (
+    "partial_fit learns rows in memory, and X is a dask collection: call it for each chunk in turn, computed, or call "
+    "fit, which leaves the rows on the cluster"
+)
+"""What to do with a dask collection instead."""
+
+SHARED = {
+    "{rows}": "X : array, sparse matrix or data frame of shape (n, d)\n    Rows.",
+    "{weights}": "sample_weight : array of shape (n,), optional\n"
+    "    Non-negative weights; only their proportions matter, within the whole stream.",
+}
+"""What the docstrings of `partial_fit` have in common, by the names that stand for it there."""
+
+
+def shares_docs(method: Function) -> Function:
+    """Fill in what a docstring shares with others."""
+    text = cleandoc(method.__doc__ or "")  # without indentation, as later versions of Python keep it
+    for name, shared in SHARED.items():
+        text = text.replace(name, shared)
+    method.__doc__ = text
+    return method
 
 
 class Answer(NamedTuple):
@@ -46,6 +75,14 @@ class StreamLearner(LinearModel):
     def _is_new(self) -> bool:
         """Whether nothing was fitted or learnt before."""
         return self._streams is None and self._ends is None
+
+    def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the rows and targets of a chunk, checked."""
+        if isinstance(X, RowStore):
+            raise TypeError(
+                "partial_fit takes the rows of a chunk, not a row store, whose rows can be read more than once: use fit"
+            )
+        return self._training_data(X, y, reset=self._is_new)
 
     def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn a chunk of checked rows; those without weight teach nothing, and are left out."""
@@ -86,7 +123,7 @@ class StreamLearner(LinearModel):
 
         What was fitted counts as one step for each of its rows: steps as long as those of a new stream would undo it.
         """
-        method = for_stream(as_method(self.method))
+        method = for_stream(as_method(self.method), problems[0].loss)
         if self._streams is not None:
             return self._streams
         intercepts = [np.zeros(max(1, problem.outputs)) if self.fit_intercept else None for problem in problems]
@@ -115,19 +152,18 @@ class StreamClassifier(StreamLearner):
     class_weight: Any
     classes_: np.ndarray
 
+    @shares_docs
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "StreamClassifier":
         """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Rows.
+        {rows}
         y : array of shape (n,)
             Their classes.
         classes : array, optional
             All classes there are; needed in the first call.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter, within the whole stream.
+        {weights}
 
         Returns
         -------
@@ -142,10 +178,11 @@ class StreamClassifier(StreamLearner):
         >>> model.predict([[2.0, 0.0]]), model.n_samples_seen_
         (array(['yes'], dtype='<U3'), 4)
         """
+        refuse_dask(X, IN_TURN)
         new = self._is_new
         if new and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all that will ever come")
-        X, y = self._training_data(X, y, reset=new)
+        X, y = self._chunk(X, y)
         check_classification_targets(y)
         known = np.unique(classes) if new else self.classes_
         if len(known) < 2:
@@ -178,17 +215,16 @@ class StreamRegressor(StreamLearner):
 
     _target_shape: tuple[int, ...]
 
+    @shares_docs
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StreamRegressor":
         """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Rows.
+        {rows}
         y : array of shape (n,), or (n, outputs)
             Their targets.
-        sample_weight : array of shape (n,), optional
-            Non-negative weights; only their proportions matter, within the whole stream.
+        {weights}
 
         Returns
         -------
@@ -203,8 +239,9 @@ class StreamRegressor(StreamLearner):
         >>> round(float(model.coef_.sum()), 9), model.n_samples_seen_
         (1.0, 3)
         """
+        refuse_dask(X, IN_TURN)
         new = self._is_new
-        X, y = self._training_data(X, y, reset=new)
+        X, y = self._chunk(X, y)
         if not new and y.shape[1:] != self._target_shape:
             raise ValueError(f"y has shape {y.shape}, but the targets so far were of shape (n, *{self._target_shape})")
         self._learn_rows(X, y, _checked_weights(sample_weight, X))

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.estimators.partial_fit import StreamRegressor
 from frankwolfe.estimators.sign_constraints import SignedColumns, checked_signs, signed_set
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import is_on_cluster
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -35,17 +36,27 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return {"multi_output": self._several_outputs, "y_numeric": True}
 
     def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
-        given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        given = sample_weight
+        if given is not None and not is_on_cluster(X):  # the workers check theirs
+            given = _check_sample_weight(given, X, ensure_non_negative=True)
         return self._posed(X, y, given, bool(self.fit_intercept))
 
     def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
         if not self._several_outputs:
-            y = column_or_1d(y, warn=True)
+            y = self._one_output(X, y)
         self._target_shape = y.shape[1:]
         y = self._targets(y)
         loss = self._loss_for(y)
         self._signed = self._columns(X.shape[1])
         return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, weights, intercept)]
+
+    def _one_output(self, X: Any, y: Any) -> Any:
+        """Return targets as a vector."""
+        if not is_on_cluster(X):
+            return column_or_1d(y, warn=True)
+        from frankwolfe.estimators.dask_data import one_column
+
+        return one_column(y)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Return the targets as the loss takes them: one output is a vector."""
@@ -73,20 +84,46 @@ class LinearRegressor(RegressorMixin, LinearModel):
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predicted targets.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, d)
-            Samples.
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
 
         Returns
         -------
         array of shape (n,), or (n, outputs)
         """
+        if is_on_cluster(X):
+            check_is_fitted(self)
+            return self._lazily("predict", X, *self._target_shape)
         scores = self._scores(X)
         return scores if self._target_shape else scores[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2: the part of the targets' variance that is explained. Of dask collections it is summed by the workers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Samples.
+        y : array of shape (n,), or (n, outputs)
+            Their targets; of several outputs the mean is returned.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+        """
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import explained
+
+            check_is_fitted(self)
+            return explained(self, X, y, sample_weight)
+        return super().score(X, y, sample_weight)
 
     def densify(self) -> "LinearRegressor":
         """Store ``coef_`` as an array again, of one dimension for one output.

@@ -24,6 +24,7 @@ from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.path import as_radii, follow, radius_grid
 from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import refuse_dask
 from frankwolfe.result import Result, Status
 
 RULES = {"best": "best", "1se": "1se"}
@@ -59,6 +60,11 @@ class RadiusSearch(LinearModel):
         """
         lookup("rule", self.rule, RULES)
         routed = self._routed(sample_weight, params)
+        refuse_dask(
+            X,
+            f"{type(self).__name__} fits to parts of the rows, which are on a cluster here: try radii one by one with "
+            "an estimator without CV and score rows kept back, or pass rows in memory (X.compute())",
+        )
         if isinstance(X, RowStore):
             raise TypeError(
                 f"{type(self).__name__} fits to parts of the rows, which a store cannot give: pass store.matrix() and "

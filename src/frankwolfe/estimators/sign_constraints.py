@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 
@@ -32,6 +33,10 @@ class SignedColumns(NamedTuple):
         """Return the data with these columns."""
         if isinstance(X, RowStore):
             raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import spread_lazily
+
+            return spread_lazily(self, X)
         sign = self.sign.astype(X.dtype)
         return X[:, self.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, self.at] * sign
 

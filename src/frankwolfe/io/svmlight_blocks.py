@@ -124,9 +124,7 @@ def _bad_line(text: np.ndarray, at: int) -> BadLineError:
 
 def read_mapped(path: Path, threads: int, block: int = BLOCK) -> Rows:
     """Read a file that is not compressed."""
-    with path.open("rb") as stream:
-        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed when no array looks at it any more
-    blocks = _mapped_blocks(mapped, block)
+    blocks = mapped_blocks(path, block)
     load_code()
     with ThreadPoolExecutor(threads) as pool:
         return _read_counted(path, blocks, pool)
@@ -149,8 +147,10 @@ def _read_counted(path: Path, blocks: list[np.ndarray], pool: ThreadPoolExecutor
     return _gathered(whole, parts)
 
 
-def _mapped_blocks(mapped: mmap.mmap, size: int) -> list[np.ndarray]:
-    """Return arrays that look at blocks of whole lines. A last line without an end gets one, in a copy."""
+def mapped_blocks(path: Path, size: int) -> list[np.ndarray]:
+    """Return arrays that look at blocks of whole lines of a file. A last line without an end gets one, in a copy."""
+    with path.open("rb") as stream:
+        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed when no array looks at it any more
     at = len(BYTE_ORDER_MARK) if mapped[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
     blocks: list[np.ndarray] = []
     while at < len(mapped):
@@ -213,7 +213,7 @@ def _take(waiting: "deque[Future[tuple[int, Rows]]]", parts: "deque[Rows]") -> i
     return lines
 
 
-def read_block(content: bytes) -> tuple[int, Rows]:
+def read_block(content: bytes | np.ndarray) -> tuple[int, Rows]:
     """Return how many lines a block has, and its rows."""
     text = np.frombuffer(content, dtype=np.uint8)
     lines, entries = count_lines(text)

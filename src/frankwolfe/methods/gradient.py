@@ -13,6 +13,9 @@ change that is; the rows that the step at hand reads; a flag, not zero once an o
 exact pass, has failed; the number of all rows, of which a step may see some only. The loop stops on the first and on
 the third, before it moves."""
 
+AHEAD = 4
+"""A row is asked for so many rows before it is read. One before is too late where rows come from memory in no order."""
+
 SMALLEST_SCALE = 1e-100
 """Below this the factor of an estimate is folded into ``r``: long before it could underflow."""
 
@@ -72,7 +75,11 @@ def count_rows(gradient, number):
 
 @routine
 def pick(rows, batch, k):
-    """Return row number ``k`` of the batch, and ask for the one after it ahead of time."""
-    if k + 1 < len(batch):
-        fetch_row(rows, batch[k + 1])
+    """Return row number ``k`` of the batch, and ask for one that comes later; the loop asks for the first of a batch.
+
+    (A range of one or none, where a condition would do: compiled, a condition around the loops that ask makes each row
+    count references to its arrays.)
+    """
+    for at in range(k + AHEAD, min(k + AHEAD + 1, len(batch))):
+        fetch_row(rows, batch[at])
     return batch[k]

@@ -69,7 +69,12 @@ def residuals_of(samples, iterate, table, chosen):
 
 def never_visited(table: np.ndarray) -> np.ndarray:
     """Return the numbers of the rows whose entries in a table are still zero."""
-    return np.flatnonzero(~(table.any(axis=1) if table.ndim == 2 else table.astype(bool)))
+    return np.flatnonzero(~table.any(axis=1) if table.ndim == 2 else table == 0.0)
+
+
+def unvisited(table: np.ndarray) -> int:
+    """Return how many entries of a table are still zero: those of rows that were never visited."""
+    return len(never_visited(table)) if table.ndim == 2 else len(table) - int(np.count_nonzero(table))
 
 
 def mean_residual(
@@ -83,10 +88,10 @@ def mean_residual(
         return float("nan"), float("nan")
     mean = counters[SUM] / counters[NUMBER]
     error = np.sqrt(max(counters[SQUARES] / counters[NUMBER] - mean * mean, 0.0) / counters[NUMBER])
-    unvisited = never_visited(table)
-    if len(unvisited):
-        chosen = unvisited[:: 1 + len(unvisited) // (1 + len(table) // UNVISITED)]
-        rest = residuals_of(samples, iterate, table, chosen) * (len(unvisited) + elsewhere) / len(chosen)
+    left = never_visited(table)
+    if len(left):
+        chosen = left[:: 1 + len(left) // (1 + len(table) // UNVISITED)]
+        rest = residuals_of(samples, iterate, table, chosen) * (len(left) + elsewhere) / len(chosen)
     else:
         rest = float("nan") if elsewhere else 0.0
     return float(mean / t**2 + rest), float(error / t**2)

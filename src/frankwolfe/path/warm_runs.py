@@ -8,7 +8,7 @@ import numpy as np
 
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.data.executors import executor_for
-from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
 from frankwolfe.methods.table import as_method, pick
@@ -66,7 +66,7 @@ class _LiveRun:
 
     def __init__(self, limits: Limits, name: str, n_threads: int | None):
         self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
-        self.engine: CorrectiveEngine | None = None
+        self.engine: Any = None
 
     @classmethod
     def of(
@@ -84,12 +84,13 @@ class _LiveRun:
         chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
         fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
+        fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     def at(self, problem: Problem) -> Result:
         """Return the answer over another set."""
         problem = problem.own(self.executor)
         if self.engine is None or not self.engine.move_to(problem):
-            self.engine = CorrectiveEngine(problem, problem.default_start())
+            self.engine = engine_for(problem)(problem, problem.default_start())
         bar = Progress(False, self.name, self.limits.passes)
         return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)

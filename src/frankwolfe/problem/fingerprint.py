@@ -31,20 +31,21 @@ def fingerprint(problem: Problem) -> dict[str, str]:
     >>> [name for name, digest in fingerprint(one).items() if fingerprint(other)[name] != digest]
     ['set']
     """
-    samples = problem.samples
+    samples, side = problem.samples, problem.side
     if problem.on_cluster:  # the workers told, with targets and weights in it
-        rows = {"data": problem.X.fingerprint}
+        found = {"data": problem.X.fingerprint}
     else:
-        rows = {
+        found = {
             "data": digest(samples.rows),
             "targets": digest(samples.targets),
             "sample weights": digest(samples.weights),
         }
-    return rows | {
+    found |= {
         "loss": digest(problem.loss),
         "set": digest(problem.constraint),
         "intercept": "yes" if problem.intercept else "no",
     }
+    return found if side is None else found | {"side constraints": digest((side.A, side.lower, side.upper))}
 
 
 def digest(value: Any) -> str:

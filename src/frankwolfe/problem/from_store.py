@@ -31,8 +31,8 @@ def accept_groups(store: RowStore, method: Any) -> None:
             f"{method.name!r} reads all rows in every step, and {store.path} does not fit into memory: use 'auto', "
             f"'corrective' or 'sfw'; {enough}"
         )
-    abilities = method.estimate.abilities
-    if abilities.row_arrays is None or abilities.grows or abilities.reads_upcoming:
+    can = method.estimate.abilities
+    if can.row_arrays is None or can.grows or can.reads_upcoming or can.two_batches or can.corrects_once:
         raise ValueError(
             f"{method.name!r} cannot work on some of the rows at a time, and {store.path} does not fit into memory: "
             f"use 'auto' or 'sfw'; {enough}"

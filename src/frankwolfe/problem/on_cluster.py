@@ -1,15 +1,27 @@
 """What a problem on a Dask cluster needs to know before anything is loaded, and which methods can run on it."""
 
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 CLUSTER_METHODS = ("auto", "corrective", "fw", "sfw")
 """Methods that run where the rows are on the workers of a cluster."""
 
 
+class Planned(NamedTuple):
+    """What is known of a problem before it is posed, for `accept_on_cluster`."""
+
+    intercept: bool
+
+
 def is_on_cluster(X: Any) -> bool:
     """Whether data is a dask collection; dask is not imported to know."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def refuse_dask(X: Any, instead: str) -> None:
+    """Raise ValueError if data is a dask collection: who cannot work on one says what to do instead."""
+    if is_on_cluster(X):
+        raise ValueError(instead)
 
 
 def remote_data(X: Any, y: Any, sample_weight: Any, loss: Any) -> Any:

@@ -352,10 +352,15 @@ class Problem(PosedProblem):
     def thinned(self, every: int) -> "Problem":
         """Return the problem of one row in so many, copied; among themselves they keep their weights' proportions."""
         part = copy(self)
+        part._zero_model = part._guess = None
+        if self.on_cluster:
+            part._X = self._X.thinned(every)
+            part._objective = part._X.objective(self._loss, self.outputs, self.intercept)
+            part._samples = part._objective.samples
+            return part
         part._X = self._X[::every] if issparse(self._X) else np.ascontiguousarray(self._X[::every])
         targets, weights = self._samples.targets[::every].copy(), self._samples.weights[::every]
         part._samples = _samples(part._X, targets, weights / weights.sum(), self._loss, self.outputs, self.intercept)
-        part._zero_model = part._guess = None
         part._objective = Objective(part._samples, self.size, self.objective.executor)
         return part
 

@@ -1,7 +1,6 @@
 """`RowStore`: rows on disk, opened to be read; `open_rows` opens them."""
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -11,39 +10,19 @@ import numpy as np
 
 from frankwolfe.data.csr import CSR, UNSIGNED
 from frankwolfe.data.dense import Dense
+from frankwolfe.data.store.byte_sizes import as_bytes
 from frankwolfe.data.store.manifest import Manifest, Shard, read_manifest
 from frankwolfe.data.store.shard_files import read_array, read_file, read_first
+from frankwolfe.data.store.shard_room import Room
 
 DEFAULT_MEMORY = 2**30
 """Bytes of rows in memory where nobody says. The same everywhere: what stochastic methods sample from depends on it."""
-
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 FEWEST_SHARDS = 2
 """Shards that must fit into memory: one that is worked on, and one that is read meanwhile."""
 
 LIMIT = 2**31 - 1
 """Most entries of rows that are in memory together, where columns are numbered by 32 bits."""
-
-
-def as_bytes(name: str, size: Any) -> int:
-    """Return a size in bytes, from a number of them or a text such as ``"1.5GB"`` or ``"512MiB"``.
-
-    Examples
-    --------
-    >>> as_bytes("memory", "1.5GB"), as_bytes("memory", 2**20)
-    (1500000000, 1048576)
-    """
-    if isinstance(size, str):
-        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]i?)?b?\s*", size.lower())
-        if found is None:
-            raise ValueError(f"{name} must be a number of bytes or a text such as '1.5GB' or '512MiB', got {size!r}")
-        size = int(float(found[1]) * UNITS[found[2] or ""])
-    if isinstance(size, bool) or not isinstance(size, int | np.integer):
-        raise TypeError(f"{name} must be a number of bytes or a text such as '1.5GB', got {type(size).__name__}")
-    if size < 1:
-        raise ValueError(f"{name} must be positive, got {size}")
-    return int(size)
 
 
 class RowStore:
@@ -72,16 +51,24 @@ class RowStore:
     """
 
     def __init__(self, path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True):
-        self.path = Path(path)
-        self.memory = as_bytes("memory", memory)
-        self.manifest: Manifest = read_manifest(self.path)
-        self.shards: list[Shard] = self.manifest.shards
+        self._open(Path(path), as_bytes("memory", memory), read_manifest(Path(path)), verify)
+        self._check()
+
+    @classmethod
+    def over(cls, path: Path, manifest: Manifest, verify: bool = True) -> "RowStore":
+        """Return what a manifest names: a store, or some shards of one. All of it fits into memory."""
+        store = cls.__new__(cls)
+        store._open(path, sum(shard.bytes for shard in manifest.shards) or 1, manifest, verify)
+        return store
+
+    def _open(self, path: Path, memory: int, manifest: Manifest, verify: bool) -> None:
+        self.path, self.memory, self.manifest = path, memory, manifest
+        self.shards: list[Shard] = manifest.shards
         self._lock = Lock()
         self._rooms: list[Room] = []  # that were read into before, and are free
+        self.verify = verify
         self._verified = set() if verify else set(range(len(self.shards)))
-        ends = np.cumsum([0, *(shard.rows for shard in self.shards)])
-        self.offsets: np.ndarray = ends
-        self._check()
+        self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
 
     def _check(self) -> None:
         """Raise ValueError if shards are larger than memory allows for."""
@@ -185,7 +172,7 @@ class RowStore:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def read(self, numbers: Any, room: "Room | None" = None) -> CSR | Dense:
+    def read(self, numbers: Any, room: Room | None = None) -> CSR | Dense:
         """Return the rows of some shards, one shard after the other, in memory that is there already or is made."""
         chosen = [self.shards[number] for number in numbers]
         rows, entries = sum(shard.rows for shard in chosen), sum(shard.entries for shard in chosen)
@@ -196,7 +183,7 @@ class RowStore:
             row, entry = row + shard.rows, entry + shard.entries
         return room.rows(rows, entries)
 
-    def _read_into(self, number: int, shard: Shard, room: "Room", row: int, entry: int) -> None:
+    def _read_into(self, number: int, shard: Shard, room: Room, row: int, entry: int) -> None:
         verify = number not in self._verified
         read_file(self.path, shard.values, room.values[entry : entry + shard.entries], verify)
         if shard.columns is not None and shard.starts is not None:
@@ -208,14 +195,14 @@ class RowStore:
         with self._lock:
             self._verified.add(number)
 
-    def lend_rooms(self, count: int) -> "list[Room]":
+    def lend_rooms(self, count: int) -> list[Room]:
         """Return memory for so many shards, used before if there is some; to be returned."""
         with self._lock:
             found = [self._rooms.pop() for _ in range(min(count, len(self._rooms)))]
         rows, entries = max(shard.rows for shard in self.shards), max(shard.entries for shard in self.shards)
         return [*found, *(Room(self, rows, entries) for _ in range(count - len(found)))]
 
-    def return_rooms(self, rooms: "list[Room]") -> None:
+    def return_rooms(self, rooms: list[Room]) -> None:
         """Take back memory for shards."""
         with self._lock:
             self._rooms += rooms
@@ -241,39 +228,47 @@ class RowStore:
         """Return all rows in memory: an array, or a CSR array of SciPy."""
         return self._as_matrix(self.read(range(len(self.shards))))
 
+    def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
+        """Rows, targets and weights as dask arrays, which the workers of a cluster read themselves (docs/cluster.md).
+
+        Nothing is read now. A chunk is read where it is needed, by the path of the store: every worker must reach it
+        there, on a file system that they share, or on one machine.
+
+        Parameters
+        ----------
+        shards : int, optional
+            Shards in a chunk. By default one; more where there would be more than 2000 chunks.
+
+        Returns
+        -------
+        X : dask array of shape (n, d)
+            Of arrays, or of CSR arrays where the store is sparse.
+        y : dask array of shape (n,), or (n, outputs), or None
+            The targets as `y` has them: where they stand for `classes`, their numbers. ``store.classes[number]`` is the
+            name; of two classes ``2 * y - 1`` makes labels.
+        sample_weight : dask array of shape (n,), or None
+            The weights of the rows.
+
+        Examples
+        --------
+        >>> import tempfile, frankwolfe as fw
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = fw.write_rows(f"{folder.name}/rows", [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
+        >>> X, y, sample_weight = store.to_dask()
+        >>> X.shape, y.sum().compute().item(), sample_weight is None
+        ((3, 2), 6.0, True)
+        >>> folder.cleanup()
+        """
+        from frankwolfe.data.store.store_chunks import dask_arrays
+
+        return dask_arrays(self, shards)
+
     def _as_matrix(self, rows: CSR | Dense) -> Any:
         if isinstance(rows, Dense):
             return rows.values
         matrix = rows.matrix(self.shape[1])
         matrix.has_canonical_format = True
         return matrix
-
-
-class Room:
-    """Memory for rows, to read into.
-
-    Parameters
-    ----------
-    store : RowStore
-        Whose rows.
-    rows, entries : int
-        How many there may be.
-    """
-
-    def __init__(self, store: RowStore, rows: int, entries: int):
-        kind = np.dtype(store.manifest.indices)
-        self.width = store.manifest.columns
-        self.values = np.empty(entries, store.dtype)
-        self.columns = np.empty(entries if store.is_sparse else 0, kind)
-        self.starts = np.empty(rows + 1 if store.is_sparse else 0, kind)
-        self._sparse = store.is_sparse
-
-    def rows(self, rows: int, entries: int) -> CSR | Dense:
-        """Return what was read, not copied."""
-        if not self._sparse:
-            return Dense(self.values[:entries].reshape(rows, self.width))
-        columns = self.columns[:entries]
-        return CSR(self.values[:entries], columns.view(UNSIGNED[columns.dtype]), self.starts[: rows + 1])
 
 
 def open_rows(path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True) -> RowStore:

@@ -126,7 +126,7 @@ class ClusterLowRank(OnCluster, LowRankEngine):
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         w = self.point()
-        gradient = self._exact_pass(w)
+        self.at, gradient = self._evaluate_weights(w)
         self.found = self._triplets(-gradient)
         gap = float(gradient @ (w if self.shift is None else w - self.shift)) + self.radius * self.found.bound
         self.last_gap = max(gap, 0.0)

@@ -57,13 +57,6 @@ class OnCluster:
         """Return the weights of a state."""
         raise AssertionError("unreachable: every engine says what its weights are")
 
-    def _exact_pass(self, w: np.ndarray) -> np.ndarray:
-        """Bring ``at`` up to date by one pass at the weights; return the gradient."""
-        self.rows_read += self.problem.n
-        self.at, gradient = self.problem.objective.at(w, self.at or self.problem.guess)
-        self.scale = self.scale if self.scale > 0.0 else abs(self.at.value) or 1.0
-        return gradient
-
 
 class ClusterCorrective(OnCluster, CorrectiveEngine):
     """One run of the fully corrective method on a cluster."""
@@ -76,12 +69,11 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
         limits: HessianLimits | None = None,
     ):
         super().__init__(problem, w, earlier, limits or CLUSTER_LIMITS)
-        self.fresh = False  # no sample of the rows is sent for
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
         w = self.point()
-        gradient = self._exact_pass(w)
+        self.at, gradient = self._evaluate_weights(w)
         return gradient, self.problem.gap_for(gradient, w)
 
     def _restore(self, state: Mapping[str, Any]) -> None:
@@ -109,13 +101,6 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
 
 class ClusterInterior(OnCluster, InteriorEngine):
     """One run of the corrective method on a set with a barrier, on a cluster."""
-
-    def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        if self.at is None:
-            gradient = self._exact_pass(self.w)
-            self.exact = gradient, self.problem.gap_for(gradient, self.w)
-        return super()._evaluate()
 
     def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
         return self.w

@@ -1,6 +1,7 @@
 """Frank-Wolfe and stochastic Frank-Wolfe on a cluster: the workers tell the gradient, the client makes the step."""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -246,6 +247,7 @@ class ClusterSFW(ClusterStepwise):
     """Stochastic Frank-Wolfe: every part refreshes its share of the batch and sends the change of ``r``."""
 
     certifies_itself = False
+    table_follows = True
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -253,6 +255,8 @@ class ClusterSFW(ClusterStepwise):
         self._rows = dict(objective.cluster.ask("rows", numbered_rows))
         self._version = self.steps
         self._table: Any = objective.cluster.handle(EmptyTable(objective.posed, self._version))
+        # of the batches of the last quarter of a pass: what the table was wrong by before they were refreshed
+        self._residuals: deque[float] = deque(maxlen=max(4, self.problem.n // (4 * self.batch_size)))
 
     def _learn(self) -> None:
         objective, rng = self.problem.objective, self.generator
@@ -274,9 +278,10 @@ class ClusterSFW(ClusterStepwise):
             return
         self._version += 1
         r, counters = self.gradient.r, self.gradient.counters
-        for places, values, size in answers:
+        for places, values, size, _ in answers:
             r[places] += values
             counters[TABLE_CHANGE] += size
+        self._residuals.append(sum(answer.residuals for answer in answers) * self.problem.n / self.batch_size)
         self._take_over(r.copy())
 
     def _make_exact(self) -> None:
@@ -286,10 +291,17 @@ class ClusterSFW(ClusterStepwise):
         at, gradient = objective.at(self.point())
         self.rows_read += self.problem.n
         self._table = objective.cluster.handle(TableAt(objective.posed, at.point, self._version))
+        self._residuals.clear()
         self._take_over(gradient)
 
     def _resume(self) -> None:
         self._make_exact()
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows that batches refreshed of late, and its standard error."""
+        if len(self._residuals) < 2:
+            return np.nan, np.nan
+        return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
 
     def table(self) -> Any:
         """Return a handle to the table as it is now, if the loss knows its conjugate."""

@@ -12,7 +12,8 @@ import numpy as np
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
 from frankwolfe.cluster.recipes import DenseWeights, SparseWeights
-from frankwolfe.objective.sums import evaluate_losses
+from frankwolfe.losses import has_dual
+from frankwolfe.objective.sums import evaluate_losses, sum_residuals
 
 
 class Table:
@@ -61,11 +62,15 @@ class Stale(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a batch changes in ``r``, by the entries that it changes, and the sum of the table's changes."""
+    """What a batch changes in ``r``, by its entries; the sizes of the table's changes, and its residuals.
+
+    The residuals are those of the rows as they were in the table, summed up: what the table was wrong by.
+    """
 
     places: np.ndarray
     values: np.ndarray
     size: float
+    residuals: float
 
 
 def refresh(
@@ -99,23 +104,25 @@ def refresh(
         return Stale()
     samples, n = objective.samples, len(objective.samples.weights)
     chosen = np.sort(np.random.default_rng([seed, part.number]).permutation(n)[: rows[part.number]])
-    total, size, w = np.zeros(objective.size), 0.0, weights.dense()
+    total, size, residuals, w = np.zeros(objective.size), 0.0, 0.0, weights.dense()
     for block in objective.blocks:
         here = chosen[np.searchsorted(chosen, block.part.start) : np.searchsorted(chosen, block.part.stop)]
         if len(here):
-            change = _renewed(samples, block.samples.rows.some_rows(here - block.part.start), here, mine.alpha, w)
-            size += float(np.abs(change[1]).sum())
-            total += change[0].add_all(change[1], objective.size)
+            rows_here = block.samples.rows.some_rows(here - block.part.start)
+            change, wrong = _renewed(samples, rows_here, here, mine.alpha, w)
+            size, residuals = size + float(np.abs(change).sum()), residuals + wrong
+            total += rows_here.add_all(change, objective.size)
     mine.version = version + 1
     places = np.flatnonzero(total)
-    return Change(places, total[places], size)
+    return Change(places, total[places], size, residuals)
 
 
-def _renewed(samples: Any, rows: Any, here: np.ndarray, alpha: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Put the derivatives of some rows into the table; return the rows, and what has changed."""
-    z = rows.dot_all(w)
+def _renewed(samples: Any, rows: Any, here: np.ndarray, alpha: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+    """Put the derivatives of some rows into the table; return what has changed, and the residuals before."""
+    z, targets, weights, loss = rows.dot_all(w), samples.targets[here], samples.weights[here], samples.loss
     fresh, losses = np.empty(z.shape), np.empty(len(z))
-    evaluate_losses(samples.targets[here], samples.weights[here], samples.loss, z, losses, fresh)
-    change = fresh - alpha[here]
+    evaluate_losses(targets, weights, loss, z, losses, fresh)
+    before = alpha[here]
+    residuals = float(sum_residuals(targets, weights, loss, z, before)) if has_dual(loss) else np.nan
     alpha[here] = fresh
-    return rows, change
+    return fresh - before, residuals

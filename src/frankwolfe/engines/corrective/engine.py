@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.compile.kernels import compiling
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.face import slopes_on_face
@@ -19,6 +18,7 @@ from frankwolfe.engines.corrective.models import minimise
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
 from frankwolfe.engines.corrective.sampled_start import minimise_sample, worth_sampling
+from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.problem import Evaluation, Problem
 
@@ -60,8 +60,8 @@ MIN_CURVATURE_FLOOR = 1e-12
 separable data would have none. Twice or half: no difference."""
 
 LAST_DIGITS = 1e-4
-"""Relative gap from which on the Hessian of more atoms is worth forming, if the tolerance is below a tenth of it. Twice
-or half: passes change by 1%."""
+"""Relative gap from which on the Hessian of more atoms is worth forming, unless one more step column by column should
+meet the tolerance: that takes half as long. Doubled: 1% fewer passes. Halved: no difference."""
 
 MAX_BLIND_TRIALS = 4
 """Points that are tried along a step where the objective cannot tell which is better. Twice or half as many: no
@@ -95,6 +95,7 @@ class CorrectiveEngine(RoundEngine):
     remembered = (
         *RoundEngine.remembered,
         "left",
+        "by_columns",
         "caution",
         "lowest_gap",
         "lowest_value",
@@ -113,7 +114,7 @@ class CorrectiveEngine(RoundEngine):
     ):
         super().__init__(problem, earlier)
         self.atoms: Any = atoms_of(problem, w, limits or HESSIAN_LIMITS)
-        self.left = 0.0  # of the gap, by the last Newton step
+        self.left, self.by_columns = 0.0, False  # of the gap, by the last Newton step, and whether it had no Hessian
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0
         self.promised = np.inf  # fall of the objective, by the last step that was made in full
@@ -124,13 +125,10 @@ class CorrectiveEngine(RoundEngine):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
-        kind = _kind((self.problem.samples, self.problem.constraint))
-        if not compiling() or kind in _warm:
-            return
-        head = self.problem.head(8)
-        for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
-            CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
-        _warm.add(kind)
+        if is_new_kind(type(self), self.problem):
+            head = self.problem.head(8)
+            for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
+                CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
 
     def move_to(self, problem: Problem) -> bool:
         """Go on with the same data over a set of another radius, if that can be done; say whether.
@@ -146,7 +144,7 @@ class CorrectiveEngine(RoundEngine):
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
         self.lowest_gap = self.lowest_value = np.inf
-        self.caution, self.vain, self.left = 1.0, 0, 0.0
+        self.caution, self.vain, self.left, self.by_columns = 1.0, 0, 0.0, False
         self.unseen, self.promised = 0, np.inf
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.point())
@@ -167,10 +165,11 @@ class CorrectiveEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        w, samples = self.point(), self.problem.samples
+        w = self.point()
         if self.at is None or self.atoms.indirect:
-            self.at = self._evaluate_predictions(self.problem.objective.predict(w) if w.any() else samples.table())
-        gradient = self.problem.objective.gradient(self.at.alpha)
+            self.at, gradient = self._evaluate_weights(w)
+        else:
+            gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, w)
 
     def state(self) -> dict[str, Any]:
@@ -216,7 +215,7 @@ class CorrectiveEngine(RoundEngine):
     def _start_from_sample(self, found: Evaluation) -> bool:
         """Go where the objective of a sample of the rows is lowest, if the objective is lower there; say whether."""
         w, rows_read = minimise_sample(
-            self.problem, lambda sample: CorrectiveEngine(sample, sample.default_start(), limits=self.limits)
+            self.problem, lambda sample: type(self)(sample, sample.default_start(), limits=self.limits)
         )
         self.rows_read += rows_read
         at = self._evaluate_predictions(self.problem.objective.predict(w))
@@ -259,8 +258,8 @@ class CorrectiveEngine(RoundEngine):
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
             return False  # no weight, and nothing promises any
-        last_digits = gap <= LAST_DIGITS * self.scale and self.target < 0.1 * LAST_DIGITS * self.scale
-        few = atoms.hessian_is_affordable(len(chosen), last_digits)
+        few = atoms.hessian_is_affordable(len(chosen), self._for_last_digits(gap))
+        self.by_columns = not few
         if few:
             atoms.forget_columns()
         curvatures = self._curvatures(gap, few)
@@ -277,6 +276,11 @@ class CorrectiveEngine(RoundEngine):
         if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
             return self._step_by_gap(u, slope, gap)
         return self._search(u, fall, few)
+
+    def _for_last_digits(self, gap: float) -> bool:
+        """Whether few digits are missing, and yet more than a step like the last one would find column by column."""
+        expected = max(self._model_share(False), self.left) * gap if self.by_columns else np.inf
+        return bool(gap <= LAST_DIGITS * self.scale and expected > self.target)
 
     def _model_share(self, hessian: bool) -> float:
         """Return the part of the gap that may be left in a model."""
@@ -345,14 +349,3 @@ class CorrectiveEngine(RoundEngine):
             self.caution = min(1e12, 10.0 * self.caution)
         elif gamma == 1.0:
             self.caution = max(1.0, 0.3 * self.caution)
-
-
-_warm: set[Any] = set()
-"""Kinds of data and parts that have been compiled for in this process."""
-
-
-def _kind(value: Any) -> Any:
-    """Return what code is compiled for: classes, and the types of arrays."""
-    if isinstance(value, tuple):
-        return type(value), *map(_kind, value)
-    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)

@@ -15,6 +15,7 @@ from frankwolfe.engines.corrective.barrier_model import PathPoint, QuadraticMode
 from frankwolfe.engines.corrective.common_shift import kept_small
 from frankwolfe.engines.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.rounds import RoundEngine
+from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap, slopes_after
 from frankwolfe.engines.state import copied
 from frankwolfe.linalg.threads import one_thread
@@ -99,9 +100,9 @@ class InteriorEngine(RoundEngine):
         self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by a round on the first few rows."""
-        head = self.problem.head(8)
-        InteriorEngine(head, self.w, barrier=self.barrier).advance(1)
+        """Compile, or load from the cache, by a round on the first few rows; once for each kind of data and parts."""
+        if is_new_kind(type(self), self.problem):
+            InteriorEngine(self.problem.head(8), self.w, barrier=self.barrier).advance(1)
 
     @property
     def spent(self) -> bool:
@@ -132,16 +133,14 @@ class InteriorEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        if self.at is None:
-            self.at, self.exact = self._evaluate_predictions(self._predictions(self.w)), None
-        return self._gradient_and_gap(self.at, self.w) if self.exact is None else self.exact
+        if self.at is None or self.exact is None:
+            self.at, self.exact = self._exact_at(self.w)
+        return self.exact
 
-    def _predictions(self, w: np.ndarray) -> np.ndarray:
-        return self.problem.objective.predict(w)
-
-    def _gradient_and_gap(self, at: Point, w: np.ndarray) -> tuple[np.ndarray, float]:
-        gradient = self.problem.objective.gradient(at.alpha)
-        return gradient, self.problem.gap_for(gradient, w)
+    def _exact_at(self, w: np.ndarray) -> tuple[Point, tuple[np.ndarray, float]]:
+        """Return what the objective is at some weights, and the gradient and the exact gap there."""
+        at, gradient = self._evaluate_weights(w)
+        return at, (gradient, self.problem.gap_for(gradient, w))
 
     # --- a round ----------------------------------------------------------------------------------------------
 
@@ -187,10 +186,10 @@ class InteriorEngine(RoundEngine):
         centre = self.path[0].w
         if np.array_equal(centre, self.w) or self.spent:
             return found
-        at = self._evaluate_predictions(self._predictions(centre))
+        at, exact = self._exact_at(centre)
         if not at.value < found.value:
             return found
-        self.w, self.at, self.exact, self._found = centre, at, None, None
+        self.w, self.at, self.exact, self._found = centre, at, exact, None
         return self._exact()
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
@@ -251,8 +250,8 @@ class InteriorEngine(RoundEngine):
         self.tried = None
         if not self.problem.constraint.contains(there):
             return False  # rounding has led the path out of the set
-        at, fall = self._evaluate_predictions(self._predictions(there)), -float(found.gradient @ (there - self.w))
-        exact, convex = self._gradient_and_gap(at, there), bool(self.problem.loss.convex)
+        at, exact = self._exact_at(there)
+        fall, convex = -float(found.gradient @ (there - self.w)), bool(self.problem.loss.convex)
         self.tried = there, at, exact
         unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
         good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
@@ -292,8 +291,7 @@ class InteriorEngine(RoundEngine):
                 or not self.problem.constraint.contains(there, FEASIBILITY_ROUNDING)
             ):
                 continue
-            at = self._evaluate_predictions(self._predictions(there))
-            exact = self._gradient_and_gap(at, there)
+            at, exact = self._exact_at(there)
             if exact[1] <= self.target:
                 self.w, self.at, self.exact = there, at, exact
                 return

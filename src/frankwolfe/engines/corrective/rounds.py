@@ -157,8 +157,20 @@ class RoundEngine(ABC):
 
     def _evaluate_predictions(self, z: Any, way: Any = None) -> Any:
         """Evaluate the objective where the predictions are ``z``, maybe on a way; charged as a pass."""
+        return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, way))
+
+    def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Evaluate the objective and its gradient at some weights, while rows are in cache; charged as a pass."""
+        objective = self.problem.objective
+        if not w.any():  # no row is needed to predict zero
+            at = self._evaluate_predictions(self.problem.samples.table())
+            return at, objective.gradient(at.alpha)
+        at, gradient = objective.at(w, self.at or self.problem.guess)
+        return self._charged(at), gradient
+
+    def _charged(self, at: Any) -> Any:
+        """Charge a point as a pass; the first one tells the scale of the objective."""
         self.rows_read += self.problem.n
-        at = self.problem.objective.point(z, self.at or self.problem.guess, way)
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 

@@ -248,7 +248,7 @@ def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
     found: dict[int, Any] = {}
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    outputs = objective.samples.rows.outputs
+    outputs, overwritten = objective.samples.rows.outputs, isinstance(objective.samples.rows, StoredRows)
 
     def task(block: Block) -> tuple:
         part, rows = block.part, block.samples.rows
@@ -258,8 +258,9 @@ def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
         elif rows.is_sparse:
             data, columns, starts = rows.pressed(place)
             found[part.start] = SparseBlock(part, data, columns, starts, len(active))
-        else:  # a copy in any case: the rows are about to be overwritten
-            found[part.start] = DenseBlock(part, np.array(rows.some_columns(active)))
+        else:
+            values = rows.some_columns(active)
+            found[part.start] = DenseBlock(part, values.copy() if overwritten else values)
         return ()
 
     objective.each(task)

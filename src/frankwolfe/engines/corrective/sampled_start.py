@@ -20,9 +20,10 @@ ROWS_PER_WEIGHT = 4
 """Fewest rows in a sample for each weight. With fewer, the sample's optimum has atoms of its own: RCV1 at radius 1000,
 with 0.03 rows a weight, takes as long with a sample as without."""
 
-LEAST_ENTRIES = {"sparse": 2**19, "dense": 2**21}
+LEAST_ENTRIES = {"sparse": 2**19, "dense": 2**21, "remote": 2**26}
 """Fewest stored entries of the data: with less, a sample costs about what it saves, some milliseconds. A pass over
-dense entries takes about a quarter of the time. Twice or half: no difference on our data."""
+dense entries takes about a quarter of the time; on a cluster the calls that a sample takes cost more than the passes
+that it saves. Twice or half: no difference on our data."""
 
 SAMPLE_GAP = 1e-3
 """Relative gap to which the sample is minimised. It may be less than the sample's noise, for passes over a sample are
@@ -38,14 +39,15 @@ def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
     Only where the loss is convex is one start as good as another.
     """
     rows, sampled = problem.samples.rows, -(-problem.n // SAMPLED)
-    if isinstance(rows, StoredRows | RemoteRows):
-        return False  # a sample would be read with all the rest, or sent for
+    if isinstance(rows, StoredRows):
+        return False  # a sample would be read with all the rest
     if not problem.loss.convex or budget < SAMPLE_PASSES * sampled + 3 * problem.n:
         return False
-    if rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
+    remote = isinstance(rows, RemoteRows)
+    if rows.stored() < LEAST_ENTRIES["remote" if remote else "sparse" if rows.is_sparse else "dense"]:
         return False
     enough = problem.n // SAMPLED >= max(1, ROWS_PER_WEIGHT * problem.size)
-    return bool(enough and problem.samples.weights[::SAMPLED].any())
+    return bool(enough and (remote or problem.samples.weights[::SAMPLED].any()))
 
 
 def minimise_sample(problem: Problem, engine_for: Callable[[Problem], Any]) -> tuple[Any, int]:

@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
@@ -20,7 +20,7 @@ from frankwolfe.io.records import header, separator_of
 from frankwolfe.io.store.row_writer import RowBlock
 from frankwolfe.io.streams import is_compressed, opened
 from frankwolfe.io.svmlight import SMALL, read_svmlight
-from frankwolfe.io.svmlight_blocks import BLOCK, BadLineError, Rows, load_code, read_block, stream_blocks
+from frankwolfe.io.svmlight_blocks import BLOCK, BadLineError, Rows, load_code, mapped_blocks, read_block, stream_blocks
 from frankwolfe.io.tabular import Columns
 
 PIECE = 2**26
@@ -70,8 +70,12 @@ def from_svmlight(path: Path, first: int) -> Iterator[RowBlock]:
                 raise StartsAtZeroError
             yield RowBlock(_moved(X, found - first), y)
             return
+    if not is_compressed(path):
+        for rows in _parsed(path, mapped_blocks(path, BLOCK), default_threads()):
+            yield _as_block(rows, first)
+        return
     with opened(path) as stream:
-        for rows in _parsed(path, stream, default_threads()):
+        for rows in _parsed(path, stream_blocks(stream, BLOCK), default_threads()):
             yield _as_block(rows, first)
 
 
@@ -79,13 +83,13 @@ def _moved(X: Any, by: int) -> sparse.csr_array:
     return X if by == 0 else sparse.csr_array((X.data, X.indices + by, X.indptr), shape=(X.shape[0], X.shape[1] + by))
 
 
-def _parsed(path: Path, stream: BinaryIO, threads: int) -> Iterator[Rows]:
+def _parsed(path: Path, texts: Iterable[bytes | np.ndarray], threads: int) -> Iterator[Rows]:
     """Yield blocks of lines as rows, parsed by threads, in their order."""
     load_code()
     lines, waiting = 0, deque[Future[tuple[int, Rows]]]()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for text in stream_blocks(stream, BLOCK):
+            for text in texts:
                 waiting.append(pool.submit(read_block, text))
                 if len(waiting) > threads:
                     number, rows = waiting.popleft().result()
@@ -103,7 +107,9 @@ def _parsed(path: Path, stream: BinaryIO, threads: int) -> Iterator[Rows]:
 
 
 def _as_block(rows: Rows, first: int) -> RowBlock:
-    indices = rows.indices - np.int32(first)
+    indices = rows.indices  # of this block alone: changed in place
+    if first:
+        indices -= np.int32(first)
     if indices.min(initial=0) < 0:
         raise StartsAtZeroError
     starts = np.concatenate([[0], rows.ends]).astype(np.int32)

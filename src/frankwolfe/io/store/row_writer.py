@@ -1,26 +1,19 @@
 """The writer of shards: takes blocks of rows, checks them, and cuts them into shards of about one size."""
 
-import zlib
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
-from frankwolfe.data.blocks import LEAST, even_parts, parts_by_size
-from frankwolfe.data.store.manifest import File, Manifest, Part, Shard
+from frankwolfe.data.store.manifest import Manifest, Part
+from frankwolfe.io.store.shard_writer import ShardWriter, padded
 from frankwolfe.io.store.stored_targets import Targets
 
 SHARD = 2**24
 """Bytes of a shard where nobody says: large enough for a disk, small enough for many to fit into memory."""
-
-
-def filling(stream: BinaryIO) -> BinaryIO:
-    """Return what a file's content is written to: the file itself, but where a test lets the disk be full."""
-    return stream
 
 
 class RowBlock(NamedTuple):
@@ -80,11 +73,7 @@ class Writer:
         self._targets, self._weights = Targets(before), _Weights(before)
         self._pending: list[Any] = []
         self._pending_bytes = 0
-        self._shards: list[Shard] = []
-        self._first = len(before.shards) if before is not None else 0
-        self._counts: np.ndarray = np.zeros(self._width, np.int64)
-        self._squares: np.ndarray = np.zeros(self._width)
-        self._files: list[Path] = []
+        self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
         self._part: Part | None = None
 
     def _continue(self, before: Manifest) -> None:
@@ -165,73 +154,30 @@ class Writer:
             raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
 
     def _flush(self) -> None:
-        """Write what is pending as a shard."""
-        if not self._pending:
-            return
-        pieces, self._pending, self._pending_bytes = self._pending, [], 0
-        number = self._first + len(self._shards)
-        if self._layout == "dense":
-            values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-            self._count(
-                values.shape[1],
-                np.full(values.shape[1], len(values)),
-                np.einsum("ij,ij->j", values, values, dtype=np.float64),
-            )
-            cuts = [part.stop for part in even_parts(len(values), values.shape[1], LEAST)]
-            self._shards.append(Shard(len(values), values.size, cuts, self._write(f"{number:06}-values.bin", values)))
-            return
-        starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(piece.indptr) for piece in pieces]))])
-        values = np.concatenate([piece.data for piece in pieces])
-        columns = np.concatenate([piece.indices for piece in pieces])
-        self._count(
-            self._width,
-            np.bincount(columns, minlength=self._width),
-            np.bincount(columns, np.square(values, dtype=np.float64), minlength=self._width),
-        )
-        self._shards.append(
-            Shard(
-                len(starts) - 1,
-                len(values),
-                [part.stop for part in parts_by_size(starts, LEAST)],
-                self._write(f"{number:06}-values.bin", values),
-                self._write(f"{number:06}-columns.bin", columns),
-                self._write(f"{number:06}-starts.bin", starts.astype(self._index)),
-            )
-        )
+        """Have what is pending written as a shard."""
+        if self._pending:
+            self._out.shard(self._pending, self._width, self._index)
+            self._pending, self._pending_bytes = [], 0
 
-    def _count(self, width: int, counts: np.ndarray, squares: np.ndarray) -> None:
-        """Add what a shard has in each column."""
-        if len(self._counts) < width:
-            self._counts, self._squares = (np.pad(old, (0, width - len(old))) for old in (self._counts, self._squares))
-        self._counts += counts
-        self._squares += squares
-
-    # --- files ----------------------------------------------------------------------------------------------------
-
-    def _write(self, name: str, values: np.ndarray) -> File:
-        """Write numbers to a file, little-endian."""
-        values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
-        path, content = self.folder / name, memoryview(values).cast("B") if values.size else memoryview(b"")
-        self._files.append(path)
-        with path.open("wb") as stream:
-            filling(stream).write(content)
-        return File(name, len(content), zlib.crc32(content))
+    # --- the end --------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Write what is left, and what goes with the rows."""
         self._flush()
-        if not self._shards:
+        self._out.wait()
+        if not self._out.shards:
             raise ValueError("there are no rows to write")
         name = f"part-{0 if self.before is None else len(self.before.parts)}"
         targets, weights = self._targets.numbers(), self._weights.numbers()
-        counts, squares = (np.pad(old, (0, self._width - len(old))) for old in (self._counts, self._squares))
+        write, out = self._out.file, self._out
         self._part = Part(
-            self._shards,
-            self._write(f"{name}-counts.bin", counts),
-            self._write(f"{name}-squares.bin", squares),
-            None if targets is None else self._write(f"{name}-targets.bin", targets),
-            None if weights is None else self._write(f"{name}-weights.bin", weights),
+            out.shards,
+            write(f"{name}-counts.bin", padded(out.counts, self._width)),
+            write(f"{name}-squares.bin", padded(out.squares, self._width)),
+            None if targets is None else write(f"{name}-targets.bin", targets),
+            None if weights is None else write(f"{name}-weights.bin", weights),
         )
+        out.close()
 
     def manifest(self, before: list[Part]) -> Manifest:
         """Return what the store holds, with what was there before."""
@@ -253,9 +199,7 @@ class Writer:
 
     def undo(self) -> None:
         """Remove all files that were written."""
-        for path in self._files:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+        self._out.undo()
 
 
 class _Weights:

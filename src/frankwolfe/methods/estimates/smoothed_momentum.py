@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import prediction, pull, smoothed_derivative
-from frankwolfe.methods.gradient import amend, fade, pick
+from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, pick
 from frankwolfe.methods.lifecycle import Abilities, estimate
 from frankwolfe.methods.side_terms import WINDOW, side_term
 
@@ -42,7 +42,7 @@ class SmoothedMomentum(NamedTuple):
     @property
     def abilities(self):
         """Smooths what has kinks, and keeps slopes that certify."""
-        return Abilities(smooths=True)
+        return Abilities(smooths=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the slopes and multipliers of the run that is continued, else from zeros."""
@@ -60,7 +60,8 @@ class SmoothedMomentumState(NamedTuple):
         """Fade the estimate; add the batch's mean gradient, and what the side constraints pull."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, beta = self.alpha, self.unit / sqrt(t + 8.0)
-        visits, rho = len(targets) / len(batch), 4.0 / (t + 7.0) ** (2.0 / 3.0)  # steps from one visit to the next
+        visits = gradient.counters[ALL_ROWS] / len(batch)  # steps from one visit to the next
+        rho = 4.0 / (t + 7.0) ** (2.0 / 3.0)
         fade(gradient, 1.0 - rho)
         share, part = rho * visits / gradient.scale[0], min(1.0, visits * WINDOW / (t + WINDOW - 1.0))
         for k in range(len(batch)):

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from frankwolfe.compile.part import finite, positive
 from frankwolfe.methods.epochs import Epochs, place_in_epoch
 from frankwolfe.methods.lifecycle import step_rule
+from frankwolfe.methods.steps.open_loop import checked_steps
 
 
 @step_rule
@@ -30,14 +30,7 @@ class EpochStep(NamedTuple):
     offset: float = 1.0
 
     def _checked(self):
-        numerator = positive("EpochStep", "numerator", self.numerator)
-        offset = finite("EpochStep", "offset", self.offset)
-        if numerator > 1.0 + offset:
-            raise ValueError(
-                f"EpochStep: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
-                "an epoch's first step would overshoot the vertex"
-            )
-        return self._replace(numerator=numerator, offset=offset)
+        return checked_steps(self)
 
     def for_run(self, setting):
         """Learn when epochs begin."""

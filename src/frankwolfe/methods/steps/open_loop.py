@@ -2,12 +2,24 @@
 
 from math import exp, lgamma, log
 from sys import float_info
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.methods.lifecycle import step_rule
 
 EPSILON = float_info.epsilon
+
+
+def checked_steps(rule: Any) -> Any:
+    """Return a rule of steps ``numerator / (k + offset)``, ``k`` from 1 on, with its numbers checked."""
+    name = type(rule).__name__
+    numerator, offset = positive(name, "numerator", rule.numerator), finite(name, "offset", rule.offset)
+    if numerator > 1.0 + offset:
+        raise ValueError(
+            f"{name}: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
+            "the first step would overshoot the vertex"
+        )
+    return rule._replace(numerator=numerator, offset=offset)
 
 
 @step_rule
@@ -30,14 +42,7 @@ class OpenLoop(NamedTuple):
     offset: float = 2.0
 
     def _checked(self):
-        numerator = positive("OpenLoop", "numerator", self.numerator)
-        offset = finite("OpenLoop", "offset", self.offset)
-        if numerator > 1.0 + offset:
-            raise ValueError(
-                f"OpenLoop: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
-                "the first step would overshoot the vertex"
-            )
-        return self._replace(numerator=numerator, offset=offset)
+        return checked_steps(self)
 
     @property
     def open_loop(self):

@@ -1,0 +1,135 @@
+"""What targets on a cluster are: their distinct values, how often each comes, and their range. Only that travels."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+
+from frankwolfe.cluster.collections import beside, client_at_hand, column_array
+
+MANY = 100_000
+"""Distinct values of a chunk from which on they are not told apart any more."""
+
+
+class Survey(NamedTuple):
+    """What is known of targets.
+
+    Attributes
+    ----------
+    rows : int
+        How many there are.
+    values : array or None
+        The distinct ones, ascending; None where there are too many.
+    counts, weights : array
+        In how many rows each comes, and the sum of their weights.
+    low, high : float
+        The smallest and the largest number; NaN where they are none.
+    """
+
+    rows: int
+    values: np.ndarray | None
+    counts: np.ndarray
+    weights: np.ndarray
+    low: float
+    high: float
+
+
+def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Survey:
+    """Look at all targets, chunk by chunk, where they are.
+
+    Parameters
+    ----------
+    y : dask array, series or frame
+        Numbers, truth values or words, and none missing.
+    sample_weight : dask array or series, optional
+        Weights of the rows, cut as ``y`` is.
+    most : int
+        Distinct values to tell apart, at most.
+
+    Returns
+    -------
+    Survey
+    """
+    y = column_array(y)
+    y = y.rechunk({1: -1}) if y.ndim == 2 else y
+    chunks = y.to_delayed().ravel().tolist()
+    sizes = None if np.isnan(y.chunks[0]).any() else y.chunks[0]
+    weights = (
+        [None] * len(chunks) if sample_weight is None else beside("sample_weight", sample_weight, len(chunks), sizes)
+    )
+    look = dask.delayed(survey_chunk, pure=False)
+    found = [look(chunk, weight, most, k) for k, (chunk, weight) in enumerate(zip(chunks, weights, strict=True))]
+    return client_at_hand().compute(dask.delayed(merged, pure=False)(found, most), sync=True)
+
+
+def survey_chunk(y: Any, sample_weight: Any, most: int, number: int = 0) -> Survey:
+    """Return what is known of the targets of one chunk.
+
+    Examples
+    --------
+    >>> survey_chunk(np.array(["yes", "no", "yes"]), None, 10)[:3]
+    (3, array(['no', 'yes'], dtype='<U3'), array([1, 2]))
+    """
+    values = np.asarray(y)
+    rows = len(values)
+    weights = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if len(weights) != rows:
+        raise ValueError(f"chunk {number}: sample_weight has {len(weights)} entries, and y has {rows}")
+    _refuse_missing(values, number)
+    is_number = values.dtype.kind in "iuf" and rows > 0
+    low, high = (float(values.min()), float(values.max())) if is_number else (np.nan, np.nan)
+    if values.ndim > 1:
+        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+    try:
+        found, places = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"chunk {number}: y holds values of different types, which cannot be sorted: {error}") from None
+    if len(found) > most:
+        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+    counts = np.bincount(places, minlength=len(found))
+    return Survey(rows, found, counts, np.bincount(places, weights, minlength=len(found)), low, high)
+
+
+def merged(surveys: Sequence[Survey], most: int = MANY) -> Survey:
+    """Return what is known of all chunks together.
+
+    Examples
+    --------
+    >>> merged([survey_chunk(np.array([1.0, 2.0]), None, 9), survey_chunk(np.array([2.0, 3.0]), None, 9)])[:3]
+    (4, array([1., 2., 3.]), array([1, 2, 1]))
+    """
+    filled = [found for found in surveys if found.rows]
+    if not filled:
+        raise ValueError("y is empty: none of its chunks has a row")
+    rows = sum(found.rows for found in filled)
+    low, high = min(found.low for found in filled), max(found.high for found in filled)
+    lists = [found.values for found in filled if found.values is not None]
+    values = np.unique(np.concatenate(lists)) if len(lists) == len(filled) else None
+    if values is None or len(values) > most:
+        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+    counts, weights = np.zeros(len(values), np.int64), np.zeros(len(values))
+    for found, own in zip(filled, lists, strict=True):
+        places = np.searchsorted(values, own)
+        counts[places] += found.counts
+        weights[places] += found.weights
+    return Survey(rows, values, counts, weights, low, high)
+
+
+def _refuse_missing(values: np.ndarray, number: int) -> None:
+    """Raise ValueError if a target is missing, or no finite number."""
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values)
+    elif values.dtype.kind == "O":
+        bad = np.array([_is_missing(value) for value in values.flat], dtype=bool)
+    else:
+        return
+    if bad.any():
+        count = int(bad.sum())
+        raise ValueError(
+            f"chunk {number}: y is missing, NaN or infinite in {count:,} row{'s' * (count > 1)}: drop those rows first"
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
