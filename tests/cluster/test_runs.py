@@ -11,7 +11,11 @@ from tests.cluster.tables import ROWS, chunked, table
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
 X, Y = table(shift=1.0)
-SETS = {"l1": fw.L1Ball(1.5), "l2": fw.L2Ball(0.5), "hull": fw.ConvexHull(np.random.default_rng(2).normal(size=(14, 6)))}
+SETS = {
+    "l1": fw.L1Ball(1.5),
+    "l2": fw.L2Ball(0.5),
+    "hull": fw.ConvexHull(np.random.default_rng(2).normal(size=(14, 6))),
+}
 
 
 def posed(kind="l1", intercept=True, **given):
@@ -54,7 +58,7 @@ def test_a_run_that_goes_on_ends_with_the_same_bits(client, kind, tmp_path):
 def test_other_data_is_refused(client, tmp_path):
     fw.minimize(posed(), tol=1e-3, checkpoint=tmp_path / "run.ckpt")
     other = fw.Problem(chunked(X + 1e-3), chunked(Y), "logistic", SETS["l1"], intercept=True)
-    with pytest.raises(ValueError, match="another problem|data"):
+    with pytest.raises(ValueError, match="data"):
         fw.resume(tmp_path / "run.ckpt", other)
 
 
@@ -108,8 +112,11 @@ def test_nothing_is_kept_that_nobody_holds(client):
 
 
 def test_rows_never_come_to_the_client(client, monkeypatch):
-    received, wide = [], fw.Problem(
-        chunked(np.tile(X, (20, 1)), 400), chunked(np.tile(Y, 20), 400), "logistic", SETS["l1"], intercept=True
+    received, wide = (
+        [],
+        fw.Problem(
+            chunked(np.tile(X, (20, 1)), 400), chunked(np.tile(Y, 20), 400), "logistic", SETS["l1"], intercept=True
+        ),
     )
     monkeypatch.setattr("dask.base.compute", lambda *given, **more: pytest.fail("computed on the client"))
     cluster = wide.objective.cluster
