@@ -134,7 +134,8 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
     )
     if method.engine == "auto":
-        method = pick(limits.passes, problem.needs_smoothing)
+        whole = problem.on_cluster and problem.intercept  # which no stochastic method takes there
+        method = pick(float("inf") if whole else limits.passes, problem.needs_smoothing)
         if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     problem.accept(method)

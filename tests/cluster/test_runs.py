@@ -100,6 +100,10 @@ def test_limits(client):
     assert fw.minimize(posed(), tol=1e-14, callback=lambda state: True).status == "callback"
 
 
+def test_auto_with_an_intercept_and_few_passes(client):
+    assert fw.minimize(posed(), tol=1e-14, max_passes=2).status == "max-passes"
+
+
 def test_nothing_is_kept_that_nobody_holds(client):
     problem = posed()
     cluster, sizes = problem.objective.cluster, []
