@@ -29,11 +29,12 @@ MINUTES ?=
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
 
-# work that is killed at random moments and goes on: make soak SEED=3 KILLS=500, or MINUTES=10; ONLY=sfw: some of it
+# work that is killed at random moments and goes on: make soak SEED=3 KILLS=500, or MINUTES=10; ONLY=sfw: some of it;
+# ONLY=cluster: runs on a cluster whose workers, connection or chunks are lost
 KILLS ?=
 ONLY ?=
 soak: $(VENV)/installed
-	$(BIN)/python -m tests.soak --seed $(SEED) $(if $(KILLS),--kills $(KILLS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m tests.soak --seed $(SEED) $(if $(KILLS),--kills $(KILLS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only "$(ONLY)")
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

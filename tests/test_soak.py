@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.fuzz.runner import ROOT
 
 BROKEN = """
@@ -38,6 +40,13 @@ def test_a_slice():
     finished = soak("-m", "tests.soak", "--seed", "0", "--kills", "12")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert " 0 failed" in finished.stdout
+
+
+def test_a_fault_on_a_cluster():
+    pytest.importorskip("distributed", reason="dask is not installed")
+    finished = soak("-m", "tests.soak", "--only", "cluster: the connection cut", "--kills", "1")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "1 faults on a cluster, 0 failed" in finished.stdout
 
 
 def test_work_that_leaves_halves_is_noticed():

@@ -85,6 +85,7 @@ def test_data_frames(client):
 
 def test_persisted_collections(client):
     problem = fw.Problem(chunked(X).persist(), chunked(Y).persist(), "logistic", fw.L1Ball(1.5))
+    assert problem.objective.cluster.loader._persisted  # and held, for nobody else does
     local = both("dense")[1]
     assert fw.minimize(problem, tol=1e-11).fun == pytest.approx(fw.minimize(local, tol=1e-11).fun, abs=1e-11)
 

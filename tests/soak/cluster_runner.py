@@ -63,41 +63,46 @@ def story(stage, fault, kind, optimum, duration, rng, tally):
         return found
 
 
-def run(seed, faults, minutes=0.0, only=""):
+def known_of(stage, kind):
+    """Return the optimum of a problem, and how long a run takes that nobody disturbs."""
+    optimum = fw.minimize(problem_of(stage, kind, local=True), tol=1e-10).fun
+    for number in range(2):  # the workers compile in the first one
+        started = time.time()
+        solved(stage, kind, stage.folder / f"{kind}-{number}.ckpt")
+    return optimum, time.time() - started
+
+
+def told(stage, fault, kind, known, rng, tally):
+    """Go through a story, whatever it ends with; say whether it failed."""
+    faulthandler.dump_traceback_later(LATEST, exit=True)
+    try:
+        wrong = story(stage, fault, kind, *known, rng, tally)
+    except Exception as error:
+        stage.heal()
+        wrong = f"{type(error).__name__}: {error}"
+    faulthandler.cancel_dump_traceback_later()
+    tally["stories"] += 1
+    if wrong is not None:
+        tally["failed"] += 1
+        print(f"FAILED {fault}, {kind}: {wrong}", flush=True)
+    return wrong is not None
+
+
+def run_on_cluster(seed, faults, minutes=0.0, only=""):
     """Go through the faults in turn until there were so many; print what happened; return the failures."""
-    begun, rng, tallies, failures = time.time(), random.Random(seed), {}, 0
-    names = [name for name in FAULTS if only in name]
+    begun, rng, known, failures, count = time.time(), random.Random(seed), {}, 0, 0
+    tallies = {name: Counter() for name in FAULTS if only in f"cluster: {name}"}
+    names = [*tallies]
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(Path(folder))
-        known = {}
-        for kind in PROBLEMS:
-            optimum = fw.minimize(problem_of(stage, kind, local=True), tol=1e-10).fun
-            solved(stage, kind, Path(folder) / "unread")  # compiled on the workers
-            (Path(folder) / "unread").unlink()
-            started = time.time()
-            solved(stage, kind, Path(folder) / "unread")
-            (Path(folder) / "unread").unlink()
-            known[kind] = optimum, time.time() - started
-        count = 0
         while names and count < faults and not (minutes and time.time() - begun > 60.0 * minutes):
             fault, kind = names[count % len(names)], rng.choice([*PROBLEMS])
-            tally = tallies.setdefault(fault, Counter())
-            faulthandler.dump_traceback_later(LATEST, exit=True)
-            try:
-                wrong = story(stage, fault, kind, *known[kind], rng, tally)
-            except Exception as error:
-                stage.heal()
-                wrong = f"{type(error).__name__}: {error}"
-            faulthandler.cancel_dump_traceback_later()
+            if kind not in known:
+                known[kind] = known_of(stage, kind)
+            failures += told(stage, fault, kind, known[kind], rng, tallies[fault])
             count += 1
-            tally["stories"] += 1
-            if wrong is not None:
-                failures += 1
-                tally["failed"] += 1
-                print(f"FAILED {fault}, {kind}: {wrong}", flush=True)
         stage.close()
     for fault, tally in tallies.items():
-        rest = sorted({*tally} - {"stories"})
-        print(f"{fault}: " + ", ".join(f"{tally[name]} {name}" for name in ("stories", *rest)))
+        print(f"cluster: {fault}: " + ", ".join(f"{number} {name}" for name, number in tally.items()))
     print(f"{count} faults on a cluster, {failures} failed, {time.time() - begun:.0f} s (seed {seed})")
     return failures or not names

@@ -168,7 +168,7 @@ class Cluster:
 
     def _spread(self, packed: bytes, number: int) -> Future:
         """Send a large call once: workers get it from each other."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2 * len(packed) + LARGE}):
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2 * len(packed) + 2**16}):
             return self.client.submit(same, packed, key=f"frankwolfe-call-{self._token}-{number}")
 
     def _submitted(self, label: str, k: int, call: Any, forget: list[str]) -> Future:

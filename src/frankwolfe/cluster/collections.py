@@ -6,7 +6,7 @@ from typing import Any
 
 import dask
 import numpy as np
-from dask.distributed import Client, LocalCluster, default_client
+from dask.distributed import Client, LocalCluster, default_client, futures_of
 
 from frankwolfe.cluster.part_loader import Chunks
 from frankwolfe.data.executors import available_cores
@@ -33,7 +33,7 @@ def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:
         rows, columns = partitions(X), len(X.columns)
     else:
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        rows, columns = X.to_delayed().ravel().tolist(), X.shape[1]
+        rows, columns = pieces_of(X), X.shape[1]
         sizes = None if np.isnan(X.chunks[0]).any() else X.chunks[0]
     if not rows or columns == 0:
         raise ValueError(f"X is empty: it has {len(rows)} chunks and {columns} columns")
@@ -62,10 +62,15 @@ def beside(name: str, values: Any, count: int, sizes: tuple[float, ...] | None) 
         if sizes is not None and known:
             values = values.rechunk({0: sizes})
         values = values.rechunk({1: -1}) if values.ndim == 2 else values
-        found = values.to_delayed().ravel().tolist()
+        found = pieces_of(values)
     if len(found) != count:
         raise ValueError(f"{name} has {len(found)} chunks and X has {count}: cut both alike, e.g. with rechunk")
     return found
+
+
+def pieces_of(array: Any) -> list[Any]:
+    """Return the chunks of an array; optimised graphs would not hold what has been persisted."""
+    return array.to_delayed(optimize_graph=not futures_of(array)).ravel().tolist()
 
 
 def is_frame(collection: Any) -> bool:

@@ -106,7 +106,7 @@ class Connection:
             return "the cluster has had no workers"
         if not homes <= workers.keys():
             raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
-        busy = self.ask("processing", workers=list(workers))
+        busy = self.ask("processing", workers=None)  # a worker that is named may be gone by now
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]
         if len(paused) == len(workers) or any(not pending.isdisjoint(busy.get(address, ())) for address in paused):
@@ -175,11 +175,11 @@ def is_stuck(about: dict[str, Any]) -> bool:
 
 
 def said(error: BaseException | None) -> str:
-    """Return an error as text, with its type.
+    """Return an error as a line of text, with its type.
 
     Examples
     --------
     >>> said(KeyError("a"))
     "KeyError: 'a'"
     """
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")

@@ -14,6 +14,7 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import Connection
+from frankwolfe.cluster.own_tasks import renamed
 from frankwolfe.cluster.parts import Chunk, Part
 
 RETRIES = 2
@@ -58,6 +59,12 @@ class Chunks(NamedTuple):
     columns: int
     loss: Any
 
+    def own(self) -> "Chunks":
+        """Return the same chunks, to be made by tasks that nobody else has."""
+        found = iter(renamed([*self.rows, *self.targets, *(self.weights or ())], f"frankwolfe-{uuid4().hex[:8]}"))
+        rows, targets = [next(found) for _ in self.rows], [next(found) for _ in self.targets]
+        return self._replace(rows=rows, targets=targets, weights=self.weights and [*found])
+
 
 class Group(NamedTuple):
     """The chunks that make up a part, and its number."""
@@ -80,9 +87,9 @@ class Loader:
     """
 
     def __init__(self, chunks: Chunks, connection: Connection):
-        self.chunks, self.connection = chunks, connection
-        self.groups: list[Group] = []
         self._persisted = bool(futures_of([*chunks.rows, *chunks.targets, *(chunks.weights or ())]))
+        self.chunks, self.connection = chunks if self._persisted else chunks.own(), connection
+        self.groups: list[Group] = []
 
     def parts(self) -> tuple[list[Future | None], list[str | None]]:
         """Begin to load all parts; return them, and the workers that do it."""

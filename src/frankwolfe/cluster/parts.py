@@ -16,10 +16,6 @@ from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.objective.objective import Objective
 
-LEAST_SIZE = 2**26
-"""Bytes that a part is said to have at least: a small one would be copied to whichever worker has nothing to do, where
-nothing is kept of it."""
-
 
 class Chunk(NamedTuple):
     """Some rows that have been checked: a matrix, targets, weights as they were given, and a fingerprint."""
@@ -77,8 +73,8 @@ class Part:
         return Part, (self.number, self.numbers, self.chunks)
 
     def __sizeof__(self) -> int:
-        """Return about the size in memory, by which Dask decides that a part stays where it is."""
-        return max(LEAST_SIZE, sum(chunk.bytes for chunk in self.chunks))
+        """Return about the size in memory, as Dask counts it."""
+        return sum(chunk.bytes for chunk in self.chunks)
 
     @cached_property
     def digest(self) -> str:
