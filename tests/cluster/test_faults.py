@@ -67,6 +67,19 @@ def test_workers_killed(whole, optimum, number):
     assert cluster.reloads or cluster.placement.moves or next(cluster._numbers) > cluster.calls
 
 
+def test_parts_loaded_again_give_the_same_bits(whole):
+    def posed():
+        return fw.Problem(chunked(X), chunked(Y), "logistic", fw.L1Ball(1.5))
+
+    found = [fw.minimize(posed(), tol=1e-10) for _ in range(3)]
+    disturbed = posed()
+    at_call(disturbed, 12, lambda: whole.loop.add_callback(whole.scheduler_comm.comm.abort))
+    found.append(fw.minimize(disturbed, tol=1e-10))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.x, found[0].x)
+        assert (other.fun, other.gap) == (found[0].fun, found[0].gap)
+
+
 def test_a_connection_cut(whole, optimum):
     problem = posed()
     cluster = at_call(problem, 8, lambda: whole.loop.add_callback(whole.scheduler_comm.comm.abort))

@@ -194,13 +194,30 @@ def load_part(
 
 
 def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk:
-    """Return a chunk, checked; floats are not copied."""
+    """Return a chunk, checked; floats are not copied unless they lie askew in memory."""
     matrix = as_matrix(X)
     n, d = matrix.shape
     if d != columns:
         raise ValueError(f"X has {d} columns, and others have {columns}")
-    targets, raw = as_targets(y, n, loss), as_raw_weights(weight, n)
+    targets, raw = aligned(as_targets(y, n, loss)), aligned(as_raw_weights(weight, n))
+    if sparse.issparse(matrix):
+        for name in ("data", "indices", "indptr"):
+            setattr(matrix, name, aligned(getattr(matrix, name)))
+    else:
+        matrix = aligned(matrix)
     return Chunk(matrix, targets, raw, chunk_fingerprint(matrix, targets, raw))
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """Return an array, copied if it begins at an odd place, as one may that was sent: sums would round otherwise then.
+
+    Examples
+    --------
+    >>> sent = np.frombuffer(bytes(17), dtype=np.uint8)[1:].view(np.float64)
+    >>> aligned(sent).flags.aligned
+    True
+    """
+    return np.require(array, requirements="A")
 
 
 def chunk_fingerprint(matrix: Any, targets: np.ndarray, weights: np.ndarray) -> str:
