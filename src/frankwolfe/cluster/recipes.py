@@ -58,6 +58,18 @@ class Prediction(NamedTuple):
         return objective.predict(self.weights.dense())
 
 
+class Combination(NamedTuple):
+    """Recipe of the predictions of a combination of atoms."""
+
+    posed: Handle
+    matrix: Handle
+    u: np.ndarray
+
+    def make(self, part: Any) -> np.ndarray:
+        """Return them, in the shape of the targets."""
+        return part.get(self.matrix).predict(self.u).reshape(part.get(self.posed).samples.shape)
+
+
 class Mixture(NamedTuple):
     """Predictions on the way from some to others."""
 

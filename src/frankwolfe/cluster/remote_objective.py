@@ -7,7 +7,7 @@ import numpy as np
 from frankwolfe.cluster import tasks
 from frankwolfe.cluster.cluster import Cluster
 from frankwolfe.cluster.handles import Handle
-from frankwolfe.cluster.recipes import CurvaturesAt, Evaluated, Mixture, Prediction, Slopes, Sum, packed
+from frankwolfe.cluster.recipes import Combination, CurvaturesAt, Evaluated, Mixture, Prediction, Slopes, Sum, packed
 from frankwolfe.cluster.remote_point import RemotePoint, RemoteWay
 from frankwolfe.cluster.remote_samples import RemoteSamples
 from frankwolfe.cluster.remote_sums import RemoteSums
@@ -39,6 +39,7 @@ class RemoteObjective:
     def __init__(self, cluster: Cluster, samples: RemoteSamples, size: int):
         self.cluster, self.samples, self.size = cluster, samples, size
         self.posed, self.outputs = samples.posed, samples.rows.outputs
+        self._atom_slopes: dict[tuple[str, str], np.ndarray] = {}
 
     @property
     def base_loss(self) -> Any:
@@ -72,6 +73,21 @@ class RemoteObjective:
         """Return a handle to the sum of predictions."""
         return self.vector(Sum(z, other))
 
+    @staticmethod
+    def matrix_of(z: Handle) -> Handle | None:
+        """Return the matrix of active atoms that predictions are a combination of, if they are one."""
+        return z.recipe.matrix if isinstance(z.recipe, Combination) else None
+
+    def note_slopes(self, matrix: Handle | None, point: Handle, slopes: np.ndarray) -> None:
+        """Keep the slopes at a point along active atoms, of the last two points: they will be asked for."""
+        if matrix is not None:
+            self._atom_slopes = {**dict([*self._atom_slopes.items()][-1:]), (matrix.key, point.key): slopes}
+
+    def slopes_along(self, matrix: Handle, alpha: Handle) -> np.ndarray | None:
+        """Return the slopes along active atoms, if they came with the point whose derivatives these are."""
+        recipe = alpha.recipe
+        return self._atom_slopes.get((matrix.key, recipe.point.key)) if isinstance(recipe, Slopes) else None
+
     def way(self, at: RemotePoint, images: Handle) -> RemoteWay:
         """Return the way from a point to where predictions are told."""
         return RemoteWay(self, at.z, images)
@@ -99,7 +115,10 @@ class RemoteObjective:
         if is_shifted(self.samples.loss):
             return self._with_best_shift(z, before, way, ends)
         point = self.cluster.handle(Evaluated(self.posed, z, None))
-        value, size, slope = map(float, self.cluster.run("point", tasks.evaluate, point, z, ends))
+        matrix = self.matrix_of(z)
+        *found, atom_slopes = self.cluster.run("point", tasks.evaluate, point, z, ends, matrix)
+        self.note_slopes(matrix, point, atom_slopes)
+        value, size, slope = map(float, found)
         return RemotePoint(self, z, point, value, size, slopes={} if way is None else {way.key: slope})
 
     def _with_best_shift(self, z: Handle, before: Before, way: RemoteWay | None, ends: Any) -> RemotePoint:

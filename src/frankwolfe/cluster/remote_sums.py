@@ -86,8 +86,10 @@ class RemoteSums:
     def evaluate(self, shift: Any) -> tuple[float, np.ndarray, float]:
         """Objective, slope, and the sum of the slopes' sizes."""
         point = self.objective.cluster.handle(Evaluated(self.objective.posed, self.z, np.atleast_1d(shift)))
-        found = self._run("intercept", tasks.intercept_value, point, shift, self.way)
-        slope, (sizes, blur, beside, value, reach, along) = found[0], map(float, found[1:])
+        matrix = self.objective.matrix_of(self.z)
+        found = self._run("intercept", tasks.intercept_value, point, shift, self.way, matrix)
+        slope, (sizes, blur, beside, value, reach, along), slopes = found[0], map(float, found[1:-1]), found[-1]
+        self.objective.note_slopes(matrix, point, slopes)
         key = np.asarray(shift).tobytes()
         self._blurs[key, False], self._blurs[key, True] = blur, beside
         self.last = point, value, reach, along

@@ -26,14 +26,20 @@ def exact_pass(part: Part, posed: Handle, weights: SparseWeights | DenseWeights,
     return at.value, at.reach(), gradient
 
 
-def evaluate(part: Part, point: Handle, z: Handle, way: tuple[Handle, Handle] | None) -> tuple:
-    """Return objective and reach at a point, and where it is on a way between predictions, the slope along it."""
+def evaluate(part: Part, point: Handle, z: Handle, way: tuple[Handle, Handle] | None, matrix: Handle | None) -> tuple:
+    """Return what is asked of a point again and again, so that it costs no other call.
+
+    The objective, its reach, the slope along a way between predictions if it is on one, and, where its predictions are
+    a combination ``A u`` of active atoms, the slopes ``A' alpha`` along them.
+    """
     at, plain = part.get(point), part.get(z)
-    slope = 0.0
+    slope, slopes = 0.0, np.zeros(0)
     if way is not None:
         here, there = (part.get(end).ravel() for end in way)
         slope = float(at.alpha @ (there - here))
-    return at.value, float(np.abs(at.alpha * plain.ravel()).sum()), slope
+    if matrix is not None:
+        slopes = part.get(matrix).project(at.alpha)
+    return at.value, float(np.abs(at.alpha * plain.ravel()).sum()), slope, slopes
 
 
 def slope_along(part: Part, point: Handle, here: Handle, there: Handle) -> tuple:
@@ -164,7 +170,7 @@ def intercept_slope(part: Part, posed: Handle, z: Handle, shift: float) -> tuple
     return sums_over(part, posed, z).slope_and_curvature(shift)
 
 
-def intercept_value(part: Part, posed: Handle, z: Handle, point: Handle, shift: Any, way: Any) -> tuple:
+def intercept_value(part: Part, posed: Handle, z: Handle, point: Handle, shift: Any, way: Any, matrix: Any) -> tuple:
     """Return objective, slope, sum of the slopes' sizes, and the two blurs of the slope, with a shift.
 
     After them, what `evaluate` tells of the point with that shift.
@@ -172,7 +178,7 @@ def intercept_value(part: Part, posed: Handle, z: Handle, point: Handle, shift: 
     sums, at = sums_over(part, posed, z), part.get(point)
     slope, sizes = np.atleast_1d(at.alpha.reshape(sums.alpha.shape).sum(axis=0)), float(np.abs(at.alpha).sum())
     blurs = sums.slope_blur(shift, False), sums.slope_blur(shift, True)
-    return slope, sizes, *blurs, *evaluate(part, point, z, way)
+    return slope, sizes, *blurs, *evaluate(part, point, z, way, matrix)
 
 
 def intercept_hessian(part: Part, posed: Handle, z: Handle, shift: np.ndarray) -> tuple:

@@ -7,6 +7,7 @@ import numpy as np
 
 from frankwolfe.cluster.handles import Handle, Recipe
 from frankwolfe.cluster.parts import Part
+from frankwolfe.cluster.recipes import Combination
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.linalg.schur import eliminated
@@ -31,18 +32,6 @@ class VertexImages(NamedTuple):
     def make(self, part: Part) -> DenseColumns:
         """Return them."""
         return DenseColumns(np.vstack([part.get(image).reshape(1, -1) for image in self.images]))
-
-
-class Combination(NamedTuple):
-    """Recipe of the predictions of a combination of atoms."""
-
-    posed: Handle
-    matrix: Handle
-    u: np.ndarray
-
-    def make(self, part: Part) -> np.ndarray:
-        """Return them, in the shape of the targets."""
-        return part.get(self.matrix).predict(self.u).reshape(part.get(self.posed).samples.shape)
 
 
 def project(part: Part, matrix: Handle, v: Handle) -> tuple:
@@ -89,8 +78,9 @@ class RemoteMatrix:
         return self.objective.vector(Combination(self.objective.posed, self.matrix, u.copy()))
 
     def project(self, v: Handle) -> np.ndarray:
-        """Return ``A' v``."""
-        return self.objective.cluster.run("project", project, self.matrix, v)[0]
+        """Return ``A' v``: what came with a point, or a call."""
+        found = self.objective.slopes_along(self.matrix, v)
+        return self.objective.cluster.run("project", project, self.matrix, v)[0] if found is None else found
 
     def hessian(self) -> "RemoteHessian":
         """Return the Hessian of its atoms."""

@@ -162,7 +162,7 @@ class RoundEngine(ABC):
     def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
         """Evaluate the objective and its gradient at some weights, while rows are in cache; charged as a pass."""
         objective = self.problem.objective
-        if not w.any():  # no row is needed to predict zero
+        if not w.any() and not self.problem.on_cluster:  # no row is needed to predict zero; there calls are what counts
             at = self._evaluate_predictions(self.problem.samples.table())
             return at, objective.gradient(at.alpha)
         at, gradient = objective.at(w, self.at or self.problem.guess)
