@@ -232,9 +232,8 @@ class Observer:
             "bound_estimate": self.bound_estimate,
             "table_error": self.table_error,
         }
-        table = (
-            None if self.engine.problem.on_cluster else self.engine.table()
-        )  # there it would change before it is read
+        # on a cluster the table would change before it is read
+        table = None if self.engine.problem.on_cluster else self.engine.table()
         self.trace.record(self.engine.point(), table, self.engine.multipliers, **numbers, **known)
 
     def asked_to_stop(self) -> bool:
