@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.recipes import Evaluated
 from frankwolfe.cluster.remote_point import RemotePoint
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
@@ -75,6 +76,17 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
         w = self.point()
         self.at, gradient = self._evaluate_weights(w)
         return gradient, self.problem.gap_for(gradient, w)
+
+    def _newton(self, slope: np.ndarray, gap: float) -> bool:
+        """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
+        count = len(self.atoms.choose(slope))
+        if not self.atoms.hessian_is_affordable(count):
+            most = (self.limits or CLUSTER_LIMITS).usual
+            raise ClusterError(
+                f"{count:,} atoms are active, and on a cluster Hessians are formed of {most:,} at most: use a smaller "
+                "radius, a larger tol, or data in memory"
+            )
+        return super()._newton(slope, gap)
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds; the atoms first, for they say where the point is."""
