@@ -107,6 +107,9 @@ class Cluster:
             if any(isinstance(answer, Missing) for answer in found):  # a part is new where it is
                 self.placement.disturbed()
                 found = self._answers(name, self._packed(function, args, whole=True), summed)
+            for answer in found:
+                if isinstance(answer, Refused):
+                    raise TaskError(answer.error())
             return found
         except TaskError as error:
             chunks = self.loader.failed([part for part in self.parts if part is not None])
@@ -195,7 +198,7 @@ class Cluster:
 def _work(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
     """Answer a call on a worker."""
     if isinstance(part, Refused):
-        raise part.error()
+        return part  # for the client to raise: what is raised here, the worker logs as a failure of its own
     if digest is not None and part.digest != digest:
         raise ClusterError(
             f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
@@ -213,7 +216,7 @@ def _work(part: Any, packed: bytes, forget: list[str], digest: str | None) -> An
 def _added(answers: Sequence[Any]) -> Any:
     """Return the sums of tuples, in order; what is missing anywhere is missing of the sum."""
     for answer in answers:
-        if isinstance(answer, Missing):
+        if isinstance(answer, Missing | Refused):
             return answer
     return reduce(_sum, answers)
 
