@@ -313,7 +313,7 @@ def test_columns_that_do_not_fit_are_left_to_rounds_from_disk(tmp_path):
     result = fw.minimize(problem, tol=1e-5, random_state=0)
     assert result.success
     assert same.gap(result.x) <= 1e-5 * same.zero_value
-    assert result.reads > 5.0
+    assert result.reads >= 5.0  # three, were all columns in memory
 
 
 @pytest.mark.parametrize("look", [1, 4])
@@ -358,7 +358,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, method):
     problem, _ = on_disk(tmp_path, X, y, constraint=fw.L1Ball(10.0))
     given = {"method": method, "tol": 1e-7, "random_state": 0, "max_passes": 12}
     whole = fw.minimize(problem, **given)
-    for look in (2, 3):
+    for look in (1, 2):
         looks = []
         stop = lambda state, looks=looks, look=look: looks.append(state.nit) or len(looks) == look  # noqa: E731
         first = fw.minimize(problem, **given, checkpoint=tmp_path / "run.ckpt", callback=stop)

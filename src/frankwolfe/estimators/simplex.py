@@ -137,7 +137,7 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         loss: Any = "squared",
         *,
         method: Any = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-8,
         max_passes: float | None = 1000.0,
         fit_intercept: bool = True,
         warm_start: bool = False,
