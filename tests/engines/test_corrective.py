@@ -517,7 +517,7 @@ def test_columns_are_copied_before_they_are_needed():
             if copies[-1] is not engine.atoms.matrix:
                 copies.append(engine.atoms.matrix)
             models += 1
-            chosen = engine.atoms.choose(engine.atoms.slope(engine.certificate()))
+            chosen = engine.atoms.choose(engine.atoms.slope(engine.certificate().gradient))
             assert set(np.flatnonzero(engine.atoms.u)) <= set(chosen)
             assert len(chosen) < len(engine.atoms.u)
     assert len(copies) <= 6

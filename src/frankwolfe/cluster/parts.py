@@ -117,8 +117,6 @@ class Posed(NamedTuple):
         Sum of the weights of all rows of all parts.
     means : array or None
         What is taken off the columns of dense rows.
-    every : int
-        One row in so many of each chunk is taken; 1 for all of them.
     """
 
     loss: Any
@@ -126,11 +124,10 @@ class Posed(NamedTuple):
     size: int
     total: float
     means: np.ndarray | None
-    every: int = 1
 
     def make(self, part: Part) -> Objective:
         """Return the objective of a part: its share of the sum over all rows."""
-        chunks = [chunk.thinned(self.every) for chunk in part.chunks]
+        chunks = part.chunks
         rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
         targets = np.concatenate([chunk.targets for chunk in chunks])
         weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total

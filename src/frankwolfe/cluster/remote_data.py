@@ -1,6 +1,6 @@
 """A data set on a cluster: what a problem keeps in place of a matrix, and how it is posed."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -43,8 +43,6 @@ class RemoteData:
         The largest target: with classes, the number of the last one.
     target_columns : int
         Number of columns of the targets; 0 where they are numbers.
-    every : int
-        One row in so many of what the parts hold; 1 for all of them.
     """
 
     cluster: Cluster = field(repr=False)
@@ -57,7 +55,6 @@ class RemoteData:
     fingerprint: str
     largest_target: float
     target_columns: int
-    every: int = 1
 
     @classmethod
     def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
@@ -99,19 +96,14 @@ class RemoteData:
         """Return a few targets that tell a loss how many outputs there are: those of no row, or the largest."""
         return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
 
-    def objective(self, loss: Any, outputs: int, intercept: bool) -> RemoteObjective:
+    def objective(self, loss: Any, outputs: int, intercept: bool, starts_at_zero: bool) -> RemoteObjective:
         """Return the objective of a loss; with an intercept, the columns of dense rows lose their means."""
         size = self.shape[1] * max(1, outputs)
         means = self._means() if intercept and not self.is_sparse else None
-        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means, self.every))
+        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
         rows = RemoteRows(self.nnz, self.is_sparse, outputs, means)
         samples = RemoteSamples(rows, self.shape[0], shifted(loss) if intercept else loss, posed, self.cluster)
-        return RemoteObjective(self.cluster, samples, size)
-
-    def thinned(self, every: int) -> "RemoteData":
-        """Return one row in so many of each chunk: where it is, nothing is sent."""
-        rows, weight, entries = self.cluster.run("sample", tasks.sample_facts, every)
-        return replace(self, shape=(int(rows), self.shape[1]), weight=float(weight), nnz=int(entries), every=every)
+        return RemoteObjective(self.cluster, samples, size, starts_at_zero)
 
     @property
     def in_reach(self) -> bool:

@@ -32,12 +32,16 @@ class RemoteObjective:
         What is known of them.
     size : int
         Number of weights.
+    starts_at_zero : bool
+        Whether runs start from the zero model. Then the call that evaluates it takes the first exact pass too.
     """
 
     reads = None
 
-    def __init__(self, cluster: Cluster, samples: RemoteSamples, size: int):
+    def __init__(self, cluster: Cluster, samples: RemoteSamples, size: int, starts_at_zero: bool = False):
         self.cluster, self.samples, self.size = cluster, samples, size
+        self._starts_at_zero = starts_at_zero and not is_shifted(samples.loss)
+        self._pass_at_zero: tuple[RemotePoint, np.ndarray] | None = None
         self.posed, self.outputs = samples.posed, samples.rows.outputs
         self._atom_slopes: dict[tuple[str, str], np.ndarray] = {}
 
@@ -98,16 +102,24 @@ class RemoteObjective:
         """Return ``X' alpha``, flat."""
         return self.cluster.run("gradient", tasks.gradient, self.posed, alpha)[0]
 
-    def at(self, w: np.ndarray, before: Before = None) -> tuple[RemotePoint, np.ndarray]:
-        """Return the point with the weights ``w``, and the gradient there: the exact pass."""
+    def at(self, w: np.ndarray, before: Before = None, since: Handle | None = None) -> tuple[RemotePoint, np.ndarray]:
+        """Return the point with the weights ``w``, and the gradient there: the exact pass.
+
+        ``since`` are predictions, from which the way leads to the point: the slope along it comes with the pass.
+        """
+        known, self._pass_at_zero = self._pass_at_zero, None  # for the first pass only: it takes up room on workers
+        if known is not None and not w.any():
+            return known
         z = self.predict(w)
         if is_shifted(self.samples.loss):
-            found = self.point(z, before)
-            return found, self.gradient(found.alpha)
+            at = self.point(z, before, None if since is None else RemoteWay(self, since, z))
+            return at, self.gradient(at.alpha)
         point = self.cluster.handle(Evaluated(self.posed, z, None))
         weights = z.recipe.weights  # type: ignore[union-attr]
-        value, size, gradient = self.cluster.run("pass", tasks.exact_pass, self.posed, weights, z, point)
-        return RemotePoint(self, z, point, float(value), float(size)), gradient
+        *found, gradient = self.cluster.run("pass", tasks.exact_pass, self.posed, weights, z, point, since)
+        value, size, slope = map(float, found)
+        slopes = {} if since is None else {RemoteWay(self, since, z).key: slope}
+        return RemotePoint(self, z, point, value, size, slopes=slopes), gradient
 
     def point(self, z: Handle, before: Before = None, way: RemoteWay | None = None) -> RemotePoint:
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one."""
@@ -133,7 +145,10 @@ class RemoteObjective:
         return RemotePoint(self, z, point, value, size, shift, level, sums.mean, curve, slopes)
 
     def zero_model(self) -> ZeroModel:
-        """Evaluate the zero model. No row is read: all its predictions are zero."""
+        """Evaluate the zero model. Unless runs start there no row is read: all its predictions are zero."""
+        if self._starts_at_zero:
+            self._pass_at_zero = self.at(np.zeros(self.size))
+            return ZeroModel(self._pass_at_zero[0].value, None, None, None)
         at = self.point(self.samples.table())
         return ZeroModel(at.value, at.shift, at.mean, at.curve)
 

@@ -17,13 +17,19 @@ def gradient(part: Part, posed: Handle, alpha: Handle) -> tuple:
     return (part.get(posed).gradient(part.get(alpha)),)
 
 
-def exact_pass(part: Part, posed: Handle, weights: SparseWeights | DenseWeights, z: Handle, point: Handle) -> tuple:
-    """Return objective, reach and gradient at some weights, and keep the predictions and the point there."""
+def exact_pass(
+    part: Part, posed: Handle, weights: SparseWeights | DenseWeights, z: Handle, point: Handle, since: Handle | None
+) -> tuple:
+    """Return objective, reach and gradient at some weights, and keep the predictions and the point there.
+
+    Also the slope along the way from the predictions ``since``, if there is one.
+    """
     objective = part.get(posed)
     at, gradient = objective.at(weights.dense())
     part.keep(z, at.z.reshape(objective.samples.shape))
     part.keep(point, at)
-    return at.value, at.reach(), gradient
+    slope = 0.0 if since is None else float(at.alpha @ (at.z - part.get(since).ravel()))
+    return at.value, at.reach(), slope, gradient
 
 
 def evaluate(part: Part, point: Handle, z: Handle, way: tuple[Handle, Handle] | None, matrix: Handle | None) -> tuple:
@@ -135,13 +141,6 @@ def facts(part: Part) -> dict[str, Any]:
         "digest": part.digest,
         "bytes": sum(chunk.bytes for chunk in chunks),
     }
-
-
-def sample_facts(part: Part, every: int) -> tuple:
-    """Return rows, weight and stored entries of one row in so many."""
-    chunks = [chunk.thinned(every) for chunk in part.chunks]
-    rows, weight = sum(len(chunk.weights) for chunk in chunks), sum(float(chunk.weights.sum()) for chunk in chunks)
-    return rows, weight, sum(stored_entries(chunk.matrix) for chunk in chunks)
 
 
 def stored_entries(matrix: Any) -> int:

@@ -108,7 +108,7 @@ class Centred(NamedTuple):
 
     def some_columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns, row by row."""
-        return np.ascontiguousarray(self.values[:, chosen] - self.means[chosen])
+        return np.ascontiguousarray(self.values.take(chosen, axis=1) - self.means[chosen])
 
     def some_rows(self, chosen: np.ndarray) -> "Centred":
         """Return a copy of some rows."""

@@ -100,7 +100,8 @@ class Dense(NamedTuple):
 
     def some_columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns, in ascending order, row by row; a copy unless they are all."""
-        values = self.values if len(chosen) == self.values.shape[1] else self.values[:, chosen]
+        # `take` needs a quarter of the time of an index
+        values = self.values if len(chosen) == self.values.shape[1] else self.values.take(chosen, axis=1)
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def some_rows(self, chosen: np.ndarray) -> "Dense":

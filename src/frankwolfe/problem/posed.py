@@ -63,6 +63,11 @@ class PosedProblem:
         return isinstance(self._samples.rows, RemoteRows)
 
     @property
+    def pieces(self) -> int:
+        """In how many places the rows are: the parts on a cluster, else one."""
+        return len(self._samples.cluster.parts) if self.on_cluster else 1
+
+    @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns, if the data was a frame that has them."""
         return self._feature_names

@@ -120,7 +120,8 @@ class Problem(PosedProblem):
         self._X, self._feature_names = data, column_names(X)
         self._outputs = self._loss.outputs
         self._constraint = for_shape(constraint, data.shape[1], self._outputs)
-        self._objective = data.objective(self._loss, self._outputs, intercept)
+        zero = np.zeros(self.size)
+        self._objective = data.objective(self._loss, self._outputs, intercept, self._constraint.contains(zero))
         self._samples = self._objective.samples
 
     @property
@@ -353,11 +354,6 @@ class Problem(PosedProblem):
         """Return the problem of one row in so many, copied; among themselves they keep their weights' proportions."""
         part = copy(self)
         part._zero_model = part._guess = None
-        if self.on_cluster:
-            part._X = self._X.thinned(every)
-            part._objective = part._X.objective(self._loss, self.outputs, self.intercept)
-            part._samples = part._objective.samples
-            return part
         part._X = self._X[::every] if issparse(self._X) else np.ascontiguousarray(self._X[::every])
         targets, weights = self._samples.targets[::every].copy(), self._samples.weights[::every]
         part._samples = _samples(part._X, targets, weights / weights.sum(), self._loss, self.outputs, self.intercept)

@@ -5,13 +5,14 @@ and a run that goes on from a checkpoint, or after a worker was lost, comes to t
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.recipes import Evaluated
 from frankwolfe.cluster.remote_point import RemotePoint
+from frankwolfe.engines.cluster.worker_samples import mean_sample_optimum
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
@@ -21,8 +22,20 @@ from frankwolfe.problem import Evaluation, Problem
 CLUSTER_LIMITS = HessianLimits(4096, 4096, 4096)
 """Up to how many atoms a Hessian is formed on a cluster, where columns cannot be visited one after the other."""
 
+SAME_HESSIAN = 3.0
+"""A step with the Hessian of the one before is expected to leave at most so many times the part of the gap that that
+one left. Were it more, the next step would have a Hessian of its own."""
+
 KNOWN = ("value", "size", "shift", "stationary", "mean", "curve")
 """What a state keeps of a point: the workers make the rest again."""
+
+
+class Passed(NamedTuple):
+    """An exact pass: at which weights, the point there, and the gradient."""
+
+    w: np.ndarray
+    at: RemotePoint
+    gradient: np.ndarray
 
 
 class OnCluster:
@@ -70,15 +83,47 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
         limits: HessianLimits | None = None,
     ):
         super().__init__(problem, w, earlier, limits or CLUSTER_LIMITS)
+        self._last_pass: Passed | None = None
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        w = self.point()
-        self.at, gradient = self._evaluate_weights(w)
-        return gradient, self.problem.gap_for(gradient, w)
+        w, known = self.point(), self._last_pass
+        if known is None or known.at is not self.at or not np.array_equal(known.w, w):
+            known = self._pass(w)
+        self.at, self._last_pass = known.at, None
+        return known.gradient, self.problem.gap_for(known.gradient, w)
+
+    def _pass(self, w: np.ndarray, since: Any = None) -> "Passed":
+        """Take an exact pass at some weights, maybe with the slope on the way from other predictions."""
+        at, gradient = self.problem.objective.at(w, self.at or self.problem.guess, since)
+        return Passed(w, self._charged(at), gradient)
+
+    def _sample_optimum(self) -> tuple[np.ndarray, int]:
+        """Return the average of weights that are optimal for samples of the workers' rows, and how many were read."""
+        return mean_sample_optimum(self.problem)
+
+    def _evaluate_start(self, w: np.ndarray) -> RemotePoint:
+        """Return the point with some weights: by an exact pass, for the next round begins there."""
+        self._last_pass = self._pass(w)
+        return self._last_pass.at
+
+    def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
+        """Return the predictions at the end of a step, and the point there.
+
+        An exact pass tells the gradient too: where the step is made in full, as most are, no other call is needed.
+        With an intercept that takes calls of its own to find.
+        """
+        if self.problem.intercept:
+            return super()._goal(u)
+        passed = self._last_pass = self._pass(self.atoms.w(u), self.at.z)
+        slopes = self.atoms.slope(passed.gradient)
+        self.problem.objective.note_slopes(self.atoms.matrix.matrix, passed.at.point, slopes)
+        return passed.at.z, passed.at
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
         """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
+        # where a step like the last one, with the same Hessian, should meet the tolerance, no other is summed up
+        self.atoms.hessian.serves_on = self.promised < np.inf and SAME_HESSIAN * self.left * gap <= self.target
         count = len(self.atoms.choose(slope))
         if not self.atoms.hessian_is_affordable(count):
             most = (self.limits or CLUSTER_LIMITS).usual

@@ -12,6 +12,9 @@ from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.linalg.schur import eliminated
 
+SUMS = ("H", "cross", "total")
+"""What a model is summed up of: the Hessian and, where there is an intercept, the second derivatives with it."""
+
 
 class ActiveColumns(NamedTuple):
     """Recipe of a copy of some columns of the data."""
@@ -93,17 +96,30 @@ class RemoteMatrix:
 
 
 class RemoteHessian:
-    """The Hessian ``A' D A`` of some atoms: summed up anew for every model, so that it depends on the point alone."""
+    """The Hessian ``A' D A`` of some atoms: summed up anew for a model, unless the last one serves on.
+
+    Attributes
+    ----------
+    serves_on : bool
+        Whether the next model may have the Hessian of the last one.
+    """
 
     def __init__(self, matrix: RemoteMatrix):
-        self.matrix = matrix
+        self.matrix, self.serves_on = matrix, False
+        self.chosen = np.empty(0, np.intp)
         self._sums: tuple = ()
 
     def at(self, curvatures: Handle, chosen: np.ndarray) -> np.ndarray:
-        """Return the Hessian of the atoms ``chosen``; what an intercept needs comes with it."""
-        objective = self.matrix.objective
-        shifts = 0 if objective.base_loss is objective.samples.loss else max(1, objective.outputs)
-        self._sums = objective.cluster.run("model", model, self.matrix.matrix, curvatures, chosen, shifts)
+        """Return the Hessian of the atoms ``chosen``, ascending; what an intercept needs comes with it."""
+        if not (self.serves_on and self._sums and np.isin(chosen, self.chosen).all()):
+            objective = self.matrix.objective
+            shifts = 0 if objective.base_loss is objective.samples.loss else max(1, objective.outputs)
+            self._sums = objective.cluster.run("model", model, self.matrix.matrix, curvatures, chosen, shifts)
+        elif len(chosen) < len(self.chosen):
+            place = np.searchsorted(self.chosen, chosen)
+            H, *rest = self._sums
+            self._sums = H[np.ix_(place, place)], *([rest[0][:, place], rest[1]] if rest else [])
+        self.chosen = chosen
         return self._sums[0]
 
     def with_best_shifts(self, shifts: int) -> np.ndarray:
@@ -112,8 +128,12 @@ class RemoteHessian:
         return eliminated(H, cross, total)
 
     def state(self) -> dict[str, Any]:
-        """Return nothing but that there is one: it is made anew."""
-        return {"hessian.H": np.empty((0, 0))}
+        """Return the sums, and of which atoms they are."""
+        names = dict(zip(SUMS, self._sums, strict=False)) or {SUMS[0]: np.empty((0, 0))}
+        return {f"hessian.{name}": value for name, value in names.items()} | {"hessian.chosen": self.chosen}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Do nothing: it is made anew."""
+        """Take over the sums of a state."""
+        self.chosen = state["hessian.chosen"].copy()
+        kept = [state[f"hessian.{name}"].copy(order="K") for name in SUMS if f"hessian.{name}" in state]
+        self._sums = tuple(kept) if kept[0].size else ()

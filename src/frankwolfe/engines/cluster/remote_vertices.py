@@ -33,3 +33,4 @@ class RemoteVertices(Vertices):
         self.matrix = self._matrix_of([self._images(point) for point in self.points])
         if "hessian.H" in state:
             self.hessian = self.matrix.hessian()
+            self.hessian.restore(state)

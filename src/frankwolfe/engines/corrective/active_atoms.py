@@ -115,15 +115,15 @@ class Coordinates(Shifted):
         rows = problem.samples.rows
         self._copies_ahead = rows.is_sparse and not problem.outputs
 
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        w = self._spread()
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the combination as a new array, or another one of the same atoms."""
+        w = self._spread(self.u if u is None else u)
         return w if self.shift is None else w + self.shift
 
-    def _spread(self) -> np.ndarray:
+    def _spread(self, u: np.ndarray) -> np.ndarray:
         """Return the weights of all coordinates, without what the set adds to them."""
         w = np.zeros(self.d)
-        w[self.active] = self.u
+        w[self.active] = u
         return w
 
     def hessian_is_affordable(self, count: int, last_digits: bool = False) -> bool:
@@ -156,9 +156,9 @@ class Coordinates(Shifted):
         """Return those with the largest keys."""
         return among[np.argpartition(keys[among], -most)[-most:]] if len(among) > most else among
 
-    def slope(self, found: Evaluation) -> np.ndarray:
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
         """Return the slopes of the objective along the atoms."""
-        return found.gradient[self.active]
+        return gradient[self.active]
 
     def forget_columns(self) -> None:
         """Let go of the copy column by column: where a Hessian is formed it would only take up room."""
@@ -190,7 +190,7 @@ class Coordinates(Shifted):
         if self.spare:
             promising = np.flatnonzero(keys > (SPARE_LEVEL * level if level > 0.0 else level / SPARE_LEVEL))
             joining += SPARE_PER_ACTIVE * self.taken
-        w = self._spread()
+        w = self._spread(self.u)
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
         self.u = w[self.active]
         self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
@@ -229,9 +229,9 @@ class Vertices(Shifted):
         self.hessian: Any = None
         self.tracker = tracker_of(problem.constraint, problem.size)
 
-    def w(self) -> np.ndarray:
-        """Return the combination as a new array."""
-        w = self.u @ self.points
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the combination as a new array, or another one of the same atoms."""
+        w = (self.u if u is None else u) @ self.points
         return w if self.shift is None else w + self.shift
 
     def hessian_is_affordable(self, count: int, last_digits: bool = False) -> bool:
@@ -242,9 +242,9 @@ class Vertices(Shifted):
         """Return all of them."""
         return np.arange(len(slope))
 
-    def slope(self, found: Evaluation) -> np.ndarray:
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
         """Return the slopes of the objective along the atoms."""
-        return self.points @ found.gradient
+        return self.points @ gradient
 
     def forget_columns(self) -> None:
         """Do nothing: there is no other copy."""

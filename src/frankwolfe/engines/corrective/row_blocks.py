@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.data.blocks import even_parts
 from frankwolfe.data.chunked_rows import ChunkedRows
 from frankwolfe.data.csr import add_weighted_squares, combine, multiply
 from frankwolfe.data.multi_output import MultiOutput
@@ -221,22 +222,20 @@ def active_matrix(objective: Any, active: np.ndarray) -> Any:
 
         return RemoteMatrix(objective, ActiveColumns(objective.posed, active))
     executor = objective.executor
+    if not (rows.is_sparse or rows.outputs):
+        return RowBlocks(_dense_blocks(objective, active), executor)
     if isinstance(rows, StoredRows | ChunkedRows):
         return RowBlocks(_block_by_block(objective, active), executor)
     if isinstance(rows, MultiOutput):
         return RowBlocks([_active_outputs(rows, active)], executor)
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    parts = _joined_parts(objective.blocks, place, len(active))
+    parts = _joined_parts(objective.blocks, place)
     blocks: list[Any] = [None] * len(parts)
 
     def task(number: int) -> tuple:
-        some = rows.block(parts[number])
-        if rows.is_sparse:
-            data, columns, starts = some.pressed(place)
-            blocks[number] = SparseBlock(parts[number], data, columns, starts, len(active))
-        else:
-            blocks[number] = DenseBlock(parts[number], some.some_columns(active))
+        data, columns, starts = rows.block(parts[number]).pressed(place)
+        blocks[number] = SparseBlock(parts[number], data, columns, starts, len(active))
         return ()
 
     executor.run(task, range(len(parts)))
@@ -244,23 +243,20 @@ def active_matrix(objective: Any, active: np.ndarray) -> Any:
 
 
 def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
-    """Return a copy of the columns ``active`` in blocks of rows, made in one read of rows on disk, or in pieces."""
+    """Return a copy of the columns ``active``, of sparse rows or several outputs, of rows on disk or in pieces."""
     found: dict[int, Any] = {}
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    outputs, overwritten = objective.samples.rows.outputs, isinstance(objective.samples.rows, StoredRows)
+    outputs = objective.samples.rows.outputs
 
     def task(block: Block) -> tuple:
         part, rows = block.part, block.samples.rows
         if outputs:
             some = _active_outputs(rows, active)
             found[part.start] = some._replace(part=slice(outputs * part.start, outputs * part.stop))
-        elif rows.is_sparse:
+        else:
             data, columns, starts = rows.pressed(place)
             found[part.start] = SparseBlock(part, data, columns, starts, len(active))
-        else:
-            values = rows.some_columns(active)
-            found[part.start] = DenseBlock(part, values.copy() if overwritten else values)
         return ()
 
     objective.each(task)
@@ -268,6 +264,26 @@ def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
     if outputs:  # curvatures of several outputs go with one block
         return [SparseBlock.joined(blocks)]
     return _joined_blocks(blocks)
+
+
+def _dense_blocks(objective: Objective, active: np.ndarray) -> list[DenseBlock]:
+    """Return some columns of dense rows: the rows themselves if that is what they are, else a copy in one piece.
+
+    Memory for many small pieces would take longer to get than it takes to fill.
+    """
+    rows, n = objective.samples.rows, len(objective.samples.weights)
+    if len(active) == objective.size and not isinstance(rows, StoredRows):
+        parts = rows.cut(JOINED_ENTRIES)
+        if np.may_share_memory(rows.block(parts[0]).some_columns(active), rows.block(parts[0]).values):
+            return [DenseBlock(part, rows.block(part).some_columns(active)) for part in parts]
+    values = np.empty((n, len(active)))
+
+    def task(block: Block) -> tuple:
+        values[block.part] = block.samples.rows.some_columns(active)
+        return ()
+
+    objective.each(task)
+    return [DenseBlock(part, values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
 
 
 def _joined_blocks(blocks: list[Any]) -> list[Any]:
@@ -285,17 +301,14 @@ def _joined_blocks(blocks: list[Any]) -> list[Any]:
     return joined
 
 
-def _joined_parts(blocks: list[Block], place: np.ndarray, columns: int) -> list[slice]:
-    """Join the parts of blocks that will be small once all but some ``columns`` are gone.
+def _joined_parts(blocks: list[Block], place: np.ndarray) -> list[slice]:
+    """Join the parts of blocks of sparse rows that will be small once all but some columns are gone.
 
     How many entries are kept is estimated from the first rows: from the data alone, so that threads change nothing.
     """
     rows = blocks[0].samples.rows
-    if rows.is_sparse:
-        first = rows.block(rows.cut(SAMPLED_ENTRIES)[0])
-        share = len(first.pressed(place)[0]) / max(first.stored(), 1)
-    else:
-        share = columns / len(place)
+    first = rows.block(rows.cut(SAMPLED_ENTRIES)[0])
+    share = len(first.pressed(place)[0]) / max(first.stored(), 1)
     many = max(1, int(-(-JOINED_ENTRIES // max(share * rows.stored(), 1.0))))
     return [
         slice(blocks[k].part.start, blocks[min(k + many, len(blocks)) - 1].part.stop)

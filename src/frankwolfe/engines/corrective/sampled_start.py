@@ -5,10 +5,8 @@ sample, which is much nearer than where the first rounds over all rows would lea
 is proven by it: the rounds that follow, and their certificates, read all rows.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.problem import Problem
 
@@ -20,10 +18,9 @@ ROWS_PER_WEIGHT = 4
 """Fewest rows in a sample for each weight. With fewer, the sample's optimum has atoms of its own: RCV1 at radius 1000,
 with 0.03 rows a weight, takes as long with a sample as without."""
 
-LEAST_ENTRIES = {"sparse": 2**19, "dense": 2**21, "remote": 2**26}
+LEAST_ENTRIES = {"sparse": 2**19, "dense": 2**21}
 """Fewest stored entries of the data: with less, a sample costs about what it saves, some milliseconds. A pass over
-dense entries takes about a quarter of the time; on a cluster the calls that a sample takes cost more than the passes
-that it saves. Twice or half: no difference on our data."""
+dense entries takes about a quarter of the time. Twice or half: no difference on our data."""
 
 SAMPLE_GAP = 1e-3
 """Relative gap to which the sample is minimised. It may be less than the sample's noise, for passes over a sample are
@@ -39,26 +36,24 @@ def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
     Only where the loss is convex is one start as good as another.
     """
     rows, sampled = problem.samples.rows, -(-problem.n // SAMPLED)
+    pieces = problem.pieces  # on a cluster each worker has a sample of its own
     if isinstance(rows, StoredRows):
         return False  # a sample would be read with all the rest
     if not problem.loss.convex or budget < SAMPLE_PASSES * sampled + 3 * problem.n:
         return False
-    remote = isinstance(rows, RemoteRows)
-    if rows.stored() < LEAST_ENTRIES["remote" if remote else "sparse" if rows.is_sparse else "dense"]:
+    if rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
         return False
-    enough = problem.n // SAMPLED >= max(1, ROWS_PER_WEIGHT * problem.size)
-    return bool(enough and (remote or problem.samples.weights[::SAMPLED].any()))
+    enough = problem.n // (SAMPLED * pieces) >= max(1, ROWS_PER_WEIGHT * problem.size)
+    return bool(enough and (problem.on_cluster or problem.samples.weights[::SAMPLED].any()))
 
 
-def minimise_sample(problem: Problem, engine_for: Callable[[Problem], Any]) -> tuple[Any, int]:
+def minimise_sample(engine: Any) -> tuple[Any, int]:
     """Minimise over a sample of the rows.
 
     Parameters
     ----------
-    problem : Problem
-        With all rows.
-    engine_for : callable
-        Returns an engine for the problem of the sample.
+    engine : RoundEngine
+        New, for the problem of the sample.
 
     Returns
     -------
@@ -67,7 +62,6 @@ def minimise_sample(problem: Problem, engine_for: Callable[[Problem], Any]) -> t
     rows_read : int
         What they cost.
     """
-    engine = engine_for(problem.thinned(SAMPLED))
     target = SAMPLE_GAP * engine.problem.zero_value
     engine.begin(SAMPLE_PASSES * engine.problem.n, target)
     while engine.finished() is None and not engine.certificate().gap <= target:
