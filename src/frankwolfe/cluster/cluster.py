@@ -1,23 +1,22 @@
 """`Cluster`: runs a function on every part of the data and adds up what it returns, whatever happens to workers."""
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from functools import reduce
+from collections.abc import Callable
 from itertools import count
 from time import sleep
 from typing import Any
 from uuid import uuid4
 
 import cloudpickle
-import dask
-import numpy as np
+from dask._task_spec import TaskRef
 from dask.distributed import Client, Future
 
+from frankwolfe.cluster.answers import added, answer
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
 from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
-from frankwolfe.cluster.part_loader import Chunks, Loader, Refused, named
-from frankwolfe.cluster.placement import GONE, Placement, same
+from frankwolfe.cluster.part_loader import Chunks, Loader, Refused
+from frankwolfe.cluster.placement import AS_THEY_SHOULD_BE, Placement, same
+from frankwolfe.cluster.submission import Submission, listed
 
 FAN_IN = 8
 """Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""
@@ -119,21 +118,21 @@ class Cluster:
             raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {said(cause)}") from cause
 
     def _get_ready(self) -> None:
-        """Load what is not loaded, and see to it that the parts are spread over the workers."""
+        """See to it that the parts are spread over the workers, and say where those go that are not loaded."""
         if not self.parts:
-            self.parts, self.placement.homes = self.loader.parts()
-        if any(part is None or part.status in GONE for part in self.parts):
+            self.placement.begin(self.loader.plan())
+            self.parts = [None] * len(self.placement.homes)
+            return
+        if any(part is None or part.status not in AS_THEY_SHOULD_BE for part in self.parts):
             self.placement.disturbed()
         lost = self.placement.settle(self.parts)
         self.connection.forget([part for k, part in enumerate(self.parts) if k in lost and part is not None])
         self.parts = [None if k in lost else part for k, part in enumerate(self.parts)]
-        if None in self.parts:
+        if lost:
             self.loader.check_persisted()
             self.reloads += 1
-            self.parts = [
-                self.loader.part(k, self.placement.place(k)) if part is None else part
-                for k, part in enumerate(self.parts)
-            ]
+            for k in sorted(lost):
+                self.placement.place(k)
 
     def _packed(self, function: Callable[..., Any], args: tuple, whole: bool = False) -> bytes:
         """Return a call as bytes, without what the parts have been sent before unless it is to be whole."""
@@ -145,42 +144,37 @@ class Cluster:
 
     def _answers(self, name: str, packed: bytes, summed: bool) -> list[Any]:
         """Return what the parts answer to a call; where it is to be summed, a list of one."""
-        number = next(self._numbers)
-        futures: list[Future] = []
-        with self.sent.taken() as forget, ExitStack() as stack:
-            stack.callback(lambda: [future.release() for future in futures])
-            call = self._spread(packed, number) if len(packed) > LARGE and len(self.parts) > 1 else packed
-            label = f"{name}-{self._token}-{number}"
-            futures += [self._submitted(label, k, call, forget) for k in range(len(self.parts))]
-            last = self._summed(futures.copy(), number) if summed else futures.copy()
-            futures += last
-            found = self.connection.gathered(last, self.placement.known())
-        return [_added(found)] if summed else found
+        label = f"{self._token}-{next(self._numbers)}"
+        with self.sent.taken() as forget:
+            found = self._by_tasks(name, label, packed, forget, summed)
+        return [added(found)] if summed else found
 
-    def _summed(self, futures: list[Future], number: int) -> list[Future]:
-        """Add up many answers on the workers, until they are few."""
-        level = 0
-        while len(futures) > FAN_IN:
-            groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
-            futures = [
-                self.client.submit(_added, group, key=f"frankwolfe-sum-{self._token}-{number}-{level}-{k}")
-                for k, group in enumerate(groups)
-            ]
-            level += 1
-        return futures
-
-    def _spread(self, packed: bytes, number: int) -> Future:
-        """Send a large call once: workers get it from each other."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": 2 * len(packed) + 2**16}):
-            return self.client.submit(same, packed, key=f"frankwolfe-call-{self._token}-{number}")
-
-    def _submitted(self, label: str, k: int, call: Any, forget: list[str]) -> Future:
-        """Ask one part: where it is, and nowhere else, for an idle worker would copy it and know nothing."""
-        home = self.placement.homes[k]
-        place = {} if home is None else {"workers": [home]}
-        digest = self._digests[k] if self._digests else None
-        key = f"frankwolfe-{label}-{k}"
-        return self.client.submit(_work, self.parts[k], call, forget, digest, key=key, pure=False, **place)
+    def _by_tasks(self, name: str, label: str, packed: bytes, forget: list[str], summed: bool) -> list[Any]:
+        """Ask all parts by tasks, and have those loaded that are not; where there are many, they add up answers."""
+        tasks = Submission()
+        missing = [k for k, part in enumerate(self.parts) if part is None]
+        loads = {k: self.loader.add(k, self.placement.homes[k], tasks) for k in missing}
+        call: Any = packed
+        if len(packed) > LARGE and len(self.parts) > 1:  # sent once: workers get it from each other
+            call = tasks.add(f"frankwolfe-call-{label}", same, packed)
+            tasks.room += 2 * len(packed) + 2**16
+        asked = []
+        for k, (part, home) in enumerate(zip(self.parts, self.placement.homes, strict=True)):
+            # where it is, and nowhere else: an idle worker would copy it and know nothing
+            place = {} if home is None else {"workers": [home]}
+            digest = self._digests[k] if self._digests else None
+            here = TaskRef(loads[k] if part is None else part.key)
+            asked.append(tasks.add(f"frankwolfe-{name}-{label}-{k}", answer, here, call, forget, digest, **place))
+        last = _few(tasks, asked, label) if summed else asked
+        begun = tasks.begun(self.client, [*loads.values(), *(task.key for task in last)])
+        for k, part in zip(loads, begun, strict=False):
+            self.parts[k] = part
+        futures = begun[len(loads) :]
+        try:
+            return self.connection.gathered(futures, self.placement.known())
+        finally:
+            for future in futures:
+                future.release()
 
     def _recover(self, error: BaseException, attempt: int) -> None:
         """Get ready for another attempt: wait for the connection, and count on nothing that parts were sent."""
@@ -195,31 +189,15 @@ class Cluster:
         self.placement.disturbed()
 
 
-def _work(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
-    """Answer a call on a worker."""
-    if isinstance(part, Refused):
-        return part  # for the client to raise: what is raised here, the worker logs as a failure of its own
-    if digest is not None and part.digest != digest:
-        raise ClusterError(
-            f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
-            "does not always return the same. Store the data before it is used"
-        )
-    function, args = cloudpickle.loads(packed)
-    with part.lock:
-        part.forget(forget)
-        try:
-            return function(part, *args)
-        except Missing as missing:
-            return missing
-
-
-def _added(answers: Sequence[Any]) -> Any:
-    """Return the sums of tuples, in order; what is missing anywhere is missing of the sum."""
-    for answer in answers:
-        if isinstance(answer, Missing | Refused):
-            return answer
-    return reduce(_sum, answers)
-
-
-def _sum(mine: tuple, other: tuple) -> tuple:
-    return tuple(np.add(one, two) for one, two in zip(mine, other, strict=True))
+def _few(tasks: Submission, answers: list[TaskRef], label: str) -> list[TaskRef]:
+    """Have many answers added up on the workers, until they are few."""
+    level = 0
+    while len(answers) > FAN_IN:
+        groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]
+        names = [f"frankwolfe-sum-{label}-{level}-{k}" for k in range(len(groups))]
+        answers = [
+            tasks.add(name, added, listed([one.key for one in group]))
+            for name, group in zip(names, groups, strict=True)
+        ]
+        level += 1
+    return answers

@@ -1,6 +1,6 @@
 """Chunks under names of their own, so that nothing that happens to tasks of others happens to them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dask._task_spec import convert_legacy_graph
@@ -29,14 +29,39 @@ def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
     >>> mine.key, mine.compute(scheduler="sync")
     ('mine-abs-1', 2)
     """
-    graph: dict[Any, Any] = {}
-    for chunk in chunks:
-        graph.update(chunk.__dask_graph__())
-    nodes = convert_legacy_graph(graph)
+    nodes = convert_legacy_graph(graph_of(chunks))
     names = {key: prefixed(key, prefix) for key in nodes}
     own = {names[key]: node.substitute(names, key=names[key]) for key, node in nodes.items()}
     layers = HighLevelGraph({prefix: own}, {prefix: set()})
     return [Delayed(names[chunk.key], layers, layer=prefix) for chunk in chunks]
+
+
+def graph_of(chunks: Iterable[Delayed]) -> dict[Any, Any]:
+    """Return all that chunks are made by, as they hold it."""
+    graphs = {id(graph): graph for graph in (chunk.__dask_graph__() for chunk in chunks)}  # most have one in common
+    found: dict[Any, Any] = {}
+    for graph in graphs.values():
+        found.update(graph)
+    return found
+
+
+def needed(tasks: dict[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
+    """Return those of some tasks that others are made by; what is in memory is made by none.
+
+    Examples
+    --------
+    >>> import dask
+    >>> one, other = dask.delayed(abs)(-2, dask_key_name="one"), dask.delayed(abs)(-3, dask_key_name="other")
+    >>> [*needed(convert_legacy_graph(graph_of([one, other])), ["other"])]
+    ['other']
+    """
+    found, left = {}, [*keys]
+    while left:
+        key = left.pop()
+        if key in tasks and key not in found:
+            found[key] = tasks[key]
+            left += tasks[key].dependencies
+    return found
 
 
 def prefixed(key: Any, prefix: str) -> Any:

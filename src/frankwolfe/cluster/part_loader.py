@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import dask
 import numpy as np
+from dask._task_spec import convert_legacy_graph
 from dask.distributed import Future, futures_of
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import Connection
-from frankwolfe.cluster.own_tasks import renamed
+from frankwolfe.cluster.own_tasks import graph_of, needed, renamed
 from frankwolfe.cluster.parts import Chunk, Part
+from frankwolfe.cluster.submission import Submission, listed
 
 RETRIES = 2
 """How often loading a chunk is tried again where it fails: file systems have bad moments."""
@@ -59,9 +60,13 @@ class Chunks(NamedTuple):
     columns: int
     loss: Any
 
+    def all(self) -> list[Any]:
+        """Return those of rows, of targets and of weights."""
+        return [*self.rows, *self.targets, *(self.weights or ())]
+
     def own(self) -> "Chunks":
         """Return the same chunks, to be made by tasks that nobody else has."""
-        found = iter(renamed([*self.rows, *self.targets, *(self.weights or ())], f"frankwolfe-{uuid4().hex[:8]}"))
+        found = iter(renamed(self.all(), f"frankwolfe-{uuid4().hex[:8]}"))
         rows, targets = [next(found) for _ in self.rows], [next(found) for _ in self.targets]
         return self._replace(rows=rows, targets=targets, weights=self.weights and [*found])
 
@@ -87,41 +92,45 @@ class Loader:
     """
 
     def __init__(self, chunks: Chunks, connection: Connection):
-        self._persisted = bool(futures_of([*chunks.rows, *chunks.targets, *(chunks.weights or ())]))
-        self.chunks, self.connection = chunks if self._persisted else chunks.own(), connection
+        graph = graph_of(chunks.all())
+        self._persisted = futures_of(graph)
+        if not self._persisted:
+            chunks = chunks.own()
+            graph = graph_of(chunks.all())
+        self.chunks, self.connection, self._tasks = chunks, connection, convert_legacy_graph(graph)
         self.groups: list[Group] = []
 
-    def parts(self) -> tuple[list[Future | None], list[str | None]]:
-        """Begin to load all parts; return them, and the workers that do it."""
-        workers = self.connection.workers()
-        groups, addresses = grouped(self._homes(), workers or [None] * UNSEEN)
+    def plan(self) -> list[str | None]:
+        """Decide which chunks make up each part; return the workers that are to load them."""
+        homes = self._homes()
+        workers = self.connection.workers() if None in homes else []
+        groups, addresses = grouped(homes, workers or [None] * UNSEEN)
         self.groups = [Group(number, group) for number, group in enumerate(groups)]
-        return [self.part(number, address) for number, address in enumerate(addresses)], addresses
+        return addresses
 
     def keep_groups(self, kept: list[int]) -> None:
         """Let go of all groups of chunks but some; these keep their numbers."""
         self.groups = [self.groups[k] for k in kept]
 
-    def part(self, k: int, address: str | None) -> Future:
-        """Begin to load a part, on some worker; always of the same chunks, so that sums keep their order."""
-        chunks, (number, group) = self.chunks, self.groups[k]
-        weights = [None if chunks.weights is None else chunks.weights[k] for k in group]
-        make = dask.delayed(load_part, pure=False)(
-            number,
-            group,
-            [chunks.rows[k] for k in group],
-            [chunks.targets[k] for k in group],
-            weights,
-            chunks.columns,
-            chunks.loss,
-            dask_key_name=f"frankwolfe-load-{uuid4().hex[:8]}-{number}",
-        )
-        where = {} if self._persisted else {"workers": address, "allow_other_workers": True}  # else it goes to its data
-        return self.connection.client.compute(make, retries=RETRIES, **where)
+    def add(self, k: int, address: str | None, submission: Submission) -> str:
+        """Have a part loaded, by some worker, together with other tasks; return the name of the one that does it.
+
+        It is always of the same chunks, so that sums keep their order.
+        """
+        (rows, targets, weights, columns, loss), (number, group) = self.chunks, self.groups[k]
+        keys = [[None if source is None else source[k].key for k in group] for source in (rows, targets, weights)]
+        rules: dict[str, Any] = {"retries": RETRIES}
+        if address is not None and not self._persisted:  # else it goes to its data
+            rules |= {"workers": [address], "allow_other_workers": True}
+        name = f"frankwolfe-load-{uuid4().hex[:8]}-{number}"
+        submission.add_tasks(f"{name}-chunks", needed(self._tasks, chain(*keys)), **rules)
+        submission.add(name, load_part, number, group, *map(listed, keys), columns, loss, **rules)
+        submission.loads += 1
+        return name
 
     def check_persisted(self) -> None:
         """Raise an error if chunks that had been in memory before they were loaded are no longer there."""
-        if any(future.cancelled() for future in futures_of([*self.chunks.rows, *self.chunks.targets])):
+        if any(future.cancelled() for future in self._persisted):
             raise ClusterError(
                 "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
                 "make the problem anew, and go on with fw.resume if the run kept a checkpoint"
@@ -129,7 +138,7 @@ class Loader:
 
     def _homes(self) -> list[str | None]:
         """Return the worker that holds each chunk; None for those that are not in memory."""
-        persisted = {future.key: future for future in futures_of(self.chunks.rows)}
+        persisted = {future.key: future for future in self._persisted}
         kept = [persisted[chunk.key] for chunk in self.chunks.rows if chunk.key in persisted]
         holders = dict(zip((future.key for future in kept), self.connection.holders(kept), strict=True))
         return [next(iter(holders.get(chunk.key, ())), None) for chunk in self.chunks.rows]

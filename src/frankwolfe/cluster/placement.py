@@ -13,6 +13,9 @@ from frankwolfe.cluster.connection import Connection
 GONE = ("cancelled", "error")
 """What Dask says of parts that it will not make again."""
 
+AS_THEY_SHOULD_BE = ("pending", "finished")
+"""What Dask says of parts whose workers are there, as far as it knows."""
+
 LOOK_AGAIN = 5.0
 """Seconds between two looks for another worker, while one has two parts."""
 
@@ -40,6 +43,11 @@ class Placement:
         self.homes: list[str | None] = []
         self._workers: list[str] = []
         self._next_look = 0.0
+
+    def begin(self, homes: list[str | None]) -> None:
+        """Take note of where parts are to be loaded. There is nothing to look at yet."""
+        self.homes = homes
+        self._plan_next_look()
 
     def keep(self, kept: list[int]) -> None:
         """Let go of all parts but some."""
@@ -75,9 +83,13 @@ class Placement:
             if part is not None and part.status == "finished":
                 parts[k], self.homes[k] = self._moved(part, address), address
                 self.moves += 1
+        self._plan_next_look()
+        return lost
+
+    def _plan_next_look(self) -> None:
+        """Say when to have a look again, if nothing happens."""
         spread = None not in self.homes and len({*self.homes}) == len(self.homes)
         self._next_look = float("inf") if spread else monotonic() + LOOK_AGAIN
-        return lost
 
     def place(self, k: int) -> str | None:
         """Choose a worker for a part that is to be loaded, where there is one."""
