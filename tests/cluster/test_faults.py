@@ -178,7 +178,8 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
 
     monkeypatch.setattr(calls, "PAUSE", 0.0)
     cluster = posed().objective.cluster
-    monkeypatch.setattr(cluster.connection, "gathered", lost)
+    for way in ("told", "gathered"):
+        monkeypatch.setattr(cluster.connection, way, lost)
     with pytest.raises(fw.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"):
         cluster.run("pass", len)
 

@@ -79,18 +79,20 @@ def test_ctrl_c_returns_the_best_point(client, ctrl_c):
     assert fw.minimize(posed(), tol=1e-8).success  # whatever the call in hand has left
 
 
-def test_ctrl_c_in_a_call(client, monkeypatch):
+@pytest.mark.parametrize(("way", "limit"), [("told", 2**28), ("gathered", -1)])
+def test_ctrl_c_in_a_call(client, monkeypatch, way, limit):
     problem = posed()
-    connection, real = problem.objective.cluster.connection, problem.objective.cluster.connection.gathered
-    calls = []
+    connection, calls = problem.objective.cluster.connection, []
+    real = getattr(connection, way)
 
-    def gathered(*given):
+    def waited_for(*given):
         calls.append(given)
         if len(calls) == 20:
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(connection, "gathered", gathered)
+    monkeypatch.setattr("frankwolfe.cluster.direct.DIRECT_BYTES", limit)
+    monkeypatch.setattr(connection, way, waited_for)
     assert fw.minimize(problem, tol=1e-12).status == "interrupted"
     assert fw.minimize(problem, tol=1e-10).success
 
@@ -124,14 +126,14 @@ def test_rows_never_come_to_the_client(client, monkeypatch):
     )
     monkeypatch.setattr("dask.base.compute", lambda *given, **more: pytest.fail("computed on the client"))
     cluster = wide.objective.cluster
-    real = cluster.connection.gathered
+    real = cluster._answers
 
-    def gathered(*given):
+    def answers(*given):
         found = real(*given)
         received.append(sum(np.asarray(value).nbytes for answer in found for value in answer))
         return found
 
-    monkeypatch.setattr(cluster.connection, "gathered", gathered)
+    monkeypatch.setattr(cluster, "_answers", answers)
     assert fw.minimize(wide, tol=1e-10).success
     assert max(received) < 20 * ROWS * 8 / 4  # a quarter of one column
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from itertools import count
-from time import sleep
+from math import inf
+from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
@@ -10,9 +11,11 @@ import cloudpickle
 from dask._task_spec import TaskRef
 from dask.distributed import Client, Future
 
+from frankwolfe.cluster import direct as direct_calls
 from frankwolfe.cluster.answers import added, answer
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
+from frankwolfe.cluster.direct import Asked, answers_of
 from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
 from frankwolfe.cluster.part_loader import Chunks, Loader, Refused
 from frankwolfe.cluster.placement import AS_THEY_SHOULD_BE, Placement, same
@@ -45,6 +48,8 @@ class Cluster:
     ----------
     calls : int
         Calls made so far; each is a round trip.
+    direct : int
+        How many of them were answered directly, see `frankwolfe.cluster.direct`.
     reloads : int
         How often parts were loaded again because the connection had been lost, or Dask had given them up.
     """
@@ -52,10 +57,12 @@ class Cluster:
     def __init__(self, client: Client, chunks: Chunks):
         self.client, self.connection, self.sent = client, Connection(client), Sent()
         self.loader, self.placement = Loader(chunks, self.connection), Placement(self.connection)
-        self.calls = self.reloads = 0
+        self.calls = self.direct = self.reloads = 0
         self._numbers = count()
         self._token = uuid4().hex[:8]
         self._digests: list[str] = []
+        self._largest = inf
+        self._seen = 0.0
         self.parts: list[Future | None] = []
 
     def __getstate__(self) -> Any:
@@ -64,11 +71,14 @@ class Cluster:
     def __deepcopy__(self, memo: Any) -> "Cluster":
         return self
 
-    def keep_parts(self, kept: list[int], digests: list[str]) -> None:
-        """Let go of all parts but some: the others have no rows. These must never change, as their digests say."""
+    def keep_parts(self, kept: list[int], digests: list[str], sizes: list[int]) -> None:
+        """Let go of all parts but some: the others have no rows. These must never change, as their digests say.
+
+        Sizes are in bytes.
+        """
         self.loader.keep_groups(kept)
         self.parts = [self.parts[k] for k in kept]
-        self._digests = digests
+        self._digests, self._largest = digests, max(sizes)
         self.placement.keep(kept)
 
     def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
@@ -91,21 +101,21 @@ class Cluster:
         self.calls += 1
         for attempt in range(MOST_ATTEMPTS):
             try:
-                return self._attempt(name, function, args, summed)
+                return self._attempt(name, function, args, summed, direct=attempt == 0)
             except TaskError as error:
                 raise error.cause  # noqa: B904 - as if the task had been done here
             except LOST as error:
                 self._recover(error, attempt)
         raise AssertionError("unreachable: the last attempt raises")
 
-    def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool) -> list[Any]:
+    def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool, direct: bool) -> list[Any]:
         """Make a call; with the recipes that parts have been sent before, if one has lost what they made."""
         self._get_ready()
         try:
-            found = self._answers(name, self._packed(function, args), summed)
+            found = self._answers(name, self._packed(function, args), summed, direct)
             if any(isinstance(answer, Missing) for answer in found):  # a part is new where it is
                 self.placement.disturbed()
-                found = self._answers(name, self._packed(function, args, whole=True), summed)
+                found = self._answers(name, self._packed(function, args, whole=True), summed, direct)
             for answer in found:
                 if isinstance(answer, Refused):
                     raise TaskError(answer.error())
@@ -142,12 +152,37 @@ class Cluster:
         self.sent.keys |= sent.keys
         return packed
 
-    def _answers(self, name: str, packed: bytes, summed: bool) -> list[Any]:
+    def _answers(self, name: str, packed: bytes, summed: bool, direct: bool) -> list[Any]:
         """Return what the parts answer to a call; where it is to be summed, a list of one."""
         label = f"{self._token}-{next(self._numbers)}"
         with self.sent.taken() as forget:
-            found = self._by_tasks(name, label, packed, forget, summed)
+            asked = self._within_reach(packed) if direct else []
+            if asked:
+                found = answers_of(self.connection, asked, packed, forget)
+                self.direct += 1
+            else:
+                found = self._by_tasks(name, label, packed, forget, summed)
+                self._seen = monotonic()
         return [added(found)] if summed else found
+
+    def _within_reach(self, packed: bytes) -> list[Asked]:
+        """Return all parts, with where they are, if a call to them may be direct; else none.
+
+        It may if that saves something, if tasks would not spread the work of sending, and if all is well.
+        """
+        if self._largest > direct_calls.DIRECT_BYTES or len(packed) > LARGE or len(self.parts) > FAN_IN:
+            return []
+        if monotonic() > self._seen + direct_calls.UNSEEN_FOR:
+            return []
+        found = [
+            Asked(part.key, home, digest)
+            for part, home, digest in zip(self.parts, self.placement.homes, self._digests, strict=True)
+            if part is not None and part.status == "finished" and home is not None
+        ]
+        if len(found) == len(self.parts):
+            return found
+        self.placement.disturbed()
+        return []
 
     def _by_tasks(self, name: str, label: str, packed: bytes, forget: list[str], summed: bool) -> list[Any]:
         """Ask all parts by tasks, and have those loaded that are not; where there are many, they add up answers."""

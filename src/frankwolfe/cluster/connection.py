@@ -97,15 +97,48 @@ class Connection:
                 raise TaskError(error) from error
             raise
 
-    def _trouble(self, futures: list[Future], homes: set[str]) -> str:
-        """Return what keeps tasks from being done, if anything."""
+    def told(self, homes: set[str], function: Callable[..., Awaitable], *args: Any) -> dict[str, Any]:
+        """Return what workers answer to a message, by their addresses: what a coroutine returns there, or its error.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler no longer answers.
+        Exception
+            One of `LOST` where the message or the answers were lost, a worker among them.
+        """
+        answers = self._started(
+            lambda: self.client.run(function, *args, workers=[*homes], on_error="return", asynchronous=True)
+        )
+        try:
+            while not wait([answers], POLL).done:
+                self._check_there(homes, self._workers())
+            return answers.result()
+        except (ClusterError, *LOST):
+            raise
+        except Exception as error:
+            raise Moved(f"a message could not be passed on: {said(error)}") from error
+        finally:
+            answers.cancel()  # where it is not over: nobody waits for it any more
+
+    def _workers(self) -> dict[str, Any]:
+        """Return what the scheduler says of all workers."""
         if self.client.status != "running":
             raise ConnectionError("the connection to the scheduler was lost")
-        workers = self.ask("identity")["workers"]
-        if not workers:
-            return "the cluster has had no workers"
+        return self.ask("identity")["workers"]
+
+    @staticmethod
+    def _check_there(homes: set[str], workers: dict[str, Any]) -> None:
+        """Raise an error if one of some workers is gone."""
         if not homes <= workers.keys():
             raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
+
+    def _trouble(self, futures: list[Future], homes: set[str]) -> str:
+        """Return what keeps tasks from being done, if anything."""
+        workers = self._workers()
+        if not workers:
+            return "the cluster has had no workers"
+        self._check_there(homes, workers)
         busy = self.ask("processing", workers=None)  # a worker that is named may be gone by now
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]

@@ -1,5 +1,6 @@
 """A part of the data on a worker: some rows with their targets and weights, and what is kept of the point there."""
 
+from contextvars import ContextVar, copy_context
 from functools import cached_property
 from hashlib import blake2b
 from threading import RLock
@@ -15,6 +16,9 @@ from frankwolfe.data.executors import executor_for
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.objective.objective import Objective
+
+worker_threads: ContextVar[int] = ContextVar("worker_threads")
+"""How many threads the worker has, where it does something that is no task."""
 
 
 class Chunk(NamedTuple):
@@ -144,6 +148,8 @@ def threads_here() -> int | None:
     """Return how many threads a worker has for its tasks; None where this is no worker."""
     from dask.distributed import get_worker
 
+    if worker_threads in copy_context():
+        return worker_threads.get()
     try:
         return int(get_worker().state.nthreads)
     except ValueError:

@@ -66,7 +66,7 @@ class RemoteData:
         if not filled:
             raise ValueError("X is empty: none of its chunks has a row")
         found = [answers[k] for k in filled]
-        cluster.keep_parts(filled, [answer["digest"] for answer in found])
+        cluster.keep_parts(filled, [answer["digest"] for answer in found], [answer["bytes"] for answer in found])
         rows = sum(answer["rows"] for answer in found)
         layouts = set().union(*(answer["layouts"] for answer in found))
         if len(layouts) > 1:
