@@ -26,6 +26,7 @@ import subprocess
 import sys
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -292,7 +293,9 @@ def travelled(options):
     from scipy import sparse
 
     import frankwolfe as fw
+    from frankwolfe.cluster import direct
 
+    direct.DIRECT_BYTES = -1  # Dask counts what tasks send, and no other messages
     with start(options.workers) as client:
         made = client.persist([dask.delayed(sparse_chunk)(k, 20_000) for k in range(2 * options.workers)])
         meta = sparse.csr_matrix((0, 0))
@@ -322,24 +325,27 @@ def travelled(options):
 
 
 def calls(options):
-    """Print what a call costs that does nothing but answer, and fit a line to it."""
+    """Print what a call costs that does nothing but answer, directly and by tasks."""
     import dask.array as da
 
     import frankwolfe as fw
+    from frankwolfe.cluster import direct
 
+    ways = {"direct": direct.DIRECT_BYTES, "by tasks": -1}
     for workers in (1, 2, 4, 8):
         with start(workers) as client:
             X = da.ones((workers * 10, 3), chunks=(10, 3))
             y = da.ones(workers * 10, chunks=10)
             problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(1.0))
             cluster = problem.objective.cluster
-            for size in (1, 10_000, 100_000, 1_000_000):
-                seconds = []
+            for size, (way, limit) in product((1, 10_000, 100_000, 1_000_000), ways.items()):
+                direct.DIRECT_BYTES, seconds = limit, []
                 for _ in range(20):
                     begun = time.perf_counter()
                     cluster.run("nothing", numbers, size)
                     seconds.append(time.perf_counter() - begun)
-                print(f"{workers} workers, {size:9,} numbers up: {1e3 * np.median(seconds):7.1f} ms a call", flush=True)
+                spent = 1e3 * np.median(seconds)
+                print(f"{workers} workers, {size:9,} numbers up, {way:8}: {spent:7.1f} ms a call", flush=True)
             del client
 
 

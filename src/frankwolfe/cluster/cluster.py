@@ -113,12 +113,12 @@ class Cluster:
         self._get_ready()
         try:
             found = self._answers(name, self._packed(function, args), summed, direct)
-            if any(isinstance(answer, Missing) for answer in found):  # a part is new where it is
+            if any(isinstance(one, Missing) for one in found):  # a part is new where it is
                 self.placement.disturbed()
                 found = self._answers(name, self._packed(function, args, whole=True), summed, direct)
-            for answer in found:
-                if isinstance(answer, Refused):
-                    raise TaskError(answer.error())
+            for one in found:
+                if isinstance(one, Refused):
+                    raise TaskError(one.error())
             return found
         except TaskError as error:
             chunks = self.loader.failed([part for part in self.parts if part is not None])
