@@ -151,7 +151,7 @@ def test_a_call_that_takes_long(cluster, monkeypatch):
 
 
 def test_errors_are_raised_as_they_are(either):
-    with pytest.raises(LookupError, match="part 0 has no such thing") as caught:
+    with pytest.raises(LookupError, match=r"part \d has no such thing") as caught:
         either.run("fails", fails)
     assert "fails" in [entry.name for entry in caught.traceback]  # where it was raised, on the worker
     assert either.run("rows", rows) == (ROWS,)
@@ -217,7 +217,7 @@ def test_a_worker_that_is_gone_while_a_call_lasts(cluster, monkeypatch):
     begun = time.monotonic()
     with pytest.raises(connection.Moved, match="a worker is gone: tcp"):
         direct.answers_of(cluster.connection, cluster._within_reach(b""), packed_sleep(), [])
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 1.4
 
 
 def packed_sleep():
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_the_waiting(cluster):
     Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         cluster.run("slow", lambda part: time.sleep(1.5) or (1,))
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 1.4
     assert cluster.run("rows", rows) == (ROWS,)  # once the workers are done with what nobody waits for
 
 
