@@ -10,6 +10,9 @@ from scipy.special import expit
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel
+from frankwolfe.data.centred import Centred
+from frankwolfe.data.chunked_rows import ChunkedRows
+from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
@@ -18,6 +21,7 @@ from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.observer import TableError
 from frankwolfe.experiments.reference import certified_optimum
+from frankwolfe.objective.objective import Objective
 from frankwolfe.sets.coordinate_hull import Hull
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
@@ -438,6 +442,25 @@ def test_matrix_of_active_columns(layout):
         assert columns.column_dot(j, v) == pytest.approx(A[:, j] @ v, rel=1e-12, abs=1e-14)
         columns.column_add_bent(j, u[j], curvatures, bent)
     assert bent == pytest.approx(curvatures * (A @ u), rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["dense", "single", "centred"])
+def test_matrix_of_active_columns_of_rows_in_pieces(kind, monkeypatch):
+    monkeypatch.setattr("frankwolfe.engines.corrective.row_blocks.JOINED_ENTRIES", 40)  # several blocks a piece
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 6)).astype(np.float32 if kind == "single" else np.float64)
+    means = X.mean(axis=0) if kind == "centred" else np.zeros(6)
+    pieces = [Centred(some, means) if kind == "centred" else as_rows(some) for some in (X[:11], X[11:])]
+    samples = Samples(ChunkedRows(pieces, [11, 19]), np.ones(30), np.full(30, 1 / 30), fw.Squared())
+    u, v, curvatures = rng.normal(size=6), rng.normal(size=30), rng.random(30)
+    for active in (np.array([1, 4, 5]), np.arange(6)):
+        A, matrix = (X - means).astype(np.float64)[:, active], active_matrix(Objective(samples, 6), active)
+        np.testing.assert_allclose(matrix.predict(u[: len(active)]), A @ u[: len(active)], rtol=1e-12)
+        np.testing.assert_allclose(matrix.project(v), A.T @ v, rtol=1e-12)
+        np.testing.assert_allclose(matrix.squares(curvatures), (A * A).T @ curvatures, rtol=1e-12)
+        for chosen in (np.arange(len(active)), np.array([0, 2])):
+            expected = A[:, chosen].T @ (curvatures[:, None] * A[:, chosen])
+            np.testing.assert_allclose(matrix.gram(curvatures, chosen), expected, rtol=1e-11)
 
 
 def test_hessian_is_renewed_where_curvatures_have_changed():

@@ -34,14 +34,6 @@ class Chunk(NamedTuple):
         """Size in memory."""
         return matrix_bytes(self.matrix) + self.targets.nbytes + self.weights.nbytes
 
-    def thinned(self, every: int) -> "Chunk":
-        """Return one row in so many, copied; all of them as they are."""
-        if every == 1:
-            return self
-        matrix = self.matrix[::every]
-        matrix = np.ascontiguousarray(matrix) if isinstance(matrix, np.ndarray) else matrix
-        return Chunk(matrix, self.targets[::every].copy(), self.weights[::every].copy(), self.fingerprint)
-
 
 def matrix_bytes(matrix: Any) -> int:
     """Return the size of a matrix in memory."""

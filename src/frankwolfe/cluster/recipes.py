@@ -21,6 +21,10 @@ class SparseWeights(NamedTuple):
         w[self.support] = self.values
         return w
 
+    def any(self) -> bool:
+        """Whether any weight is not zero."""
+        return bool(len(self.support))
+
 
 class DenseWeights(NamedTuple):
     """All weights."""
@@ -30,6 +34,10 @@ class DenseWeights(NamedTuple):
     def dense(self) -> np.ndarray:
         """Return all weights."""
         return self.values
+
+    def any(self) -> bool:
+        """Whether any weight is not zero."""
+        return bool(self.values.any())
 
 
 def packed(w: np.ndarray) -> SparseWeights | DenseWeights:
@@ -53,7 +61,7 @@ class Prediction(NamedTuple):
     def make(self, part: Any) -> np.ndarray:
         """Return them, in the shape of the targets."""
         objective = part.get(self.posed)
-        if isinstance(self.weights, SparseWeights) and not len(self.weights.support):
+        if not self.weights.any():
             return np.zeros(objective.samples.shape)
         return objective.predict(self.weights.dense())
 

@@ -25,7 +25,11 @@ def exact_pass(
     Also the slope along the way from the predictions ``since``, if there is one.
     """
     objective = part.get(posed)
-    at, gradient = objective.at(weights.dense())
+    if weights.any():
+        at, gradient = objective.at(weights.dense())
+    else:  # no row is needed to predict zero
+        at = objective.point(objective.samples.table())
+        gradient = objective.gradient(at.alpha)
     part.keep(z, at.z.reshape(objective.samples.shape))
     part.keep(point, at)
     slope = 0.0 if since is None else float(at.alpha @ (at.z - part.get(since).ravel()))

@@ -16,6 +16,7 @@ from frankwolfe.data.dense import AllEntries, Dense
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
+from frankwolfe.linalg.scratch import scratch
 from frankwolfe.trackers.argmax import track
 
 BLOCK = 2**16
@@ -96,11 +97,12 @@ class Centred(NamedTuple):
         return self.values[i, j] - self.means[j]
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the centred rows, a block that fits in cache at a time, and which they are."""
-        size = max(16, BLOCK // max(self.values.shape[1], 1))
-        for begin in range(0, len(self.values), size):
-            block = slice(begin, begin + size)
-            yield block, self.values[block] - self.means
+        """Yield the centred rows, a block that fits in cache at a time, and which they are; the next overwrites it."""
+        n, d = self.values.shape
+        size = max(16, BLOCK // max(d, 1))
+        for begin in range(0, n, size):
+            block = slice(begin, min(begin + size, n))
+            yield block, np.subtract(self.values[block], self.means, out=scratch("centred", block.stop - begin, d))
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -109,6 +111,11 @@ class Centred(NamedTuple):
     def some_columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return some columns, row by row."""
         return np.ascontiguousarray(self.values.take(chosen, axis=1) - self.means[chosen])
+
+    def look_at_columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the same, to be looked at before the next: the memory is used again."""
+        found = scratch("columns", len(self.values), len(chosen))
+        return np.subtract(self.values.take(chosen, axis=1), self.means[chosen], out=found)
 
     def some_rows(self, chosen: np.ndarray) -> "Centred":
         """Return a copy of some rows."""

@@ -8,6 +8,7 @@ from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import row_add
 from frankwolfe.data.blocks import even_parts
 from frankwolfe.data.flat_matrices import SeenFlat, sandwich_flat
+from frankwolfe.linalg.scratch import scratch
 from frankwolfe.trackers.argmax import track
 
 
@@ -104,6 +105,16 @@ class Dense(NamedTuple):
         values = self.values if len(chosen) == self.values.shape[1] else self.values.take(chosen, axis=1)
         return np.ascontiguousarray(values, dtype=np.float64)
 
+    def look_at_columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the same, to be looked at before the next: the memory is used again."""
+        if len(chosen) == self.values.shape[1]:
+            return self._doubles()
+        found = scratch("columns", len(self.values), len(chosen))
+        if self.values.dtype == np.float64:
+            return self.values.take(chosen, axis=1, out=found, mode="clip")  # else it goes by way of another copy
+        found[:] = self.values.take(chosen, axis=1)
+        return found
+
     def some_rows(self, chosen: np.ndarray) -> "Dense":
         """Return a copy of some rows."""
         return Dense(self.values[chosen])
@@ -115,9 +126,17 @@ class Dense(NamedTuple):
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``."""
         with np.errstate(over="ignore", invalid="ignore"):  # as sparse rows do: what overflows shows in the objective
-            return self.values @ w
+            return self._doubles() @ w
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.values.T @ alpha
+            return self._doubles().T @ alpha
+
+    def _doubles(self) -> np.ndarray:
+        """Return the values in double precision; a copy of others is overwritten by the next."""
+        if self.values.dtype == np.float64:
+            return self.values
+        found = scratch("doubles", *self.values.shape)
+        found[:] = self.values
+        return found

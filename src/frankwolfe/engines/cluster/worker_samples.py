@@ -34,12 +34,12 @@ def sample_optimum(
 
     None where the rows of the sample have no weight.
     """
-    chunks = [chunk.thinned(SAMPLED) for chunk in part.chunks]
-    matrices, weights = [chunk.matrix for chunk in chunks], np.concatenate([chunk.weights for chunk in chunks])
+    weights = np.concatenate([chunk.weights[::SAMPLED] for chunk in part.chunks])
     if not weights.any():
         return None
+    matrices = [chunk.matrix[::SAMPLED] for chunk in part.chunks]
     X = np.concatenate(matrices) if isinstance(matrices[0], np.ndarray) else sparse.vstack(matrices, format="csr")
-    y = np.concatenate([chunk.targets for chunk in chunks])
+    y = np.concatenate([chunk.targets[::SAMPLED] for chunk in part.chunks])
     sample = Problem(X, y, loss, constraint, sample_weight=weights, intercept=intercept)
     sample = sample.own(executor_for(threads_here()))
     w, rows_read = minimise_sample(CorrectiveEngine(sample, sample.default_start()))

@@ -6,21 +6,21 @@ diagonal matrix of the losses' curvatures.
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from frankwolfe.data.blocks import even_parts
 from frankwolfe.data.chunked_rows import ChunkedRows
-from frankwolfe.data.csr import add_weighted_squares, combine, multiply
+from frankwolfe.data.dense import Dense
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.data.store.stored_rows import StoredRows
+from frankwolfe.engines.corrective.active_blocks import DenseBlock, RowsBlock, SparseBlock
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.hessian_model import Hessian
-from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs, mirror, sort_by_columns
-from frankwolfe.linalg.weighted_gram import weighted_gram
+from frankwolfe.engines.corrective.sparse_gram import mirror, sort_by_columns
 from frankwolfe.objective.objective import Block, Objective
 
 JOINED_ENTRIES = 2**18
@@ -33,97 +33,6 @@ SAMPLED_ENTRIES = 2**14
 PRODUCTS_PER_HESSIAN_ENTRY = 4.0
 """Least number of products for each entry of a Hessian that a group of blocks makes, for each group has a Hessian to
 add. Twice or half: no difference in time on RCV1."""
-
-
-class DenseBlock(NamedTuple):
-    """Some rows of a matrix of dense columns: which samples they are of, and the entries, row by row."""
-
-    part: slice
-    values: np.ndarray
-
-    @property
-    def stored(self) -> int:
-        """Number of entries."""
-        return self.values.size
-
-    def predict(self, u: np.ndarray) -> np.ndarray:
-        """Return ``A u`` for these rows."""
-        return self.values @ u
-
-    def project(self, v: np.ndarray) -> np.ndarray:
-        """Return the part of ``A' v`` that these rows add."""
-        return v @ self.values
-
-    def squares(self, curvatures: np.ndarray) -> np.ndarray:
-        """Return what these rows add to the diagonal of ``A' D A``."""
-        return np.einsum("ij,ij,i->j", self.values, self.values, curvatures)
-
-    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add what these rows have of ``A' D A`` for some of the columns."""
-        values, curved = self.values, np.flatnonzero(curvatures)
-        if 2 * len(curved) <= len(curvatures):
-            values, curvatures = values[curved], curvatures[curved]
-        values = values if len(chosen) == values.shape[1] else values[:, chosen]
-        H += weighted_gram(values, curvatures)
-
-    @classmethod
-    def joined(cls, blocks: "list[DenseBlock]") -> "DenseBlock":
-        """Return blocks that follow each other as one."""
-        if len(blocks) == 1:
-            return blocks[0]
-        part = slice(blocks[0].part.start, blocks[-1].part.stop)
-        return cls(part, np.concatenate([block.values for block in blocks]))
-
-
-class SparseBlock(NamedTuple):
-    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row."""
-
-    part: slice
-    data: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-    width: int
-
-    @property
-    def stored(self) -> int:
-        """Number of stored entries."""
-        return len(self.data)
-
-    def predict(self, u: np.ndarray) -> np.ndarray:
-        """Return ``A u`` for these rows."""
-        z = np.empty(len(self.starts) - 1)
-        multiply(*self[1:4], u, z)
-        return z
-
-    def project(self, v: np.ndarray) -> np.ndarray:
-        """Return the part of ``A' v`` that these rows add."""
-        total = np.zeros(self.width)
-        combine(*self[1:4], v, total)
-        return total
-
-    def squares(self, curvatures: np.ndarray) -> np.ndarray:
-        """Return what these rows add to the diagonal of ``A' D A``."""
-        sizes = np.zeros(self.width)
-        add_weighted_squares(*self[1:4], curvatures, sizes)
-        return sizes
-
-    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add what these rows have of the lower half of ``A' D A``, for some of the columns in ascending order."""
-        place = np.full(self.width, -1, np.int32)
-        place[chosen] = np.arange(len(chosen))
-        add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
-        add(*self[1:4], curvatures, place, H)
-
-    @classmethod
-    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
-        """Return blocks that follow each other as one."""
-        if len(blocks) == 1:
-            return blocks[0]
-        sizes = np.concatenate([np.diff(block.starts) for block in blocks])
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        data = np.concatenate([block.data for block in blocks])
-        columns = np.concatenate([block.columns for block in blocks])
-        return cls(slice(blocks[0].part.start, blocks[-1].part.stop), data, columns, starts, blocks[0].width)
 
 
 class RowBlocks:
@@ -266,16 +175,16 @@ def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
     return _joined_blocks(blocks)
 
 
-def _dense_blocks(objective: Objective, active: np.ndarray) -> list[DenseBlock]:
-    """Return some columns of dense rows: the rows themselves if that is what they are, else a copy in one piece.
+def _dense_blocks(objective: Objective, active: np.ndarray) -> list[Any]:
+    """Return some columns of dense rows: a copy in one piece, unless rows are in pieces themselves.
 
     Memory for many small pieces would take longer to get than it takes to fill.
     """
     rows, n = objective.samples.rows, len(objective.samples.weights)
-    if len(active) == objective.size and not isinstance(rows, StoredRows):
-        parts = rows.cut(JOINED_ENTRIES)
-        if np.may_share_memory(rows.block(parts[0]).some_columns(active), rows.block(parts[0]).values):
-            return [DenseBlock(part, rows.block(part).some_columns(active)) for part in parts]
+    if isinstance(rows, ChunkedRows):
+        return [RowsBlock(part, rows.block(part), active) for part in rows.cut(JOINED_ENTRIES)]
+    if isinstance(rows, Dense) and rows.values.dtype == np.float64 and len(active) == objective.size:
+        return [DenseBlock(part, rows.values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
     values = np.empty((n, len(active)))
 
     def task(block: Block) -> tuple:
