@@ -9,6 +9,7 @@ from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
 from frankwolfe.cluster.recipes import DenseWeights, SparseWeights
 from frankwolfe.data.centred import Centred
+from frankwolfe.linalg.long_vectors import dot_difference, sum_of_sizes
 from frankwolfe.objective.prediction_sums import PredictionSums
 
 
@@ -32,7 +33,7 @@ def exact_pass(
         gradient = objective.gradient(at.alpha)
     part.keep(z, at.z.reshape(objective.samples.shape))
     part.keep(point, at)
-    slope = 0.0 if since is None else float(at.alpha @ (at.z - part.get(since).ravel()))
+    slope = 0.0 if since is None else dot_difference(at.alpha, at.z, part.get(since).ravel())
     return at.value, at.reach(), slope, gradient
 
 
@@ -46,15 +47,15 @@ def evaluate(part: Part, point: Handle, z: Handle, way: tuple[Handle, Handle] | 
     slope, slopes = 0.0, np.zeros(0)
     if way is not None:
         here, there = (part.get(end).ravel() for end in way)
-        slope = float(at.alpha @ (there - here))
+        slope = dot_difference(at.alpha, there, here)
     if matrix is not None:
         slopes = part.get(matrix).project(at.alpha)
-    return at.value, float(np.abs(at.alpha * plain.ravel()).sum()), slope, slopes
+    return at.value, sum_of_sizes(at.alpha, plain.ravel()), slope, slopes
 
 
 def slope_along(part: Part, point: Handle, here: Handle, there: Handle) -> tuple:
     """Return the slope of the objective at a point, along the way between predictions."""
-    return (float(part.get(point).alpha @ (part.get(there).ravel() - part.get(here).ravel())),)
+    return (dot_difference(part.get(point).alpha, part.get(there).ravel(), part.get(here).ravel()),)
 
 
 def rise(part: Part, posed: Handle, there: Handle, here: Handle) -> tuple:
@@ -65,7 +66,7 @@ def rise(part: Part, posed: Handle, there: Handle, here: Handle) -> tuple:
 def reach_of(part: Part, alpha: Handle, z: Handle) -> tuple:
     """Return ``sum_i |alpha_i z_i|``."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return (float(np.abs(part.get(alpha).ravel() * part.get(z).ravel()).sum()),)
+        return (sum_of_sizes(part.get(alpha).ravel(), part.get(z).ravel()),)
 
 
 def residuals(part: Part, posed: Handle, point: Handle, alpha: Handle) -> tuple:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.linalg.long_vectors import sum_of_sizes
+
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -70,12 +72,12 @@ class Point(NamedTuple):
 
     def reach(self) -> float:
         """Return ``sum_i |alpha_i z_i|``: the size of what the slope toward zero is summed up from."""
-        return float(np.abs(self.alpha * self.z).sum())
+        return sum_of_sizes(self.alpha, self.z)
 
     def gap_rounding(self, alpha: np.ndarray) -> float:
         """Return what rounding may do to a gap by some slopes, whose terms are of the size of ``alpha_i z_i``."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            return 4.0 * EPSILON * float(np.abs(alpha.ravel() * self.z).sum())
+            return 4.0 * EPSILON * sum_of_sizes(alpha.ravel(), self.z)
 
     def shifted(self) -> np.ndarray:
         """Return the predictions with the intercept, flat: what the loss is taken at."""
