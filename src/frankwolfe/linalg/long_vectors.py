@@ -1,4 +1,4 @@
-"""Sums over long vectors, a piece that stays in cache at a time: arrays in between would take more time than the sums."""
+"""Sums over long vectors, a piece that stays in cache at a time: arrays in between would take longer than the sums."""
 
 import numpy as np
 
