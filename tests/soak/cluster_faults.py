@@ -20,7 +20,7 @@ WORKERS = 2
 FROZEN = 10.0
 """Seconds that a worker does nothing."""
 
-ROWS, CHUNKS, COLUMNS = 600, 5, 12
+ROWS, CHUNKS, COLUMNS = 2000, 5, 12
 
 
 def load(folder, name, k):
