@@ -29,6 +29,8 @@ CASES = {
     "curved": (X, Y, "logistic", fw.L2Ball(0.5), {}),
     "curved-intercept": (FAR, FAR_Y, "logistic", fw.L2Ball(0.5), {"intercept": True}),
     "vertices": (X, Y, "logistic", HULL, {"intercept": True}),
+    "vertices-plain": (X, Y, "logistic", HULL, {}),
+    "single-intercept": (FAR.astype(np.float32), FAR_Y, "logistic", fw.L1Ball(1.5), {"intercept": True}),
     "translated": (X, Y, "squared", fw.Translated(fw.L1Ball(0.5), SHIFT), {}),
     "single": (X.astype(np.float32), Y, "logistic", fw.L1Ball(1.5), {}),
 }

@@ -20,6 +20,8 @@ WITHOUT = np.where(np.arange(ROWS) % sampled_start.SAMPLED == 0, 0.0, 1.0)  # ro
 CASES = {
     "dense": (X, Y, "logistic", fw.L1Ball(1.5), {}),
     "sparse": (sparse.csr_array(X), Y, "logistic", fw.NonNegativeL1Ball(0.7), {}),
+    "single": (X.astype(np.float32), Y, "logistic", fw.L1Ball(1.5), {}),
+    "wrapped": (X, Y, "logistic", fw.Counted(fw.Cached(fw.L1Ball(1.5))), {}),
     "simplex": (X, SCORES, "huber", fw.Simplex(1.0), {}),
     "translated": (X, SCORES, "squared", fw.Translated(fw.L1Ball(0.5), np.linspace(-0.2, 0.2, COLUMNS)), {}),
     "intercept": (X + 10.0, Y, "logistic", fw.L1Ball(1.5), {"intercept": True}),
