@@ -86,7 +86,7 @@ def html_of(result: "Result") -> str:
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
         *_known(result),
-        *([] if result.violation is None else [("violation", f"{result.violation:.3g} of side constraints")]),
+        *([] if result.violation is None else [("violation", f"{result.violation:.3g} of a side constraint's size")]),
         ("x", result.size_in_words()),
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),

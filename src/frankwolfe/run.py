@@ -18,7 +18,7 @@ from frankwolfe.engines.checkpoints import Checkpoints, as_checkpoint_path
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.likely import why_unlikely
-from frankwolfe.engines.limits import Limits
+from frankwolfe.engines.limits import SIDE_TOL, Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
@@ -48,6 +48,7 @@ def minimize(
     step: Any = None,
     batch_size: float | None = None,
     tol: float = 1e-4,
+    side_tol: float = SIDE_TOL,
     stop: str = "proven",
     max_passes: float | None = 100.0,
     max_seconds: float | None = None,
@@ -82,6 +83,9 @@ def minimize(
         Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
         be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
         (`Problem.tolerance`).
+    side_tol : float
+        With side constraints, success also needs each of them to hold up to this part of the size of its terms
+        (`LinearBounds.violation`), whatever ``tol`` is.
     stop : {"proven", "likely"}
         ``"likely"`` is for data so large that a pass is dear. Stop once the gap is at most ``tol * F(0)`` with 99%
         confidence, as a sample of rows tells, and take no pass to prove it: ``result.likely_gap`` is the bound, the
@@ -132,6 +136,7 @@ def minimize(
         as_budget("tol", tol),
         as_budget("max_passes", max_passes, optional=True),
         as_budget("max_seconds", max_seconds, optional=True),
+        as_budget("side_tol", side_tol),
     )
     if method.engine == "auto":
         steps_run = not (problem.on_cluster and problem.intercept)  # there only rounds know of an intercept
@@ -180,6 +185,7 @@ def resume(
     tol: float | Kept = KEPT,
     max_passes: float | Kept | None = KEPT,
     max_seconds: float | Kept | None = KEPT,
+    side_tol: float | Kept = KEPT,
     callback: Callback | None = None,
     progress: bool = False,
     n_threads: int | None = None,
@@ -196,7 +202,7 @@ def resume(
         The same data, loss and set: others are refused, with what differs.
     method, step : optional
         As `minimize` was given them, where they were objects rather than names.
-    tol, max_passes, max_seconds : optional
+    tol, max_passes, max_seconds, side_tol : optional
         Limits, instead of those that the run had. What it has used of them counts.
     callback, progress, n_threads : optional
         As `minimize` takes them; they are not kept.
@@ -232,7 +238,7 @@ def resume(
     saved = SavedRun.read(path)
     saved.require_same(problem)
     composed = saved.method(problem, method, step)
-    limits = saved.limits(tol, max_passes, max_seconds)
+    limits = saved.limits(tol, max_passes, max_seconds, side_tol)
     limits.require_an_end()
     callback, progress = as_callback(callback), as_flag("progress", progress)
     every = saved.every if isinstance(checkpoint_every, Kept) else as_budget("checkpoint_every", checkpoint_every)

@@ -23,12 +23,13 @@ from typing import Any
 
 from frankwolfe.compile.callback_errors import reraise
 from frankwolfe.compile.twofold import TWOFOLD
-from frankwolfe.compile.verbs import ROUTINES, VERBS, ask, hint
+from frankwolfe.compile.verbs import RELAXED, ROUTINES, VERBS, ask, hint
 
 PACKAGE = __name__.partition(".")[0]
 
-# Sums may be reordered and fused, and zeros may lose their sign; NaN and infinity keep their meaning.
-FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+# LLVM may reorder the additions of a `relaxed` routine, and nothing else: no fused products, no reciprocals in place of
+# quotients. All other code rounds as it is written, so that it means the same on every processor.
+RELAXED_ARITHMETIC = {"reassoc"}
 
 # Verbs and routines become part of the kernel that calls them. A call would hand over every array of every part and
 # count references to each, atomically: a third of the time of a step of `sfw`.
@@ -74,22 +75,21 @@ def source_digest() -> str:
 class Kernel:
     """A function that runs compiled or, inside `python_mode`, as it is written."""
 
-    def __init__(self, function: Callable, fast_math: Any = FAST_MATH):
+    def __init__(self, function: Callable):
         self.python = function
-        self.fast_math = fast_math
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
 
     @cached_property
     def uncached(self) -> Any:
         """The compiled function, forgotten when the process ends."""
-        return _jit(self.python, self.fast_math, cache=False)
+        return _jit(self.python, cache=False)
 
     @cached_property
     def cached(self) -> Any:
         """The compiled function, kept on disk; the uncached one where no directory can be written."""
         try:
-            return _jit(_named_by_digest(self.python), self.fast_math, cache=True)
+            return _jit(_named_by_digest(self.python), cache=True)
         except RuntimeError:  # numba found no place for its cache
             return self.uncached
 
@@ -122,11 +122,6 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def exact_kernel(function: Callable) -> Kernel:
-    """Make a kernel of a function in which every operation is rounded as it is written."""
-    return Kernel(function, fast_math=False)
-
-
 def _named_by_digest(function: Any) -> Callable:
     """Return the same function under a name with the digest of the sources: numba names its cache files after it."""
     named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
@@ -134,10 +129,10 @@ def _named_by_digest(function: Any) -> Callable:
     return named
 
 
-def _jit(function: Callable, fast_math: Any, cache: bool) -> Any:
+def _jit(function: Callable, cache: bool) -> Any:
     import numba
 
-    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fast_math)(function)
+    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
     if cache:
         from frankwolfe.compile.cache import CheckedCacheFile
 
@@ -165,7 +160,8 @@ def _teach_numba() -> None:
         overload(function, strict=False, jit_options=INLINE)(resolve)
 
     def register_routine(function: Callable) -> None:
-        overload(function, strict=False, jit_options=INLINE)(lambda *args: function)
+        relaxed = {"fastmath": RELAXED_ARITHMETIC} if function in RELAXED else {}
+        overload(function, strict=False, jit_options={**INLINE, **relaxed})(lambda *args: function)
 
     def register_twofold(function: Callable) -> None:
         single, several = TWOFOLD[function]

@@ -22,6 +22,7 @@ ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
 
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
+RELAXED: set[Callable] = set()
 
 
 def verb(function: Function) -> Function:
@@ -34,6 +35,16 @@ def routine(function: Function) -> Function:
     """Mark a plain function that kernels call: compiled as it stands, whatever its arguments."""
     ROUTINES.append(function)
     return function
+
+
+def relaxed(function: Function) -> Function:
+    """Mark a routine whose sum the compiler may reorder, which lets it use vector instructions.
+
+    The result then depends on the processor in its last digits. Use it only for sums of products that are accurate in
+    any order, never for a bound or an oracle, and call nothing else from it.
+    """
+    RELAXED.add(function)
+    return routine(function)
 
 
 # --- rows: how x_i is stored -------------------------------------------------------------------------------
@@ -157,6 +168,12 @@ def residual(loss, z, y, a):
 def conjugate(loss, a, y):
     """Return ``f*(a) = sup_z <a, z> - f(z)``, infinite where that is not bounded."""
     return loss.conjugate(a, y)
+
+
+@verb
+def nearest_slope(loss, a, y):
+    """Return a slope near ``a`` at which the conjugate is finite."""
+    return loss.nearest_slope(a, y)
 
 
 @verb

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import lent
+from frankwolfe.compile.verbs import relaxed
 from frankwolfe.data.dense import AllEntries, Dense
 from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.data.remote_rows import RemoteRows
@@ -54,6 +55,15 @@ def _less(rows: Dense, means: np.ndarray) -> "Centred":
     return Centred(rows.values, means)
 
 
+@relaxed  # as `frankwolfe.data.dense.dot_row`; differences are taken before they are multiplied and added
+def dot_centred_row(values, means, i, v):
+    """Return the inner product of row ``i`` of a matrix, less ``means``, with ``v``."""
+    total = 0.0
+    for j in range(values.shape[1]):
+        total += (values[i, j] - means[j]) * v[j]
+    return total
+
+
 @lent(AllEntries)
 class Centred(NamedTuple):
     """Rows of a C-ordered matrix, less ``means``."""
@@ -69,10 +79,7 @@ class Centred(NamedTuple):
 
     def row_dot(self, i, v):
         """Inner product of row ``i`` with ``v``."""
-        values, means, z = self.values, self.means, 0.0
-        for j in range(values.shape[1]):
-            z += (values[i, j] - means[j]) * v[j]
-        return z
+        return dot_centred_row(self.values, self.means, i, v)
 
     def row_add(self, i, c, r):
         """Add ``c`` times row ``i`` to ``r``."""

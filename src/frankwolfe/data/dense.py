@@ -5,11 +5,20 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import lent
-from frankwolfe.compile.verbs import row_add
+from frankwolfe.compile.verbs import relaxed, row_add
 from frankwolfe.data.blocks import even_parts
 from frankwolfe.data.flat_matrices import SeenFlat, sandwich_flat
 from frankwolfe.linalg.scratch import scratch
 from frankwolfe.trackers.argmax import track
+
+
+@relaxed  # 54 ns instead of 283 for 300 columns, 500 instead of 1,900 for 2,000: /benchmarks/relaxed_sums.py
+def dot_row(values, i, v):
+    """Return the inner product of row ``i`` of a matrix with ``v``."""
+    total = 0.0
+    for j in range(values.shape[1]):
+        total += values[i, j] * v[j]
+    return total
 
 
 class AllEntries:
@@ -68,10 +77,7 @@ class Dense(NamedTuple):
 
     def row_dot(self, i, v):
         """Inner product of row ``i`` with ``v``."""
-        values, z = self.values, 0.0
-        for j in range(values.shape[1]):
-            z += values[i, j] * v[j]
-        return z
+        return dot_row(self.values, i, v)
 
     def row_add(self, i, c, r):
         """Add ``c`` times row ``i`` to ``r``."""

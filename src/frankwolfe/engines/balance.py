@@ -7,8 +7,12 @@ from frankwolfe.objective.point import Point
 from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
 from frankwolfe.problem import Problem
 
-FARTHEST = 0.25
-"""How far to shift predictions at most, by a linear model, in mixing slopes in: farther ones would prove less."""
+FARTHEST = 0.15
+"""How far to shift predictions at most in mixing slopes in, relative to how far the linear model may be trusted.
+
+Farther slopes would prove less. The linear model of a slope is trusted about as far as it takes to change slopes by
+their own size, ``sum |alpha| / curvature``: a length in the units of the predictions, about 2 for a logistic loss.
+"""
 
 MOST_ROUNDS = 12
 """Sums over the samples, each of which squares the error. Four are usual."""
@@ -56,7 +60,8 @@ def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | Non
 
     excess, curve = np.atleast_1d(alpha.sum(axis=0)), _curve(problem, z)
     first = np.linalg.lstsq(curve, -excess, rcond=None)[0]
-    theta = min(1.0, float(np.abs(first).max()) / FARTHEST)
+    trusted = np.abs(at.alpha).sum() * len(excess) / np.trace(curve) if np.trace(curve) > 0.0 else np.inf
+    theta = min(1.0, float(np.abs(first).max()) / (FARTHEST * trusted)) if trusted > 0.0 else 1.0
     shift = np.zeros(len(excess))
     for _ in range(MOST_ROUNDS):
         missing = (1.0 - theta) * excess + theta * slope_at(shift)

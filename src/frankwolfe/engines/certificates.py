@@ -218,7 +218,7 @@ class Certifier:
         if self.bound.value == -np.inf:  # better than nothing
             slopes = at.alpha.reshape(problem.samples.shape)
             self.bound.offer(problem.dual_value(slopes), slopes)
-        return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w), violation=problem.violation(w))
+        return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
 
     def _checked_on_disk(self, w: Any, table: np.ndarray | None) -> tuple[Certificate, Any, float]:
         """Return what is proven of the last iterate, where a read counts more than work: the exact gap comes first."""
@@ -234,10 +234,10 @@ class Certifier:
         gap = self._bound_by_slopes(at, w, slopes, left)
         return found._replace(gap=min(found.gap, gap)), w, 1.5
 
-    def _exactly(self, exact: Evaluation, violation: float = 0.0) -> Certificate:
+    def _exactly(self, exact: Evaluation) -> Certificate:
         """Return what an exact evaluation proves, and keep its bound on the optimum."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
-        return Certificate.of(exact, violation)
+        return Certificate.of(exact)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate, where a certificate is wanted and the point may make it one."""
@@ -302,7 +302,7 @@ class Certifier:
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
         problem, (w, _, _, slopes, multipliers, _) = self.engine.problem, self.start
-        found = self._exactly(problem.evaluate(w), problem.violation(w))
+        found = self._exactly(problem.evaluate(w)).with_side(problem, w)
         if slopes is not None and problem.needs_smoothing and slopes.shape == problem.samples.shape:
             if problem.side is None or (multipliers is not None and multipliers.size != problem.side.m):
                 multipliers = None  # of another problem
@@ -342,7 +342,7 @@ class Certifier:
         price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0
         if multipliers is not None:
             price = max(price, 2.0 * float(np.linalg.norm(multipliers)))
-        return found.value + price * found.violation
+        return found.value + price * found.distance
 
     def _flaws(self, found: Certificate) -> tuple[bool, bool]:
         """Whether a point has no value, and whether it misses the tolerance."""

@@ -148,8 +148,7 @@ class Driver:
             if self.likely is not None:
                 self.likely.warm_up()
             tolerance = problem.tolerance(self.limits.tol)
-            violation_tolerance = problem.violation_tolerance(self.limits.tol)
-        self.certifier.aim_at(tolerance, violation_tolerance)
+        self.certifier.aim_at(tolerance, self.limits.side_tol)
         with self.watch.charged():
             self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)
 

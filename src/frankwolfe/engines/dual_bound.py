@@ -81,7 +81,10 @@ def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> f
         return np.inf
     left = problem.objective.residuals(at, alpha)
     if np.isinf(left):
-        return np.inf
+        alpha = problem.objective.nearest_slopes(alpha)
+        left = problem.objective.residuals(at, alpha)
+        if np.isinf(left) or not problem.balances(alpha):
+            return np.inf
     r = problem.objective.gradient(alpha)
     return max(problem.gap_for(r, w, proof=True), 0.0) + left
 

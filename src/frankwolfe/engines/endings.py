@@ -47,8 +47,9 @@ def message(
         bounded = f"with {likely[1]:.0%} confidence the objective is at most {likely[0]:.3g} above the optimum"
         so_far = f"{bounded}, and the tolerance is {tolerance:.3g}; nothing is proven"
     if violation_tolerance is not None:
-        so_far += f"; side constraints are violated by {found.violation:.3g}, the tolerance {violation_tolerance:.3g}"
-        beside = f", and so is the violation {found.violation:.3g} of side constraints ({violation_tolerance:.3g})"
+        worst = f"{found.violation:.3g} of its size"
+        so_far += f"; the worst side constraint is violated by {worst}, the tolerance {violation_tolerance:.3g}"
+        beside = f", and the worst side constraint is violated by {worst}, within {violation_tolerance:.3g}"
     stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
     if intercept and np.isinf(found.gap):
         stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."

@@ -5,14 +5,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+SIDE_TOL = 1e-6
+"""Relative violation of side constraints that counts as none: they are not a tolerance on the objective."""
+
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run: a relative tolerance, a number of passes, a time."""
+    """What ends a run: a relative tolerance, a number of passes, a time; and how far side constraints must hold then."""
 
     tol: float
     passes: float
     seconds: float
+    side_tol: float = SIDE_TOL
 
     def require_an_end(self) -> None:
         """Raise ValueError if nothing but a certificate would end the run."""

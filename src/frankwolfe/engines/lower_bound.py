@@ -27,7 +27,9 @@ class Certificate(NamedTuple):
     intercept : float, or array of shape (outputs,)
         The best one, where the problem has one; else zero.
     violation : float
-        How far the point is from keeping to the side constraints; zero where there are none.
+        The largest relative violation of a side constraint; zero where there are none.
+    distance : float
+        The Euclidean distance of ``A w`` to the bounds of the side constraints; zero where there are none.
     """
 
     value: float
@@ -35,6 +37,7 @@ class Certificate(NamedTuple):
     fw_gap: float = np.nan
     intercept: Any = 0.0
     violation: float = 0.0
+    distance: float = 0.0
 
     @property
     def by_bound(self) -> bool:
@@ -42,9 +45,16 @@ class Certificate(NamedTuple):
         return not self.fw_gap <= self.gap
 
     @classmethod
-    def of(cls, found: Evaluation, violation: float = 0.0) -> "Certificate":
-        """Return what an exact evaluation proves."""
-        return cls(found.value, found.gap, found.gap, found.intercept, violation)
+    def of(cls, found: Evaluation) -> "Certificate":
+        """Return what an exact evaluation proves, side constraints aside."""
+        return cls(found.value, found.gap, found.gap, found.intercept)
+
+    def with_side(self, problem: Problem, w: Any) -> "Certificate":
+        """Return the certificate with what the point ``w`` leaves of the side constraints."""
+        if problem.side is None:
+            return self
+        flat = problem.flat("w", w)
+        return self._replace(violation=problem.side.violation(flat), distance=problem.side.distance(flat))
 
 
 class LowerBound:

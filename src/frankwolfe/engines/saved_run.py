@@ -127,13 +127,14 @@ class SavedRun:
         problem.accept(found)
         return found._replace(name=name)
 
-    def limits(self, tol: Any, max_passes: Any, max_seconds: Any) -> Limits:
+    def limits(self, tol: Any, max_passes: Any, max_seconds: Any, side_tol: Any) -> Limits:
         """Return the limits of the run, those that are given instead of its own."""
         own = below("limits", self.values)
         return Limits(
             own["tol"] if tol is KEPT else as_budget("tol", tol),
             own["passes"] if max_passes is KEPT else as_budget("max_passes", max_passes, optional=True),
             own["seconds"] if max_seconds is KEPT else as_budget("max_seconds", max_seconds, optional=True),
+            own["side_tol"] if side_tol is KEPT else as_budget("side_tol", side_tol),
         )
 
     def settings_with(self, limits: Limits, every: float) -> dict[str, Any]:

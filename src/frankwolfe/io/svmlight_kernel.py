@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frankwolfe.compile.kernels import exact_kernel
+from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import routine
 from frankwolfe.io.decimals import digit_of, read_decimal, read_digits, read_short
 from frankwolfe.io.svmlight_lines import LARGEST_INDEX
@@ -14,7 +14,7 @@ AT, ROWS, ENTRIES, WITHIN, LAST = range(5)
 """What a state holds: place in the text, rows and entries so far, whether within a row, and the last index in it."""
 
 
-@exact_kernel
+@kernel
 def count_lines(text):
     """Return how many line ends and colons a text has: bounds on its rows and entries."""
     lines = entries = 0
@@ -24,7 +24,7 @@ def count_lines(text):
     return lines, entries
 
 
-@exact_kernel
+@kernel
 def parse_lines(text, targets, ends, indices, values, state):
     """Read lines ``target index:value ... # remark`` into arrays; the last byte of the text must be a line end.
 

@@ -47,7 +47,9 @@ class Logistic(NamedTuple):
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        margin, q = y * z, -y * a
+        margin, q = y * z, within(-y * a, 0.0, 1.0)
+        if isinf(q):
+            return inf
         e = exp(-abs(margin))
         small, large = e / (1.0 + e), 1.0 / (1.0 + e)
         p, rest = (small, large) if margin > 0.0 else (large, small)
@@ -57,8 +59,12 @@ class Logistic(NamedTuple):
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
-        q = -y * a
-        return entropy(q) + entropy(1.0 - q)
+        q = within(-y * a, 0.0, 1.0)
+        return inf if isinf(q) else entropy(q) + entropy(1.0 - q)
+
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        return -y * max(0.0, min(1.0, -y * a))
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -172,6 +178,10 @@ class Huber(NamedTuple):
         a = within(a, -self.delta, self.delta)
         return inf if isinf(a) else a * (0.5 * a + y)
 
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        return max(-self.delta, min(self.delta, a))
+
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return 1.0
@@ -224,6 +234,10 @@ class SquaredHinge(NamedTuple):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
         slope = within(y * a, -inf, 0.0)
         return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
+
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        return y * min(0.0, y * a)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -283,6 +297,10 @@ class ModifiedHuber(NamedTuple):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
         slope = within(y * a, -4.0, 0.0)
         return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
+
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        return y * max(-4.0, min(0.0, y * a))
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

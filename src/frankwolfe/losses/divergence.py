@@ -1,4 +1,4 @@
-"""The relative entropy, term by term: what the conjugates of the logistic and multinomial losses are made of."""
+"""Domains of conjugates, and the relative entropy that those of the logistic and multinomial losses are made of."""
 
 from math import inf, log
 
@@ -11,19 +11,21 @@ LARGE = 1e300
 """Quotients below this do not overflow."""
 
 EDGE = 1e-14
-"""Part by which a slope may be outside of a domain and count as on its edge.
+"""Relative distance by which a slope may lie beyond the edge of a domain and count as on it.
 
-A slope is a table's entry divided by a weight: where the derivative is on the edge, rounding may put it a unit beyond.
+A slope is a table's entry divided by a weight, so rounding may put a slope on the edge a unit beyond. The distance is
+relative to the edge: an absolute one would be wider than the whole domain of a loss in small units. An edge at zero has
+no room beyond it, for no quotient changes its sign by rounding.
 """
 
 
 @routine
 def within(a, low, high):
-    """Return ``a``, on the edge where rounding has put it beyond one; infinity where it is outside of an interval."""
+    """Return ``a``, moved to the edge if rounding put it beyond; infinity if it is outside of ``[low, high]``."""
     if a < low:
-        return low if a >= low - EDGE * max(1.0, abs(low)) else inf
+        return low if a >= low - EDGE * abs(low) else inf
     if a > high:
-        return high if a <= high + EDGE * max(1.0, abs(high)) else inf
+        return high if a <= high + EDGE * abs(high) else inf
     return a
 
 
@@ -31,7 +33,7 @@ def within(a, low, high):
 def entropy(q):
     """Return ``q log q``, zero at zero; infinite for a negative ``q``."""
     if q <= 0.0:
-        return 0.0 if q >= -EDGE else inf
+        return 0.0 if q == 0.0 else inf
     return q * log(q)
 
 
@@ -42,7 +44,7 @@ def entropy_term(q, p, difference):
     ``difference`` is ``q - p``, which a caller may know to more digits than the two numbers tell.
     """
     if q < 0.0:
-        return p if q >= -EDGE else inf
+        return inf
     if p <= 0.0:
         return inf if q > 0.0 else 0.0
     if abs(difference) < CLOSE * p:

@@ -67,6 +67,11 @@ class KinkedLoss:
         a = within(a, low, high)
         return inf if isinf(a) else a * y
 
+    def nearest_slope(self, a, y):
+        """Return the slope nearest to ``a`` in the domain of the conjugate."""
+        low, high = kink_slopes(self, y)
+        return max(low, min(high, a))
+
     def smoothness(self):
         """Lipschitz constant of the derivative: it jumps."""
         return inf

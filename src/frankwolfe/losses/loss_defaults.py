@@ -83,6 +83,10 @@ class LossDefaults:
         """Conjugate ``sup_z <a, z> - f(z)``: surely not more than infinity."""
         return inf
 
+    def nearest_slope(self, a, y):
+        """Return a slope near ``a`` in the domain of the conjugate: here ``a`` itself, as if all were in it."""
+        return a
+
     def for_targets(self, targets):
         """Return the loss for these targets: here any will do."""
         return self

@@ -5,13 +5,13 @@ its curvature a diagonal matrix that bounds it. How many outputs there are follo
 handed them.
 """
 
-from math import exp, inf, log1p
+from math import exp, inf, isinf, log1p
 from typing import NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.verbs import routine
-from frankwolfe.losses.divergence import entropy, entropy_term
+from frankwolfe.losses.divergence import EDGE, entropy, entropy_term, within
 from frankwolfe.losses.loss_defaults import loss
 
 
@@ -36,6 +36,14 @@ def _probabilities(z):
             rest += p[c]
     p /= 1.0 + rest
     return p, largest, rest / (1.0 + rest)
+
+
+@routine
+def _certain(true, others):
+    """Return the sum of the other classes' shares, at most one; infinity if it does not cancel the true class's."""
+    if abs(true + others) > EDGE * others:
+        return inf
+    return within(others, 0.0, 1.0)
 
 
 @loss
@@ -133,9 +141,8 @@ class Multinomial(NamedTuple):
                 total += entropy_term(a[c], p[c], a[c] - p[c])
                 others += a[c]
                 difference += a[c] - p[c]
-        if abs(a[true] + others) > 1e-12:
-            return inf
-        return total + entropy_term(1.0 - others, p[true], -difference)
+        others = _certain(a[true], others)
+        return inf if isinf(others) else total + entropy_term(1.0 - others, p[true], -difference)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z <a, z> - f(z)``: a negative entropy where ``a`` is a difference to the true class."""
@@ -144,9 +151,20 @@ class Multinomial(NamedTuple):
             if c != true:
                 total += entropy(a[c])
                 others += a[c]
-        if abs(a[true] + others) > 1e-12:
-            return inf
-        return total + entropy(1.0 - others)
+        others = _certain(a[true], others)
+        return inf if isinf(others) else total + entropy(1.0 - others)
+
+    def nearest_slope(self, a, y):
+        """Return a slope near ``a`` in the domain: the other classes' shares are cut off at zero, their sum at one."""
+        true, others = int(y), 0.0
+        near = np.maximum(a, 0.0)
+        near[true] = 0.0
+        for c in range(len(near)):
+            others += near[c]
+        if others > 1.0:
+            near /= others
+        near[true] = -min(others, 1.0)
+        return near
 
     def smoothness(self):
         """Lipschitz constant of the derivative (Boehning 1992)."""

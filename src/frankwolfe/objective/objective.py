@@ -24,6 +24,7 @@ from frankwolfe.objective.sums import (
     evaluate_losses,
     fill_curvatures,
     fill_output_curvatures,
+    project_slopes,
     sum_conjugates,
     sum_residuals,
 )
@@ -167,7 +168,7 @@ class Objective:
     def only_differences(self, at: Point) -> bool:
         """Whether the slopes of each sample sum to zero over the outputs: the loss minds only differences."""
         alpha = at.alpha.reshape(self.samples.shape)
-        return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * self.samples.weights).all())
+        return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * np.abs(alpha).sum(axis=1)).all())
 
     def way(self, at: Point, images: np.ndarray) -> Way:
         """Return the way from a point to where predictions are told."""
@@ -230,6 +231,18 @@ class Objective:
 
         total, size = self.over(task)
         return float(total), float(size)
+
+    def nearest_slopes(self, alpha: np.ndarray) -> np.ndarray:
+        """Return slopes near ``alpha`` that are in the domains of their conjugates; the same where they are already."""
+        samples, loss, nearest = self.samples, self.base_loss, np.empty(self.samples.shape)
+        targets, weights = samples.targets, samples.weights
+
+        def task(part: slice) -> tuple:
+            project_slopes(targets[part], weights[part], loss, alpha[part], nearest[part])
+            return ()
+
+        self.over(task)
+        return nearest
 
     def column_norms(self, weights: np.ndarray) -> np.ndarray:
         """Return the Euclidean norms of all columns, row ``i`` counted ``weights[i]`` times, one for each weight."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from frankwolfe.compile.kernels import exact_kernel, kernel
+from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.twofold import contract, magnitude
-from frankwolfe.compile.verbs import conjugate, curvature, derivative, hessian_product, residual, value
+from frankwolfe.compile.verbs import conjugate, curvature, derivative, hessian_product, nearest_slope, residual, value
 from frankwolfe.objective.intercept import EPSILON
 
 
@@ -19,7 +19,7 @@ def evaluate_losses(targets, weights, loss, z, losses, alpha):
     return total
 
 
-@exact_kernel
+@kernel
 def slope_and_curvature(targets, weights, loss, z, shift):
     """First and second derivative of the objective in a shift of all predictions, and the units of their rounding."""
     slope, lost, curve, units = 0.0, 0.0, 0.0, 0.0
@@ -99,6 +99,17 @@ def sum_residuals(targets, weights, loss, z, alpha):
         elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
             return np.inf
     return total
+
+
+@kernel
+def project_slopes(targets, weights, loss, alpha, nearest):
+    """Fill ``nearest`` with ``alpha``, where slopes outside of the conjugate's domain are replaced by near ones in it."""
+    for i in range(len(alpha)):
+        nearest[i] = alpha[i]
+        if not weights[i] > 0.0:
+            nearest[i] = 0.0
+        elif np.isinf(conjugate(loss, alpha[i] / weights[i], targets[i])):
+            nearest[i] = weights[i] * nearest_slope(loss, alpha[i] / weights[i], targets[i])
 
 
 @kernel

@@ -118,7 +118,7 @@ class PosedProblem:
         return self._side is not None or not self._loss.smooth
 
     def violation(self, w: Any) -> float:
-        """How far ``A w`` is from the bounds of the side constraints, in the Euclidean norm; zero without any."""
+        """Return the largest relative violation of a side constraint (`LinearBounds.violation`); zero without any."""
         return 0.0 if self._side is None else self._side.violation(self.flat("w", w))
 
     @property

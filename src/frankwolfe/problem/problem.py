@@ -276,7 +276,8 @@ class Problem(PosedProblem):
         ----------
         alpha : array of shape (n,), or (n, outputs)
             One weighted derivative a sample: those at a point (`Evaluation.alpha`), or any others. Where there is an
-            intercept their sum must be zero to rounding, for each output.
+            intercept their sum must be zero to rounding, for each output. A slope that the loss cannot have, outside
+            of the domain of its conjugate, is first replaced by one nearby that it can have.
         multipliers : array of shape (m,), optional
             Any numbers, one for each side constraint; by default zero. Positive ones belong to upper bounds, negative
             ones to lower bounds.
@@ -284,8 +285,8 @@ class Problem(PosedProblem):
         Returns
         -------
         float
-            Minus infinity where nothing is proven: the loss is not convex or does not know its conjugate, or a slope
-            is not one that the loss can have.
+            Minus infinity where nothing is proven: the loss is not convex or does not know its conjugate, or the
+            slopes do not balance.
 
         Examples
         --------
@@ -303,8 +304,11 @@ class Problem(PosedProblem):
         if not (self._loss.convex and self._loss.has_conjugate) or not self.balances(alpha):
             return -np.inf
         losses, size = self.objective.conjugates(alpha)
-        if not np.isfinite(losses):
-            return -np.inf
+        if not np.isfinite(losses):  # slopes outside of the domain prove nothing, but near ones in it do
+            alpha = self.objective.nearest_slopes(alpha)
+            losses, size = self.objective.conjugates(alpha)
+            if not (np.isfinite(losses) and self.balances(alpha)):
+                return -np.inf
         r, bounds = self.objective.gradient(alpha), 0.0
         if multipliers is not None and self._side is not None:
             multipliers = as_vector("multipliers", multipliers, self._side.m, "side constraints")
@@ -330,14 +334,10 @@ class Problem(PosedProblem):
 
     @property
     def side_reach(self) -> float:
-        """How long the ranges of ``A w`` are over the set: the scale of violations. Zero without side constraints."""
+        """Length of the ranges of ``A w`` over the set: the unit of smoothing. Zero without side constraints."""
         if self._side_reach is None:
             self._side_reach = 0.0 if self._side is None else self._side.reach(self._constraint)
         return self._side_reach
-
-    def violation_tolerance(self, tol: float) -> float:
-        """Return the violation of side constraints that a relative tolerance allows: ``tol`` times `side_reach`."""
-        return tol * self.side_reach
 
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, stored as all are: what new code is tried on."""

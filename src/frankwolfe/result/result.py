@@ -89,12 +89,11 @@ class Result:
     state : mapping
         What a later run takes over when it starts from the result, by name: arrays and numbers.
     violation : float or None
-        How far ``x`` is from keeping to side constraints: the Euclidean distance of ``A x`` to the box of their bounds.
-        None where the problem has none. Where it is above zero, ``gap`` may be negative: ``x`` is then below the
-        optimum of those who keep to the constraints.
+        The largest violation of a side constraint at ``x``, relative to the size of the constraint's terms
+        (`LinearBounds.violation`). None where the problem has none. Where it is above zero, ``gap`` may be negative:
+        ``x`` is then below the optimum of the points that satisfy the constraints.
     violation_tolerance : float or None
-        What the violation had to meet: ``tol`` times how long the ranges of ``A w`` are over the set
-        (`Problem.side_reach`).
+        What the violation had to meet: ``side_tol``.
     reads : float or None
         How often all rows were read from disk, certificates included; None where they are in memory.
     advice : list of str
@@ -226,7 +225,7 @@ class Result:
         """Return what to show of side constraints: nothing where there are none."""
         if self.violation is None:
             return []
-        return [("violation", f"{self.violation:.3g} of side constraints (wanted {self.violation_tolerance:.3g})")]
+        return [("violation", f"{self.violation:.3g} of a side constraint's size (wanted {self.violation_tolerance:.3g})")]
 
     def _repr_html_(self) -> str:
         from frankwolfe.display import html_of

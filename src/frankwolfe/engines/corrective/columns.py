@@ -10,6 +10,7 @@ import numpy as np
 
 from frankwolfe.compile.verbs import verb
 from frankwolfe.data.csr import ONE, TWO
+from frankwolfe.data.dense import dot_row
 from frankwolfe.engines.corrective.hessian_model import Hessian
 
 
@@ -57,10 +58,7 @@ class DenseColumns(NamedTuple):
 
     def column_dot(self, j, v):
         """Inner product of column ``j`` with ``v``."""
-        values, total = self.values, 0.0
-        for i in range(len(v)):
-            total += values[j, i] * v[i]
-        return total
+        return dot_row(self.values, j, v)
 
     def column_add_bent(self, j, c, curvatures, v):
         """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
