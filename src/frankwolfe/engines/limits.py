@@ -11,7 +11,7 @@ SIDE_TOL = 1e-6
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run: a relative tolerance, a number of passes, a time; and how far side constraints must hold then."""
+    """What ends a run: a relative tolerance, a number of passes, a time; and how far side constraints must hold."""
 
     tol: float
     passes: float

@@ -103,7 +103,7 @@ def sum_residuals(targets, weights, loss, z, alpha):
 
 @kernel
 def project_slopes(targets, weights, loss, alpha, nearest):
-    """Fill ``nearest`` with ``alpha``, where slopes outside of the conjugate's domain are replaced by near ones in it."""
+    """Fill ``nearest`` with ``alpha``, each slope outside of the conjugate's domain moved to its nearest edge."""
     for i in range(len(alpha)):
         nearest[i] = alpha[i]
         if not weights[i] > 0.0:

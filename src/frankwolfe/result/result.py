@@ -225,7 +225,9 @@ class Result:
         """Return what to show of side constraints: nothing where there are none."""
         if self.violation is None:
             return []
-        return [("violation", f"{self.violation:.3g} of a side constraint's size (wanted {self.violation_tolerance:.3g})")]
+        return [
+            ("violation", f"{self.violation:.3g} of a side constraint's size (wanted {self.violation_tolerance:.3g})")
+        ]
 
     def _repr_html_(self) -> str:
         from frankwolfe.display import html_of
