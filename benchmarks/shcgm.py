@@ -53,10 +53,10 @@ def quantile():
 
 
 def curves(problem, optimum, batch_size, passes):
-    """Return steps, distance to the optimum, proven gap and violation, each on its scale."""
+    """Return steps, distance to the optimum and proven gap as parts of F(0), and the relative violation."""
     result = fw.minimize(problem, batch_size=batch_size, tol=0, max_passes=passes, random_state=0, trace=12)
-    trace, scale, reach = result.trace, problem.zero_value, problem.side_reach or 1.0
-    return trace.nit, np.abs(trace.fun - optimum) / scale, trace.gap / scale, trace.violation / reach
+    trace, scale = result.trace, problem.zero_value
+    return trace.nit, np.abs(trace.fun - optimum) / scale, trace.gap / scale, trace.violation
 
 
 def draw(ax, k, values, label, **style):
@@ -85,7 +85,7 @@ def main(figure):
         ax.loglog(k, 2.0 * k ** (-1.0 / 3.0), color="grey", linewidth=0.8, label="slope -1/3")
     axes[2].loglog(k, 0.3 * k ** (-5.0 / 12.0), color="grey", linewidth=0.8, label="slope -5/12")
     axes[2].set(
-        title="Fair logistic: violation (zeros are left out)", xlabel="steps k", ylabel="part of the range of Aw"
+        title="Fair logistic: violation (zeros are left out)", xlabel="steps k", ylabel="part of the constraint's size"
     )
     axes[2].legend(fontsize=8, loc="upper right")
     fig.legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="outside lower left", ncols=5)

@@ -97,7 +97,6 @@ def test_where_nothing_is_proven_it_says_so():
     from tests.own_parts import LogCosh
 
     problem = cases.problem(fw.Logistic())
-    assert problem.dual_value(np.full(40, 5.0)) == -np.inf  # no logistic loss has such slopes
     assert problem.dual_value(np.full(40, np.nan)) == -np.inf
     assert cases.problem(fw.Sigmoid()).dual_value(np.zeros(40)) == -np.inf
     assert fw.Problem(np.eye(3), [1.0, 2.0, 3.0], LogCosh(), fw.Box(-1.0, 1.0)).dual_value(np.zeros(3)) == -np.inf
@@ -105,7 +104,39 @@ def test_where_nothing_is_proven_it_says_so():
         problem.dual_value(np.zeros(39))
 
 
+def test_slopes_that_no_loss_has_are_moved_to_the_nearest_that_it_has():
+    problem = cases.problem(fw.Logistic(), fw.L1Ball(1.5))
+    least = fw.minimize(problem, tol=1e-11).fun
+    for y, lowest, highest in zip(problem.y, -1.0 * (problem.y > 0.0), 1.0 * (problem.y < 0.0), strict=True):
+        assert problem.loss.nearest_slope(-5.0, y) == lowest
+        assert problem.loss.nearest_slope(5.0, y) == highest
+    for outside in (-5.0, 5.0):
+        nearest = np.array([problem.loss.nearest_slope(outside, y) for y in problem.y]) * problem.samples.weights
+        assert -np.inf < problem.dual_value(np.full(40, outside)) == problem.dual_value(nearest) <= least
+
+
+def huber_at_one_point(delta):
+    """Three equal rows over a set of one point, where the loss is linear."""
+    return fw.Problem(np.ones((3, 1)), np.full(3, -2.0), fw.Huber(delta), fw.Simplex(1.0)), np.full(3, delta / 3.0)
+
+
+BEYOND = {
+    "huber, 1e-9": (*huber_at_one_point(1e-9), 0.9e-14 / 3.0),
+    "huber, 1e-12": (*huber_at_one_point(1e-12), 0.9e-14 / 3.0),
+    "pinball, 1e-15": (fw.Problem([[1.0]], [0.0], fw.Pinball(1e-15), fw.Box(-3.0, -1.0)), [-1e-15], -1.1e-14),
+}
+"""Problems whose slopes are small, the slopes that prove their optimum, and how far others are beyond the domain."""
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_the_edge_of_a_domain_is_in_the_units_of_the_loss(name):
+    problem, edge, beyond = BEYOND[name]
+    least = problem.value(-np.ones(1) if isinstance(problem.loss, fw.Pinball) else np.ones(1))
+    assert problem.dual_value(edge) == pytest.approx(least, rel=1e-12)
+    assert problem.dual_value(np.add(edge, beyond)) == pytest.approx(least, rel=1e-12)  # moved to the edge
+
+
 def test_a_row_without_weight_has_no_slope():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0), sample_weight=[1.0, 1.0, 0.0])
     assert np.isfinite(problem.dual_value(np.zeros(3)))
-    assert problem.dual_value(np.array([0.0, 0.0, 0.1])) == -np.inf
+    assert problem.dual_value(np.array([0.0, 0.0, 0.1])) == problem.dual_value(np.zeros(3))  # nearest to 0.1 is 0

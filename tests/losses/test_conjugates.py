@@ -64,11 +64,28 @@ def test_it_is_infinite_outside_of_its_domain_and_continuous_at_the_ends(loss):
         if np.isinf(end):
             assert np.isfinite(loss.conjugate(1e3 * out, 1.0))
             continue
+        assert loss.nearest_slope(end + out, 1.0) == loss.nearest_slope(end, 1.0) == end
         inside = loss.conjugate(end - 1e-13 * out, 1.0)
         assert loss.conjugate(end, 1.0) == pytest.approx(inside, abs=1e-11)
-        for beyond in (1e-9, 1.0):
+        for beyond in (1e-9, 1.0) if end else (5e-324, 1e-9, 1.0):  # rounding never leads across zero
             assert loss.conjugate(end + beyond * out, 1.0) == np.inf
             assert loss.residual(0.3, 1.0, end + beyond * out) == np.inf
+
+
+@EVERY
+def test_the_nearest_slope_of_one_in_the_domain_is_itself(loss):
+    for y in TARGETS[loss.targets]:
+        for at in (-3.0, 0.2, 2.5):
+            a = loss.smoothed_derivative(at, y, 10.0)
+            assert loss.nearest_slope(a, y) == a
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e-9, 1e9, 1e15])
+def test_the_domain_has_the_units_of_the_loss(unit):
+    plain, scaled = fw.Huber(0.5), fw.Huber(0.5 * unit)
+    for a in (-0.7, -0.5 - 1e-13, -0.5, 0.1, 0.5, 0.5 + 1e-13, 0.7):
+        expected = plain.conjugate(a, 0.0) * unit**2
+        assert scaled.conjugate(a * unit, 0.0) == pytest.approx(expected, rel=1e-12)
 
 
 @EVERY
@@ -92,6 +109,13 @@ def test_several_classes_have_a_negative_entropy():
     assert loss.conjugate(np.array([0.5, -0.2, -0.3]), 1.0) == np.inf  # a negative probability
     assert loss.conjugate(np.array([0.0, 0.0, 0.0]), 1.0) == 0.0
     assert loss.conjugate(np.array([1.0, -1.0, 0.0]), 1.0) == 0.0
+
+
+def test_slopes_of_several_classes_are_moved_to_probabilities():
+    loss, rng = fw.Multinomial(3), np.random.default_rng(0)
+    for y in (0.0, 2.0):
+        for a in (*rng.normal(size=(20, 3)), np.zeros(3), 1e-9 * rng.normal(size=3), 1e9 * rng.normal(size=3)):
+            assert np.isfinite(loss.conjugate(loss.nearest_slope(a, y), y))
 
 
 def test_several_tasks_have_a_sum_of_squares():

@@ -265,7 +265,7 @@ def test_what_is_smoothed_in_groups(tmp_path, kind):
     assert best - 0.1 * scale <= found.lower_bound <= best + 1e-7 * scale
     assert found.violation == (None if same.side is None else same.violation(found.x))
     if same.side is not None:
-        assert found.violation <= 0.02 * same.side_reach
+        assert same.side.distance(found.x) <= 0.02 * same.side_reach
     stop = lambda state: state.nit > 500  # noqa: E731
     assert fw.minimize(problem, **run, checkpoint=tmp_path / "run.ckpt", callback=stop).status is fw.Status.CALLBACK
     onward = fw.resume(tmp_path / "run.ckpt", problem)
