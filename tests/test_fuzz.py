@@ -14,12 +14,16 @@ from tests.fuzz.cases import make
 from tests.fuzz.checks import CHECKS, ROOM
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.examine import Outcome, examine, run_twice
+from tests.fuzz.rational import mean_of_halved_squares, solved
 from tests.fuzz.runner import ROOT, Worker, describe
 from tests.programs import described, k_support_in_short
 from tests.reference import sets as known
 
 SLICE = 80
 """Cases of seed 0 that are run here; those that would be compiled are only interpreted."""
+
+PLAIN = {"side": None, "optimum": None, "base": None, "units": (1.0, 1.0)}
+"""Parts of a case that most do without."""
 
 
 @pytest.mark.parametrize("first", range(0, SLICE, 20))
@@ -53,7 +57,7 @@ def test_an_objective_of_small_rows_is_rounded_as_their_means_are():
     y = X @ w + np.array([1.1e-6 / 1.3, 3e-6, -1e-6, 2e-6])  # the intercept fits the large row, and no other
     weights = np.array([1.0, 0.0, 0.5, 0.8])
     given = {"X": X, "y": y, "loss": fw.Squared(), "constraint": known.L2Ball(1.0), "sample_weight": weights}
-    case = dataclasses.replace(make(0, 0), **given, intercept=True)
+    case = dataclasses.replace(make(0, 0), **given, **PLAIN, intercept=True)
     with fw.python_mode():
         found = case.problem().evaluate(w)
     exact = Recomputed(case).at(w, found.intercept)
@@ -69,6 +73,7 @@ def good():
         make(0, 0),
         **{"X": X, "y": y, "loss": fw.Squared(), "constraint": known.L2Ball(0.5), "sample_weight": None},
         **{"intercept": True, "method": "fw", "options": options, "start": "default", "compiled": False},
+        **PLAIN,
     )
     with fw.python_mode():
         found = run_twice(case, Outcome())
@@ -132,6 +137,57 @@ def test_a_check_notices_what_is_wrong_in_a_trace(good):
 def test_a_check_notices_a_lost_certificate(good):
     lost = Falsified(good.result, success=False)
     assert list(CHECKS["kept"](dataclasses.replace(good, start=good.result, result=lost)))
+
+
+def first_case(wanted, check):
+    """Return the run of the first case of seed 0 of some kind, of which a check is content."""
+    case = next(case for case in (make(0, number) for number in range(1000)) if not case.compiled and wanted(case))
+    with fw.python_mode():
+        found = run_twice(case, Outcome())
+        assert not list(CHECKS[check](found))
+    return found
+
+
+def test_a_check_notices_a_broken_side_constraint():
+    found = first_case(lambda case: case.side is not None, "side")
+    assert list(CHECKS["side"](dataclasses.replace(found, result=Falsified(found.result, violation=0.3))))
+    broken = np.full(found.result.x.shape, 1e6)
+    claim = {"x": broken, "violation": 0.0, "gap": 0.0, "status": fw.Status.CONVERGED, "success": True}
+    false = Falsified(found.result, **claim, message="within")
+    assert [said for said in CHECKS["success"](dataclasses.replace(found, result=false)) if "violation" in said]
+
+
+def test_a_check_notices_other_answers_in_other_units():
+    found = first_case(lambda case: case.base is not None and not case.constraint_has_spectrum, "units")
+    false = Falsified(found.result, x=np.nextafter(found.result.x, np.inf))
+    with fw.python_mode():
+        assert list(CHECKS["units"](dataclasses.replace(found, result=false)))
+
+
+def test_a_check_notices_what_an_exact_optimum_contradicts():
+    found = first_case(lambda case: case.optimum is not None, "known_optimum")
+    above = float(found.case.optimum) * (1.0 + 1e-6) + 1e-6 * found.problem.zero_value
+    false = Falsified(found.result, lower_bound=above)
+    assert list(CHECKS["known_optimum"](dataclasses.replace(found, result=false)))
+
+
+def test_a_check_notices_slopes_that_prove_too_much(good, monkeypatch):
+    with fw.python_mode():
+        assert not list(CHECKS["edges"](good))
+        monkeypatch.setattr(fw.Problem, "dual_value", lambda problem, alpha: good.result.fun * (1.0 + 1e-9))
+        assert list(CHECKS["edges"](good))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_solution_in_fractions_has_no_frank_wolfe_gap(seed):
+    rng = np.random.default_rng(seed)
+    found = solved(rng, int(rng.integers(1, 9)))
+    assert known.violation(found.constraint, found.w) == 0.0
+    gradient = found.X.T @ (found.X @ found.w - found.y)
+    sizes = np.abs(found.X).T @ (np.abs(found.X) @ np.abs(found.w) + np.abs(found.y))
+    gap = gradient @ found.w + found.constraint.support(-gradient)
+    assert abs(gap) <= 1e-14 * len(found.X) * sizes @ np.abs(found.w)
+    assert found.least <= mean_of_halved_squares(found.X, found.y, 0.5 * found.w)
 
 
 def test_a_worker_that_dies_is_replaced_and_its_case_has_failed():

@@ -1,13 +1,14 @@
 """A case: one random problem, and how to minimise it."""
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import frankwolfe as fw
 from frankwolfe.methods.steps import STEPS
-from tests.fuzz import data, sets
+from tests.fuzz import data, rational, sets
 from tests.reference import sets as known
 
 COMPILED_EVERY = 20
@@ -17,8 +18,28 @@ KINDS = 8
 """Combinations of set, loss, layout and method that are compiled: each takes seconds."""
 
 TOLERANCES = (0.0, 1e-3, 1e-4, 1e-6, 1e-8)
+SIDE_TOLERANCES = (1e-6, 1e-3, 1e-2, 0.1)
+CHANCES = {"solved": 0.08, "units": 0.25, "side": 0.12}
+"""Parts of the interpreted cases: with an optimum known exactly, in other units, with side constraints."""
+
+EXPONENTS = (-50, 51)
+"""Units are powers of two between these: from 1e-15 to 1e15. Then only the exponents of numbers change."""
+
 STEPWISE = tuple(name for name, method in fw.METHODS.items() if method.engine == "loop")
 METHODS = (*fw.METHODS, "composed")
+
+
+@dataclass(frozen=True)
+class Side:
+    """Linear bounds beside the set, and a point of the set that keeps to them."""
+
+    A: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    point: np.ndarray
+
+    def in_units(self, unit):
+        return Side(self.A, unit * self.lower, unit * self.upper, unit * self.point)
 
 
 @dataclass
@@ -39,6 +60,10 @@ class Case:
     compiled: bool
     names: dict[str, str]
     extra: Any = field(repr=False)
+    side: Side | None = None
+    optimum: Fraction | None = None
+    base: "Case | None" = field(default=None, repr=False)
+    units: tuple[float, float] = (1.0, 1.0)
 
     @property
     def size(self):
@@ -48,7 +73,36 @@ class Case:
 
     def problem(self):
         """Return the problem, made anew."""
-        return fw.Problem(self.X, self.y, self.loss, self.constraint.make(), self.sample_weight, self.intercept)
+        bounds = None if self.side is None else fw.LinearBounds(self.side.A, self.side.lower, self.side.upper)
+        constraint = self.constraint.make()
+        return fw.Problem(self.X, self.y, self.loss, constraint, self.sample_weight, self.intercept, side=bounds)
+
+    @property
+    def constraint_has_spectrum(self):
+        """Whether an oracle of the set decomposes a matrix."""
+        return sets.has_spectrum(self.constraint)
+
+    def in_units(self, of_columns, of_targets):
+        """Return the same problem with columns and targets in other units, and its weights and loss accordingly."""
+        of_targets = 1.0 if self.loss.targets != "real" else of_targets
+        of_weights = of_targets / of_columns
+        lengths = {name: of_targets * getattr(self.loss, name) for name in LENGTHS if hasattr(self.loss, name)}
+        scale = self.objective_unit(of_targets)
+        return replace(
+            self,
+            X=self.X * self.X.dtype.type(of_columns) if hasattr(self.X, "dtype") else self.X * of_columns,
+            y=self.y * of_targets if of_targets != 1.0 else self.y,
+            loss=self.loss._replace(**lengths) if lengths else self.loss,
+            constraint=self.constraint.in_units(of_weights),
+            side=None if self.side is None else self.side.in_units(of_weights),
+            optimum=None if self.optimum is None else self.optimum * Fraction(scale),
+            base=self,
+            units=(of_columns, of_targets),
+        )
+
+    def objective_unit(self, of_targets):
+        """Return what the objective is multiplied by where the targets are: losses with a kink are linear."""
+        return of_targets**2 if self.loss.smooth else of_targets
 
     def rng(self):
         """Return a generator for what the checks choose."""
@@ -58,6 +112,10 @@ class Case:
         told = ", ".join(f"{key} {value}" for key, value in self.names.items())
         n, d = self.X.shape
         return f"{n} x {d}, {told}, {self.options}"
+
+
+LENGTHS = ("delta", "scale", "cutoff")
+"""Parameters of losses that are in the units of the targets."""
 
 
 def kinds(seed):
@@ -74,7 +132,9 @@ def make(seed, number):
     """Return case ``number`` of a seed."""
     rng = np.random.default_rng([seed, number])
     compiled = number % COMPILED_EVERY == COMPILED_EVERY - 1
+    chance = dict(zip(CHANCES, rng.random(len(CHANCES)) < [*CHANCES.values()], strict=True))
     if compiled:
+        chance = dict.fromkeys(CHANCES, False)
         kind = number // COMPILED_EVERY % KINDS
         name, loss, method, layout, intercept = kinds(seed)[kind]
         form = np.random.default_rng([seed, kind, 7])  # what decides the types is the same for all cases of a kind
@@ -82,29 +142,46 @@ def make(seed, number):
         name, loss = str(rng.choice(sets.NAMES)), str(rng.choice(list(data.LOSSES)))
         method, layout = str(rng.choice(METHODS)), str(rng.choice(list(data.LAYOUTS)))
         intercept, form = bool(rng.random() < 0.4), rng
+    if chance["solved"]:
+        name, loss, layout, intercept, chance["side"] = "solved", "squared", "dense", False, False
     if not data.LOSSES[loss].smooth:
         method = "shcgm" if method in STEPWISE else "auto"
     outputs = int(form.integers(2, 5)) if loss in ("multinomial", "multitask-squared") else 0
-    d = _columns(form, name, outputs)
-    constraint = _constraint(form, name, d, outputs)
-    X, damage = data.table(rng, int(rng.choice([1, 2, 3, 5, 8, 12, 20, 30])), d)
-    y = data.targets(rng, loss, X, outputs)
-    weights, weighted = data.weights(rng, len(X))
+    optimum, (weights, weighted) = None, (None, "none")
+    if chance["solved"]:
+        solved = rational.solved(rng, int(rng.integers(1, 9)))
+        X, y, constraint, damage, optimum = (
+            solved.X,
+            solved.y,
+            solved.constraint,
+            ["nearly equal columns"],
+            solved.least,
+        )
+        name = type(constraint).__name__
+    else:
+        d = _columns(form, name, outputs)
+        constraint = _constraint(form, name, d, outputs)
+        X, damage = data.table(rng, int(rng.choice([1, 2, 3, 5, 8, 12, 20, 30])), d)
+        y = data.targets(rng, loss, X, outputs)
+        weights, weighted = data.weights(rng, len(X))
+    side = None
+    if chance["side"] and data.LOSSES[loss].convex:
+        method, side = "auto" if method != "shcgm" else method, _side(rng, constraint, X.shape[1] * max(1, outputs))
     slow = sets.needs_programs(constraint)
     smooth = data.LOSSES[loss].smooth
-    chosen, step = (method, "its own") if compiled or not smooth else _method(rng, method)
+    chosen, step = (method, "its own") if compiled or side or not smooth else _method(rng, method)
     start = str(rng.choice(["default", "point", "result"], p=[0.7, 0.12, 0.18]))
-    return Case(
+    case = Case(
         seed=seed,
         number=number,
         X=data.LAYOUTS[layout](X),
         y=y,
-        loss=fw.Multinomial(outputs) if loss == "multinomial" else data.LOSSES[loss],
+        loss=fw.Multinomial(outputs) if loss == "multinomial" else data.some(rng, loss, vary=not compiled),
         constraint=constraint,
         sample_weight=weights,
         intercept=intercept,
         method=chosen,
-        options=_options(rng, chosen, step, len(X), slow),
+        options=_options(rng, chosen, step, len(X), slow) | _side_options(rng, side),
         start=start,
         compiled=compiled,
         names={
@@ -117,9 +194,16 @@ def make(seed, number):
             "weights": weighted,
             "data": " + ".join(sorted(damage)) or "plain",
             "start": start,
+            "side": "none" if side is None else "yes",
+            "units": "other" if chance["units"] else "plain",
         },
         extra=damage,
+        side=side,
+        optimum=optimum,
     )
+    if not chance["units"] or layout in ("integers", "polars"):  # whole numbers have the unit one
+        return case
+    return case.in_units(*2.0 ** rng.integers(*EXPONENTS, 2))
 
 
 def _columns(rng, name, outputs):
@@ -143,6 +227,28 @@ def _shaped(found, shape, told):
     if isinstance(found, known.TraceBall):
         return known.TraceBall(found.radius, shape, told)
     return replace(found, set=_shaped(found.set, shape, told)) if hasattr(found, "set") else found
+
+
+def _side(rng, constraint, size):
+    """Return up to three bounds that some point of the set keeps to: ranges, one side, equations; sums and caps too."""
+    with fw.python_mode():
+        made = constraint.make()
+        corners = np.array([np.asarray(made.vertex(rng.normal(size=size))).ravel() for _ in range(4)])
+    point, m = corners.T @ rng.dirichlet(np.ones(4)), int(rng.integers(1, 4))
+    kind = rng.random()
+    A = rng.normal(size=(m, size)) if kind < 0.6 else np.ones((1, size)) if kind < 0.8 else np.eye(size)
+    at = A @ point
+    wide = np.abs(A) @ np.abs(corners).max(axis=0) * rng.choice([0.0, 0.01, 0.1, 1.0], len(A))
+    below, above = rng.random((2, len(A))) < 0.7
+    below |= ~above
+    return Side(A, np.where(below, at - wide, -np.inf), np.where(above, at + wide, np.inf), point)
+
+
+def _side_options(rng, side):
+    """Return keyword arguments of `frankwolfe.minimize` for side constraints, some of which are easily met."""
+    if side is None:
+        return {}
+    return {"tol": float(rng.choice([0.3, 0.1, 0.01])), "side_tol": float(rng.choice(SIDE_TOLERANCES))}
 
 
 def _method(rng, name):

@@ -1,6 +1,8 @@
 """What must hold of every answer. A check yields a sentence for each way in which it does not."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from math import sqrt
 from typing import Any
 
@@ -9,6 +11,8 @@ import numpy as np
 import frankwolfe as fw
 from frankwolfe.methods.steps import STEPS
 from tests.fuzz.exact import EPS, Exact, Recomputed
+from tests.fuzz.rational import mean_of_halved_squares
+from tests.reference.losses import derivatives, wide
 from tests.reference.sets import violation
 
 FEASIBLE = 1e-9
@@ -45,21 +49,32 @@ class Run:
         given = self.case.method
         return fw.METHODS[given] if isinstance(given, str) else given
 
+    @property
+    def side(self):
+        """The side constraints, if any: with them a point may be below the optimum, and its gap negative."""
+        return self.case.side
+
+    @cached_property
+    def best(self):
+        """What another run from the result finds, and the same from scratch."""
+        found = fw.minimize(self.problem, "auto", tol=1e-10, max_passes=60.0, x0=self.result.x, trace=0)
+        return found, self.recomputed.at(found.x, found.intercept)
+
 
 def finite(run):
     """Every number of a result is finite, and counts count."""
     result = run.result
     numbers = ("fun", "gap", "gap_estimate", "tolerance", "nit", "passes", "checks", "seconds", "certificate_seconds")
     for name in numbers:
-        if name == "gap" and run.case.intercept and not run.case.loss.smooth:
-            continue  # slopes of a loss with a kink cannot always be made to sum to zero: then nothing is proven
+        if name == "gap" and run.case.intercept and run.problem.needs_smoothing:
+            continue  # means of slopes cannot always be made to sum to zero: then nothing is proven
         if not np.isfinite(getattr(result, name)):
             yield f"{name} is {getattr(result, name)}"
     if not (np.isfinite(result.x).all() and np.isfinite(result.intercept).all()):
         yield "x or the intercept is not finite"
     if result.x.shape != run.problem.shape:
         yield f"x has shape {result.x.shape}, the problem {run.problem.shape}"
-    if min(result.gap, result.tolerance, result.nit, result.passes, result.checks) < 0:
+    if min(0.0 if run.side else result.gap, result.tolerance, result.nit, result.passes, result.checks) < 0:
         yield f"negative: gap {result.gap}, tolerance {result.tolerance}, nit {result.nit}, passes {result.passes}"
 
 
@@ -95,14 +110,16 @@ def gap(run):
 
 
 def lower_bound(run):
-    """No bound is above the objective, computed from the definitions, of any point that another method finds."""
+    """No bound is above the objective, computed from the definitions, of any point that keeps to all constraints."""
     result = run.result
     if not result.convex:
         return
-    best = fw.minimize(run.problem, "auto", tol=1e-10, max_passes=60.0, x0=result.x, trace=0)
-    for found in (best, run.again):
-        exact = run.recomputed.at(found.x, found.intercept)
-        room = ROOM * (exact.fun_error + _rounding(run, max(found.fun, result.fun)) + run.exact.gap_error)
+    if run.side:
+        others = [run.recomputed.at(run.side.point, result.intercept)]
+    else:
+        others = [run.best[1], run.recomputed.at(run.again.x, run.again.intercept)]
+    for exact in others:
+        room = ROOM * (exact.fun_error + _rounding(run, max(exact.fun, result.fun)) + run.exact.gap_error)
         if not result.lower_bound <= exact.fun + room:
             yield f"the bound {result.lower_bound!r} is above {float(exact.fun)!r}, rounding {float(room):.2g}"
             return
@@ -116,7 +133,7 @@ def intercept(run):
             yield f"the intercept is {result.intercept}, but there is none"
         return
     if not run.case.loss.smooth:  # a minimum at a kink: no other intercept is better
-        for step in (1e-6, 1e-3, 1.0):
+        for step in run.case.units[1] * np.array([1e-6, 1e-3, 1.0]):
             for b in (result.intercept - step, result.intercept + step):
                 other = run.recomputed.at(result.x, b)
                 if other.fun < exact.fun - ROOM * (exact.fun_error + other.fun_error):
@@ -144,6 +161,9 @@ def success(run):
     room = ROOM * exact.gap_error
     if result.success != (result.status is fw.Status.CONVERGED) or bool(result.success) != ("within" in result.message):
         yield f"success {result.success}, status {result.status}, message {result.message!r}"
+    if run.side:
+        yield from _success_beside(run)
+        return
     least = min(exact.gap, result.gap) if result.convex else exact.gap
     if result.success and not (run.case.options["tol"] > 0.0 and least <= result.tolerance + room):
         yield f"success with a gap of {float(exact.gap):.3g}, tolerance {result.tolerance:.3g}"
@@ -153,13 +173,113 @@ def success(run):
         yield f"no success ({result.status}) with a reported gap {result.gap!r} within {result.tolerance!r}"
 
 
+def _success_beside(run):
+    """Success says that gap and violation are within their tolerances, where there are side constraints."""
+    result, options = run.result, run.case.options
+    within = result.gap <= result.tolerance and _worst_violation(run)[0] <= options["side_tol"] * (1.0 + 1e-9)
+    if result.success and not within:
+        yield f"success with a gap of {result.gap:.3g}, a violation of {_worst_violation(run)[0]:.3g}"
+    if not result.success and within and result.violation <= options["side_tol"] and options["tol"] > 0.0:
+        yield f"no success with a gap of {result.gap:.3g} within {result.tolerance:.3g}"
+
+
+def side(run):
+    """``violation`` is the worst side constraint's, relative to the size of its terms."""
+    found = run.result.violation
+    if run.side is None:
+        if found is not None:
+            yield f"violation {found!r} without side constraints"
+        return
+    worst, rounding = _worst_violation(run)
+    if not abs(found - worst) <= rounding:
+        yield f"violation {found!r} is {worst!r} from scratch"
+
+
+def _worst_violation(run):
+    """Return the largest part of a constraint's size by which it is broken, constraint by constraint, and rounding."""
+    A, x = wide(run.side.A), wide(run.result.x).ravel()
+    worst = 0.0
+    for row, low, high in zip(A, wide(run.side.lower), wide(run.side.upper), strict=True):
+        product, size = row @ x, np.abs(row) @ np.abs(x)
+        if product > high:
+            worst = max(worst, float((product - high) / (size + abs(high))))
+        if product < low:
+            worst = max(worst, float((low - product) / (size + abs(low))))
+    return worst, ROOM * EPS * (len(x) + 4)
+
+
+def edges(run):
+    """Slopes at the edges of their domains, or beyond, prove no more than the optimum."""
+    loss, problem = run.case.loss, run.problem
+    if run.side or not (loss.convex and loss.has_conjugate):
+        return
+    found, exact = run.best
+    z = run.recomputed.predictions(found.x, found.intercept)
+    slopes = np.asarray(derivatives(loss, z, run.recomputed.y), dtype=np.float64)
+    alpha = (np.asarray(run.recomputed.p, dtype=np.float64) * slopes.T).T
+    room = ROOM * (exact.fun_error + _rounding(run, exact.fun)) + (
+        0.0 if np.isinf(exact.gap_error) else exact.gap_error
+    )
+    for beyond in EDGES:
+        for moved in (alpha * (1.0 + beyond), alpha + (beyond * np.asarray(run.recomputed.p) * np.sign(slopes).T).T):
+            bound = problem.dual_value(np.asarray(moved, dtype=np.float64))
+            if not bound <= exact.fun + room:
+                yield f"slopes {beyond:g} beyond those of the optimum prove {bound!r}, above {float(exact.fun)!r}"
+                return
+
+
+EDGES = (0.0, 4e-16, 9e-15, 1e-13, 1e-9, 1e-3, 1.0)
+"""How far slopes are put beyond those of the optimum, many of which are at the edge of their domain."""
+
+
+def known_optimum(run):
+    """Objective and bounds keep to an optimum that is known exactly, as a fraction."""
+    case, result = run.case, run.result
+    if case.optimum is None:
+        return
+    fun = mean_of_halved_squares(case.X, case.y, result.x)
+    room = ROOM * (run.exact.fun_error + run.exact.gap_error)
+    if not abs(float(fun - Fraction(result.fun))) <= ROOM * run.exact.fun_error:
+        yield f"fun {result.fun!r} is {float(fun)!r} in fractions"
+    if not float(Fraction(result.lower_bound) - case.optimum) <= room:
+        yield f"the bound {result.lower_bound!r} is above the optimum {float(case.optimum)!r}, rounding {room:.2g}"
+    if result.success and not float(fun - case.optimum) <= result.tolerance + room:
+        yield f"success at {float(fun - case.optimum):.3g} above the optimum, tolerance {result.tolerance:.3g}"
+
+
+def units(run):
+    """Other units, powers of two, change nothing but exponents."""
+    case, result = run.case, run.result
+    if case.base is None or case.base.constraint_has_spectrum:
+        return  # LAPACK scales matrices by their size before it decomposes them
+    from tests.fuzz.examine import started
+
+    problem = case.base.problem()
+    plain = fw.minimize(problem, case.method, x0=started(case.base, problem), **case.options)
+    of_columns, of_targets = case.units
+    of_targets = 1.0 if case.loss.targets != "real" else of_targets
+    scale = case.objective_unit(of_targets)
+    pairs = {
+        "x": (plain.x * (of_targets / of_columns), result.x),
+        "intercept": (np.multiply(plain.intercept, of_targets), result.intercept),
+        "fun": (plain.fun * scale, result.fun),
+        "gap": (plain.gap * scale, result.gap),
+        "nit": (plain.nit, result.nit),
+        "status": (plain.status, result.status),
+    }
+    for name, (one, other) in pairs.items():
+        if not np.array_equal(one, other):
+            yield f"{name} is {_short(other)} in units {case.units}, {_short(one)} in plain ones"
+            return
+
+
 def stalls(run):
     """A run that says it can get no further is at the end of what rounding allows."""
     result, exact = run.result, run.exact
     # over a barrier no point is quite on the boundary, and with tol=0 its rounding hides the last errors along it: runs
     # end at some 1e-12 of the objective, in two cases of 26,000 (both k-support balls) at 1e-10 and 1e-9
     end = 100.0 * (exact.gap_error + exact.fun_error) + 5e-9 * max(float(exact.fun), run.problem.zero_value)
-    if result.status is fw.Status.STALLED and result.convex and not exact.gap <= end:
+    if result.status is fw.Status.STALLED and result.convex and not run.side and not exact.gap <= end:
         yield f"stalled with a gap of {float(exact.gap):.3g}, rounding {exact.gap_error + exact.fun_error:.2g}"
     if result.status not in (fw.Status.STALLED, fw.Status.CONVERGED, fw.Status.MAX_PASSES):
         yield f"ended with {result.status}: {result.message}"
@@ -170,15 +290,15 @@ def trace(run):
     result, found = run.result, run.result.trace
     # points may be outside of the set by rounding, and the objective lower there by as much
     room = ROOM * _rounding(run, max(found.fun.max(), result.fun)) + 1e-13 * _size_of_gaps(run)
-    if (found.gap < 0.0).any():
+    if (found.gap < 0.0).any() and not run.side:
         yield f"traced gaps go down to {found.gap.min():.3g}"
     if (np.diff(found.nit) <= 0).any() or (np.diff(found.passes) < 0.0).any() or found.nit[-1] != result.nit:
         yield f"traced steps {found.nit}, passes {found.passes}, the result's {result.nit}"
     best = min(found.fun.min(), result.fun)
     bound = max((found.fun - found.gap).max(), result.fun - result.gap)
-    if result.convex and not bound <= best + room:
+    if result.convex and not run.side and not bound <= best + room:
         yield f"a bound on the optimum, {bound!r}, is above an objective that was reached, {best!r}"
-    if not result.success and result.fun > found.fun[-1] + room:
+    if not result.success and not run.side and result.fun > found.fun[-1] + room:
         yield f"fun {result.fun!r} is worse than that of the last iterate, {found.fun[-1]!r}"
 
 
@@ -243,6 +363,10 @@ CHECKS = {
         intercept,
         tolerance,
         success,
+        side,
+        edges,
+        known_optimum,
+        units,
         stalls,
         trace,
         monotone,
@@ -288,7 +412,8 @@ def _norm_of_gaps(run):
 def _pulls(run):
     """Weighted sizes of the derivatives at the zero model, and of what an intercept of our size changes them by."""
     known = run.recomputed
-    shift = max(float(np.abs(run.result.intercept).max()), float(np.abs(known.y).max()), 40.0)
+    least = 40.0 if known.loss.targets != "real" else 0.0
+    shift = max(float(np.abs(run.result.intercept).max()), float(np.abs(known.y).max()), least)
     return known.p * (np.abs(known.pulls).reshape(len(known.p), -1).sum(axis=1) + known.smoothness * shift)
 
 

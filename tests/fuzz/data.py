@@ -10,6 +10,17 @@ from tests.reference.losses import FORMULAS
 
 LOSSES = {name: next(loss for loss in FORMULAS if type(loss) is kind) for name, kind in NAMED_LOSSES.items()}
 
+
+def some(rng, name, vary):
+    """Return a loss of that name, perhaps with other parameters than the usual ones, tiny ones among them."""
+    loss = LOSSES[name]
+    if vary and name == "huber" and rng.random() < 0.5:
+        return loss._replace(delta=float(10.0 ** rng.uniform(-12.0, 2.0)))
+    if vary and name == "pinball" and rng.random() < 0.5:
+        return loss._replace(quantile=float(rng.choice([1e-15, 1e-9, 0.01, 0.5, 0.9, 1.0 - 1e-9])))
+    return loss
+
+
 LAYOUTS = {
     "dense": np.ascontiguousarray,
     "fortran": np.asfortranarray,

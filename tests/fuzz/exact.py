@@ -67,13 +67,15 @@ class Recomputed:
     def _nothing(self):
         return np.zeros((len(self.y), self.outputs) if self.outputs else len(self.y))
 
-    def _predictions(self, w):
-        return self.X @ (w.reshape(-1, self.outputs) if self.outputs else w)
+    def predictions(self, w, b):
+        """Return what weights and an intercept predict."""
+        w = wide(w).ravel()
+        return self.X @ (w.reshape(-1, self.outputs) if self.outputs else w) + wide(b)
 
     def at(self, w, b):
         """Everything at weights and an intercept."""
         w, b = wide(w).ravel(), wide(b)
-        z, (n, d) = self._predictions(w) + b, self.X.shape
+        z, (n, d) = self.predictions(w, b), self.X.shape
         blur = EPS * (d + 4) * ((np.abs(self.X) + self.means) @ np.abs(w.reshape(d, -1)) + np.abs(b)).reshape(z.shape)
         pulls = derivatives(self.loss, z, self.y)
         values, smooth = losses(self.loss, z, self.y), self.smoothness

@@ -82,7 +82,7 @@ def run_twice(case, outcome):
     """Minimise with and without a trace, a callback and questions, from the same start."""
     before, rng, seen = _arrays(case), case.rng(), []
     problem = case.problem()
-    start = _start(case, problem, rng)
+    start = started(case, problem, rng)
     first = fw.minimize(problem, case.method, x0=start, **case.options)
 
     def look(state):
@@ -101,15 +101,17 @@ def run_twice(case, outcome):
     return Run(case, problem, first, start, again, known, exact, seen[:: max(1, len(seen) // 3)])
 
 
-def _start(case, problem, rng):
+def started(case, problem, rng=None):
     """Return where the run starts: nothing said, a point of the set, or the result of another run."""
+    rng = case.rng() if rng is None else rng
     if case.start == "default":
         return None
     corners = [problem.constraint.vertex(rng.normal(size=case.size)) for _ in range(3)]
     point = (np.array(corners).T @ rng.dirichlet(np.ones(3))).reshape(problem.shape)
     if case.start == "point":
         return point
-    others = ["auto", "fw", "sfw", "away", "corrective", "stochastic-pairwise"] if case.loss.smooth else ["shcgm"]
+    smooth = case.loss.smooth and not case.side
+    others = ["auto", "fw", "sfw", "away", "corrective", "stochastic-pairwise"] if smooth else ["shcgm"]
     other = str(rng.choice(others))
     options = {"tol": case.options["tol"], "random_state": 0, "batch_size": case.options["batch_size"]}
     passes = float(rng.choice([1.0, 5.0])) if other not in ("auto", "corrective") else 50.0

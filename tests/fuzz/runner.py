@@ -16,7 +16,7 @@ CASE_SECONDS = 60
 
 It is the processor's time: other processes do not count. One that waits for ever would show in the count of cases."""
 
-COUNTED = ("set", "loss", "method", "layout", "intercept", "weights", "start")
+COUNTED = ("set", "loss", "method", "layout", "intercept", "weights", "start", "side", "units")
 
 
 def attend(seed, number):

@@ -73,3 +73,10 @@ def needs_programs(constraint):
     """Whether an oracle call of the set is a linear program, which takes milliseconds."""
     inner = getattr(constraint, "sets", None) or [getattr(constraint, "set", None)]
     return isinstance(constraint, known.Polytope) or any(needs_programs(part) for part in inner if part is not None)
+
+
+def has_spectrum(constraint):
+    """Whether the set, or one that it is made of, is one of matrices whose oracle decomposes them."""
+    inner = getattr(constraint, "sets", None) or [getattr(constraint, "set", None)]
+    named = isinstance(constraint, known.TraceBall | known.Spectrahedron)
+    return named or any(has_spectrum(part) for part in inner if part is not None)

@@ -6,7 +6,7 @@ without the library's oracles: closed forms, lists of vertices, singular values.
 """
 
 import itertools
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import isqrt
 from typing import Any
@@ -51,11 +51,19 @@ class Known:
     Beside ``excess`` and ``support`` it has ``random(rng, size)``, which returns one for so many coordinates.
     """
 
+    lengths = ("radius",)
+    """Fields that are in the units of the weights."""
+
     def __init_subclass__(cls):
         DEFINITIONS[cls.__name__] = cls
 
     def make(self):
         return getattr(fw, type(self).__name__)(*(getattr(self, field.name) for field in fields(self)))
+
+    def in_units(self, unit):
+        """Return the set whose points are those of this one times ``unit``."""
+        given = {name: getattr(self, name) for name in self.lengths}
+        return replace(self, **{name: unit * value for name, value in given.items() if value is not None})
 
     @classmethod
     def of(cls, constraint):
@@ -157,6 +165,7 @@ class L2Ball(Known):
 class Box(Known):
     lower: Any
     upper: Any
+    lengths = ("lower", "upper")
 
     @classmethod
     def random(cls, rng, size):
@@ -190,6 +199,7 @@ class MonotoneBox(Known):
     lower: float
     upper: float
     increasing: bool
+    lengths = ("lower", "upper")
 
     @classmethod
     def random(cls, rng, size):
@@ -239,6 +249,7 @@ class Ellipsoid(Known):
     shape: Any
     radius: float
     centre: Any
+    lengths = ("radius", "centre")
 
     @classmethod
     def random(cls, rng, size):
@@ -385,6 +396,9 @@ class Birkhoff(Known):
     def random(cls, rng, size):
         return cls(isqrt(size))
 
+    def in_units(self, unit):
+        return Scaled(self, unit)
+
     def excess(self, w):
         square = w.reshape(self.size, self.size)
         return [(-w, 1.0), (np.abs(square.sum(axis=0) - 1), 1.0), (np.abs(square.sum(axis=1) - 1), 1.0)]
@@ -397,6 +411,7 @@ class Birkhoff(Known):
 @dataclass(frozen=True)
 class ConvexHull(Known):
     points: Any
+    lengths = ("points",)
 
     @classmethod
     def random(cls, rng, size):
@@ -432,6 +447,7 @@ class Polytope(Known):
     e: Any = None
     sparse: bool = False
     accuracy = 1e-10  # of the library's linear programs
+    lengths = ("b", "e")
 
     @classmethod
     def random(cls, rng, size):
@@ -505,6 +521,7 @@ class TraceBall(Known):
 @dataclass(frozen=True)
 class Spectrahedron(Known):
     trace: float
+    lengths = ("trace",)
 
     @classmethod
     def random(cls, rng, size):
@@ -534,6 +551,9 @@ class Product:
     def make(self):
         return fw.Product([known.make() for known in self.sets], list(self.sizes))
 
+    def in_units(self, unit):
+        return Product(tuple(known.in_units(unit) for known in self.sets), self.sizes)
+
     def _pieces(self, values):
         return zip(self.sets, np.split(values, np.cumsum(self.sizes)[:-1]), strict=True)
 
@@ -552,6 +572,9 @@ class Translated:
     def make(self):
         return fw.Translated(self.set.make(), self.shift)
 
+    def in_units(self, unit):
+        return Translated(self.set.in_units(unit), unit * self.shift)
+
     def excess(self, w):
         shift = np.broadcast_to(wide(self.shift), len(w))
         blur = 1e-5 * float(np.abs(shift).max())  # far from zero, entries are coarse, and hundreds of steps round them
@@ -569,6 +592,9 @@ class Scaled:
     def make(self):
         return fw.Scaled(self.set.make(), self.factor)
 
+    def in_units(self, unit):
+        return Scaled(self.set, unit * self.factor)
+
     def excess(self, w):
         return self.set.excess(w / wide(self.factor))
 
@@ -585,6 +611,9 @@ class Wrapped:
 
     def make(self):
         return self.wrapper(self.set.make())
+
+    def in_units(self, unit):
+        return Wrapped(self.set.in_units(unit), self.wrapper)
 
     def excess(self, w):
         return self.set.excess(w)

@@ -10,7 +10,7 @@ CLOSE = 1e-3
 LARGE = 1e300
 """Quotients below this do not overflow."""
 
-EDGE = 1e-14
+EDGE = 1e-15
 """Relative distance by which a slope may lie beyond the edge of a domain and count as on it.
 
 A slope is a table's entry divided by a weight, so rounding may put a slope on the edge a unit beyond. The distance is

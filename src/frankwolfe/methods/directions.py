@@ -89,8 +89,8 @@ class Segments(NamedTuple):
             free = scale * v[j] - lower[j] if r[j] > 0.0 else upper[j] - scale * v[j]
             if abs(r[j]) * free > most:
                 at, room, most = j, free, abs(r[j]) * free
-        down = r[at] > 0.0
-        return Slide(at, -1.0 if down else 1.0, max(0.0, room), lower[at] if down else upper[at], len(r))
+        down, room = r[at] > 0.0, max(0.0, room)
+        return Slide(at, -room if down else room, lower[at] if down else upper[at], len(r))
 
     def turn(self, constraint, gradient, iterate):
         """Slide: within a segment, away from one end is toward the other."""

@@ -113,11 +113,13 @@ class Exchange(NamedTuple):
 
 
 class Slide(NamedTuple):
-    """A move along one coordinate of a box, up or down (``way`` is 1 or -1), at most to the wall ``room`` away."""
+    """A move along one coordinate of a box, which a whole step moves by ``way``: to the wall.
+
+    So a step is a part of the way, as it is of every other direction, whatever the units of the weights.
+    """
 
     at: int
     way: float
-    room: float
     wall: float
     sides: int
 
@@ -131,15 +133,15 @@ class Slide(NamedTuple):
 
     def target_prediction(self, rows, i):
         """Return the change of the prediction at the wall."""
-        return self.way * self.room * row_entry(rows, i, self.at)
+        return self.way * row_entry(rows, i, self.at)
 
     def max_step(self):
-        """Return the distance to the wall."""
-        return self.room
+        """Return one, all of the way to the wall, or zero at the wall."""
+        return 1.0 if self.way != 0.0 else 0.0
 
     def spread(self, norms, iterate):
-        """Upper bound on ``||X direction||``: the norm of the column."""
-        return norms[self.at]
+        """Upper bound on ``||X direction||``: the norm of the column, as far as it goes."""
+        return norms[self.at] * abs(self.way)
 
     def active_count(self):
         """Return the number of coordinates: each is a segment of its own, always active."""
@@ -147,7 +149,7 @@ class Slide(NamedTuple):
 
     def apply(self, iterate, gamma):
         """Move one coordinate; at the wall, exactly there."""
-        if gamma >= self.room:
+        if gamma >= 1.0:
             iterate.v[self.at] = self.wall / iterate.scale[0]
         else:
             iterate.v[self.at] += self.way * gamma / iterate.scale[0]
