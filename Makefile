@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz soak lint format bench bench-all compare clean
+.PHONY: demo test test-processors fuzz soak lint format bench bench-all compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +21,10 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# the numeric tests as other processors, less optimisation and plain Python run them: half an hour or more
+test-processors: $(VENV)/installed
+	$(BIN)/python -m tests.processors
 
 # random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10; OPTIMA=1: each beside a solver's
 SEED ?= 0

@@ -16,7 +16,7 @@ settings.register_profile("suite", deadline=None, max_examples=60, suppress_heal
 settings.load_profile("suite")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=os.environ.get("FRANKWOLFE_TESTS_IN_PYTHON") == "1")
 def interpreted():
     """Run the test's kernels as plain Python."""
     with fw.python_mode():

@@ -1,0 +1,11 @@
+"""A short slice of ``make test-processors``."""
+
+import pytest
+
+from tests.processors import SETTINGS, SLICE, run
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_slice_of_the_numeric_tests(setting):
+    code, _ = run(setting, SLICE, workers=0)
+    assert code == 0
