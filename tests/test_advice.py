@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import datasets
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import scale
 
 import frankwolfe as fw
@@ -132,13 +133,34 @@ def test_a_radius_that_lets_nothing_be_fitted_is_told_with_a_better_one(radius):
     (sentence,) = found.advice
     words = sentence.split()
     assert words[:2] == ["Radius", f"{radius:g}"]
-    better = float(words[words.index("At") + 2])
-    told = float(sentence.split("would lower it by ")[1].split("%")[0]) / 100.0
+    better = float(sentence.split("Try radius ")[1].split(",")[0])
+    told = float(sentence.split("lower it by more than ")[1].split("%")[0]) / 100.0
     # what it promises of the larger radius, a run there keeps
     _, larger = solved(X, y, better)
     reached = 1.0 - larger.fun / problem.zero_value
-    assert reached >= told * 0.95 > WORTHWHILE
+    assert reached >= told > WORTHWHILE
     assert larger.advice == []
+
+
+def text(classes=5, n=150, words=400):
+    """Return tf-idf rows of as many topics as there are classes."""
+    rng = np.random.default_rng(0)
+    common = rng.dirichlet(np.full(words, 0.05))
+    topics = [0.85 * common + 0.15 * rng.dirichlet(np.full(words, 0.01)) for _ in range(classes)]
+    y = rng.integers(0, classes, n)
+    counts = np.array([rng.multinomial(60, topics[c]) for c in y])
+    return TfidfTransformer().fit_transform(counts), y
+
+
+def test_text_that_the_default_radius_hardly_fits_is_told_of_a_larger_one():
+    X, y = text()
+    with pytest.warns(fw.ScaleWarning, match="Radius 10 lowers the objective by only .*, while .* Try radius ") as told:
+        model = fw.FrankWolfeClassifier().fit(X, y)
+    better = float(str(told[0].message).split("Try radius ")[1].split(",")[0])
+    larger = fw.FrankWolfeClassifier(radius=better).fit(X, y)
+    assert larger.score(X, y) > 0.9 > 0.7 > model.score(X, y)
+    assert model.result_.advice  # and it is kept
+    assert fw.FrankWolfeClassifier(radius=10.0).fit(X, y).result_.advice == []  # who chose it may mean it
 
 
 def test_noise_gets_no_advice_however_small_the_radius():
@@ -150,12 +172,33 @@ def test_noise_gets_no_advice_however_small_the_radius():
     assert solved(X, np.zeros(400), 1.0, intercept=False)[1].advice == []
 
 
+def test_a_radius_is_not_blamed_for_weights_that_must_not_be_negative():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for columns, told in ((X[:, :1], 0), (X, 1)):  # all of it needs a negative weight, or only a part
+        problem = fw.Problem(
+            columns, columns @ [-3.0, 2.0, 2.0][: columns.shape[1]], "squared", fw.NonNegativeL1Ball(1e-3)
+        )
+        assert len(fw.minimize(problem).advice) == told
+
+
+def test_columns_of_zeros_get_no_advice():
+    assert fw.minimize(fw.Problem(np.zeros((20, 3)), np.arange(20.0), "squared", fw.L1Ball(1e-3))).advice == []
+
+
+def test_advice_does_not_depend_on_units():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    y = X @ [100.0, 50.0, 0.0]
+    first, *others = (solved(s * X, s * y, 0.1)[1].advice for s in (1.0, 1e-100, 1e100))
+    assert first
+    assert others == [first, first]
+
+
 def test_separable_labels_are_offered_a_finite_radius():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 4))
     _, found = solved(X, np.sign(X[:, 0]), 1e-2, "logistic")
     (sentence,) = found.advice
-    assert "lower it by" in sentence
+    assert "Try radius" in sentence
     assert "inf" not in sentence
 
 
@@ -226,13 +269,45 @@ def test_estimators_warn_once_a_fit():
         fw.FrankWolfeClassifier(radius=5.0).fit(scale(X), y)
 
 
-def test_a_radius_that_held_out_rows_chose_is_not_doubted():
+def test_of_a_radius_that_held_out_rows_chose_only_its_place_is_doubted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     model = fw.FrankWolfeRegressorCV(radii=[1e-4, 1e-3], cv=3)
-    assert len(model.fit(X, X[:, 0]).result_.advice) == 1  # who asks is told
+    with pytest.warns(fw.ScaleWarning, match="CV: The chosen radius 0.001 is the largest of the 2") as told:
+        assert len(model.fit(X, X[:, 0]).result_.advice) == 1  # who asks is told
+    assert len(told) == 1
+    assert "Radius 0.001" not in str(told[0].message)
     with pytest.warns(fw.ScaleWarning, match="The columns"):
         model.fit(X * [1.0, 1.0, 1e5], X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("radii", "advice"),
+    [
+        ([3.0, 5.0], "is the smallest of the 2 that were tried: .* Extend the grid downwards, for instance to 0.3"),
+        ([0.1, 0.5], "is the largest of the 2 that were tried: .* Extend the grid upwards, for instance to 5"),
+        ([0.1, 1.0, 5.0], ""),
+        ([1.0], ""),
+    ],
+)
+def test_a_radius_at_the_edge_of_its_grid_is_told(radii, advice):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 20))
+    y = X[:, 0] + 0.7 * rng.normal(size=30)
+    model = fw.FrankWolfeRegressorCV(radii=radii, cv=3)
+    if not advice:
+        model.fit(X, y)
+        return
+    with pytest.warns(fw.ScaleWarning, match=advice) as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+
+
+def test_a_grid_that_ends_where_nothing_binds_is_long_enough():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = fw.FrankWolfeRegressorCV(radii=[1.0, 20.0], cv=3).fit(X, X @ [1.0, -2.0, 1.0])
+    assert model.radius_ == 20.0
 
 
 def test_folds_do_not_flood():

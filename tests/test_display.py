@@ -20,7 +20,8 @@ def results():
             "open": fw.minimize(problem, "sfw", tol=1e-9, max_passes=3, random_state=0),
             "stationary": fw.minimize(cases.problem(fw.Cauchy(0.8), n=50), "fw", tol=1e-1, max_passes=500),
             "no tolerance": fw.minimize(problem, "fw", tol=0, max_passes=5),
-            "one point": fw.minimize(problem, "fw", tol=0, max_passes=5, trace=0),
+            "no trace": fw.minimize(problem, "fw", tol=0, max_passes=5, trace=0),
+            "one point": fw.minimize(problem, "fw", tol=0, max_passes=0, trace=0),
         }
 
 
@@ -42,7 +43,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("name", ["certified", "open", "stationary", "no tolerance", "one point"])
+@pytest.mark.parametrize("name", ["certified", "open", "stationary", "no tolerance", "no trace", "one point"])
 def test_the_display_is_whole_and_stands_alone(name, results):
     page = results[name]._repr_html_()
     assert Balance(page).open == []

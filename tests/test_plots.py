@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import frankwolfe as fw
 from tests import cases
@@ -115,7 +116,8 @@ def test_a_path_names_its_columns():
     y = X.to_numpy() @ np.linspace(-2.0, 3.0, 14)
     with fw.python_mode():
         path = fw.radius_path(X, y, loss="squared", radii=[1.0, 5.0, 100.0], tol=1e-9)
-    largest = set(np.argsort(-np.abs(path.coef(-1)))[:10])
+    shares = np.mean([np.abs(path.coef(k)) / radius for k, radius in enumerate(path.radii)], axis=0)
+    largest = set(np.argsort(-shares)[:10])
     labels = visible(path.plot())
     assert labels[0] == "4 others"
     assert set(labels[1:]) == {f"column {j}" for j in largest}
@@ -124,6 +126,26 @@ def test_a_path_names_its_columns():
     assert visible(path.plot(most=14, names=[f"n{j}" for j in range(14)]))[0] == "n13"
     with pytest.raises(ValueError, match="names has 2 entries, but there are 14 columns"):
         path.plot(names=["a", "b"])
+
+
+def test_a_path_highlights_what_is_large_along_it_and_not_only_at_its_end():
+    coefs = np.array([[1.0, 0.0, 0.0, 0.0], [5.0, 3.0, 0.0, 0.1], [6.0, 0.0, 20.0, 21.0], [7.0, 0.0, 70.0, 80.0]])
+    radii = np.array([1.0, 10.0, 100.0, 1000.0])
+    zeros = np.zeros(4)
+    path = fw.RadiusPath(radii, sparse.csr_array(coefs), zeros, zeros, zeros, zeros == 0, zeros, 0.0, (4,))
+    axes = path.plot(most=2)
+    assert [label for label in visible(axes) if label.startswith("x")] == ["x0", "x1"]
+    assert "3 of 4 weights are not zero at the end" in axes.get_title()
+
+
+def test_a_fitted_estimator_shows_how_its_run_went():
+    X, y = cases.table(fw.Logistic())
+    for method in ("auto", "sfw"):
+        with fw.python_mode():
+            model = fw.FrankWolfeClassifier(radius=2.0, method=method, tol=1e-3, random_state=0).fit(X, y)
+        axes = model.result_.plot()
+        visible(axes)
+        assert max(len(line.get_xdata()) for line in axes.get_lines() if line.get_label() != "tolerance") > 1
 
 
 def test_a_path_of_one_radius_and_of_several_outputs():

@@ -58,7 +58,7 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
     if not np.allclose(trace.gap_estimate, trace.fw_gap, rtol=1e-6, atol=0.0):
         _curve(ax, passes[seen], trace.gap_estimate[seen], color=COLOURS["gap_estimate"], lw=1.5, label="estimated gap")
     _curve(ax, passes[seen], trace.fw_gap[seen], color=COLOURS["gap"], lw=2, label="exact gap")
-    above = trace.fun - np.max(trace.fun - trace.gap)
+    above = trace.fun - np.nanmax(trace.fun - trace.gap)
     if result.convex and not np.allclose(above, trace.fw_gap, rtol=1e-6, atol=0.0):
         _curve(ax, passes[seen], above[seen], color=COLOURS["fun"], lw=2, label="objective above the certified bound")
     if result.tolerance > 0:
@@ -86,12 +86,13 @@ def weight_names(shape: tuple[int, ...], names: Any = None) -> list[str]:
 
 
 def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = None) -> Any:
-    """Draw the weights along a path: those largest at its end by name and in colour, the others in grey."""
+    """Draw the weights along a path: those largest along all of it by name and in colour, the others in grey."""
     ax = _axes(ax)
     called = weight_names(path.shape, path.names if names is None else names)
     last = path.coefs[[-1], :].toarray()[0]
-    used = np.flatnonzero(last)
-    named = used[np.argsort(-np.abs(last[used]), kind="stable")[:most]]
+    sizes = np.ravel(abs(path.coefs).multiply(1.0 / path.radii[:, None]).mean(axis=0))
+    used = np.flatnonzero(sizes)
+    named = used[np.argsort(-sizes[used], kind="stable")[:most]]
     others = np.setdiff1d(used, named)[:MOST_GREY]
     dot = "o" if len(path) == 1 else None
     for k, line in enumerate(path.coefs[:, others].toarray().T):
@@ -102,7 +103,7 @@ def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = N
     for k in np.argsort(-last[named], kind="stable"):  # the legend in the order of the curves' ends
         ax.plot(path.radii, weights[:, k], color=palette[k], lw=1.8, marker=dot, label=called[named[k]])
     ax.axhline(0.0, color="black", lw=0.8)
-    title = f"{used.size} of {last.size} weights are not zero at the end"
+    title = f"{np.count_nonzero(last)} of {last.size} weights are not zero at the end"
     ax.set(xscale="log", xlabel="radius", ylabel="weight", title=title)
     if used.size:
         ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -125,8 +126,9 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
     """Draw the rank of the iterate, or its number of non-zeros, against passes."""
     ax, trace = _axes(ax), result.trace
     what = "non-zeros" if np.ndim(result.x) == 1 else "rank"
-    ax.step(trace.passes, trace.complexity, where="post", color=COLOURS["fun"], lw=2)
-    ax.plot(trace.passes, trace.complexity, "o", color=COLOURS["fun"], ms=4)
+    known = np.isfinite(trace.complexity)
+    ax.step(trace.passes[known], trace.complexity[known], where="post", color=COLOURS["fun"], lw=2)
+    ax.plot(trace.passes[known], trace.complexity[known], "o", color=COLOURS["fun"], ms=4)
     ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=_title(result))
     ax.set_ylim(bottom=0.0)
     ax.yaxis.get_major_locator().set_params(integer=True)

@@ -105,7 +105,8 @@ def minimize(
     progress : bool
         Whether to show a progress bar (needs tqdm).
     trace : int
-        Traced points for each factor of ten in the number of steps; 0 keeps only the last point.
+        Traced points for each factor of ten in the number of steps. With 0 no iterate is kept: the trace then has what
+        the method knew by itself, such as the estimated gap.
     n_threads : int, optional
         Threads that work on all rows of large data. By default as many as there are cores, or fewer where
         ``OMP_NUM_THREADS`` and the like say so. The result has the same bits for any number.

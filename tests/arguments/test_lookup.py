@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import frankwolfe as fw
 from frankwolfe.arguments.keywords import advice
-from frankwolfe.arguments.lookup import ELSEWHERE, lookup, nearest
+from frankwolfe.arguments.lookup import ALSO_CALLED, INSTEAD, known_elsewhere, lookup, nearest
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS
@@ -41,16 +41,49 @@ def test_a_far_name_is_not(typed):
     assert nearest(typed, METHODS) == ""
 
 
-@pytest.mark.parametrize("argument", ELSEWHERE)
-def test_what_is_known_elsewhere_is_answered_with_what_is_offered(argument):
+@pytest.mark.parametrize("argument", TABLES)
+def test_every_name_that_advice_mentions_is_offered(argument):
     table = TABLES[argument]
-    for name, hint in ELSEWHERE[argument].items():
-        if name in table:
-            continue  # offered by now: nobody will be told
-        for quoted in re.findall(r"'([^']+)'", hint):
-            assert quoted in table, quoted
-        with pytest.raises(ValueError, match=re.escape(f"unknown {argument} {name!r}: {hint}. Known: ")):
-            lookup(argument, name, table)
+    assert set(ALSO_CALLED[argument]) <= set(table)
+    for own, foreign in ALSO_CALLED[argument].items():
+        for name in foreign.split():
+            with pytest.raises(
+                ValueError, match=re.escape(f"unknown {argument} {name!r}: here it is called {own!r}. ")
+            ):
+                lookup(argument, name, table)
+    for foreign, text, about in INSTEAD.get(argument, []):
+        assert set(about.split()) <= set(table)
+        assert "{}" in text
+        for name in foreign.split():
+            assert known_elsewhere(argument, name, table)
+
+
+@pytest.mark.parametrize("argument", TABLES)
+def test_no_advice_explains_away_what_is_offered(argument):
+    """Neither by its name in the table nor by that of its class, and no name is explained in two ways."""
+    table = TABLES[argument]
+    kinds = (entry if isinstance(entry, type) else type(entry) for entry in table.values())
+    offered = {*table, *(kind.__name__.lower().removesuffix("step") for kind in kinds)}
+    called = [name for foreign in ALSO_CALLED[argument].values() for name in foreign.split()]
+    others = {name for foreign, _, _ in INSTEAD.get(argument, []) for name in foreign.split()}
+    assert not offered & {*called, *others}
+    assert len(set(called)) == len(called)
+    assert not others & set(called)
+
+
+def test_advice_follows_the_table():
+    with pytest.raises(ValueError, match="unknown loss 'quantile': here it is called 'pinball'"):
+        lookup("loss", "quantile", LOSSES)
+    with pytest.raises(ValueError, match="unknown step 'fixed': here it is called 'constant'"):
+        lookup("step", "fixed", STEPS)
+    assert "'pinball'" in known_elsewhere("loss", "mae", LOSSES)
+    assert known_elsewhere("loss", "mae", ["huber"]) == "near it is 'huber'"  # another table, other advice
+    assert known_elsewhere("loss", "quantile", ["huber"]) == ""
+
+
+@pytest.mark.parametrize("name", ["squared_error", "absolute_error", "quantile", "log_loss", "epsilon_insensitive"])
+def test_losses_of_scikit_learn_are_known(name):
+    assert known_elsewhere("loss", name, LOSSES)
 
 
 def test_what_is_known_elsewhere_is_not_taken_for_a_misspelling():

@@ -1,5 +1,6 @@
 """Parts as values: equal only to their like, in dictionaries and after pickling too."""
 
+import inspect
 import pickle
 
 import pytest
@@ -17,6 +18,11 @@ def test_equal_to_its_like_and_to_nothing_else(part):
     assert part != tuple(part)
     assert all((part == other) == (type(part) is type(other) and tuple(part) == tuple(other)) for other in PARTS)
     assert pickle.loads(pickle.dumps(part)) == part
+
+
+@pytest.mark.parametrize("part", PARTS, ids=cases.name_of)
+def test_signatures_name_the_parameters(part):
+    assert tuple(inspect.signature(type(part)).parameters) == part._fields
 
 
 def test_sets_of_the_same_radius_differ():

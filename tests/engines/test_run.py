@@ -520,10 +520,22 @@ def test_what_is_traced_has_no_part_in_when_a_run_ends(method):
 
 
 @interpreted
-def test_a_trace_of_zero_keeps_only_the_last_point():
-    result = fw.minimize(cases.problem(), "fw", tol=0, max_passes=8, trace=0)
-    assert result.trace.nit.tolist() == [8]
-    assert result.trace.fun.tolist() == [result.fun]
+@pytest.mark.parametrize("method", ["fw", "sfw", "corrective"])
+def test_a_trace_of_zero_keeps_no_iterates_and_what_the_run_knows(method):
+    problem, how = cases.problem(), {"tol": 0, "max_passes": 8, "batch_size": 5, "random_state": 0}
+    result = fw.minimize(problem, method, trace=0, **how)
+    trace, traced = result.trace, fw.minimize(problem, method, **how).trace
+    assert not trace._pending
+    assert trace.nit.tolist() == sorted(set(trace.nit.tolist()))  # the last point is there once
+    assert trace.nit[-1] == result.nit
+    assert len(trace.nit) > 2
+    assert trace.fun[-1] == pytest.approx(result.fun)
+    both, here, there = np.intersect1d(trace.nit, traced.nit, return_indices=True)
+    assert len(both) > 2
+    np.testing.assert_array_equal(trace.gap_estimate[here], traced.gap_estimate[there])
+    for column in ("fun", "fw_gap"):  # exact, or not there
+        known = np.isfinite(trace[column][here])
+        np.testing.assert_allclose(trace[column][here][known], traced[column][there][known], rtol=1e-12)
 
 
 @interpreted

@@ -15,11 +15,14 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import StackingRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.class_weight import compute_class_weight
 
 import frankwolfe as fw
 from tests import cases
@@ -36,6 +39,76 @@ def test_an_interrupted_search_chooses_nothing(cancer, ctrl_c):
     ctrl_c(run=3)
     with pytest.raises(KeyboardInterrupt):
         fw.FrankWolfeClassifierCV(radii=[1.0, 2.0, 3.0, 4.0], cv=3).fit(*cancer)
+
+
+def test_an_interrupted_fit_is_not_told_to_take_more_passes(cancer, ctrl_c):
+    ctrl_c(run=1)
+    with pytest.warns(ConvergenceWarning, match="Interrupted from the keyboard; .* Fit again") as told:
+        fw.FrankWolfeClassifier(radius=5.0, tol=1e-9).fit(*cancer)
+    assert "max_passes" not in str(told[0].message)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["alone", "in a pipeline"])
+def test_warnings_point_at_the_line_that_called(cancer, wrapped):
+    model = fw.FrankWolfeClassifier(radius=5.0, tol=1e-9, max_passes=1)
+    model = make_pipeline(StandardScaler(), model) if wrapped else model
+    with pytest.warns(ConvergenceWarning, match="Raise max_passes") as told:
+        model.fit(*cancer)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
+def test_labels_that_are_missing_are_told_by_their_row(missing):
+    X, y = np.ones((4, 2)), np.array(["a", "b", missing, "a"], dtype=object)
+    for labels in (y, list(y), pd.Series(y)):
+        with pytest.raises(ValueError, match=r"y has no label in 1 of 4 rows \(the first is row 2\): remove"):
+            fw.FrankWolfeClassifier().fit(X, labels)
+    with pytest.raises(ValueError, match="y has no label in 1 of 4 rows"):
+        fw.FrankWolfeClassifierCV().fit(X, y)
+    with pytest.raises(ValueError, match="y has no label in 1 of 4 rows"):
+        fw.FrankWolfeClassifier().partial_fit(X, y, classes=["a", "b"])
+    with pytest.raises(ValueError, match="classes has no label in 1 of 2 rows"):
+        fw.FrankWolfeClassifier().partial_fit(X, ["a"] * 4, classes=["a", missing])
+
+
+def test_labels_that_cannot_be_sorted_are_told():
+    with pytest.raises(TypeError, match="y holds labels of the types int, str, which cannot be sorted"):
+        fw.FrankWolfeClassifier().fit(np.ones((3, 2)), np.array(["a", 1, "b"], dtype=object))
+
+
+def _imbalanced():
+    """Return rows of which 6% are positive, told apart by one column of six."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    return X, (rng.random(400) < 1.0 / (1.0 + np.exp(3.5 - 1.5 * X[:, 0]))).astype(int)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {1: 5.0}], ids=["plain", "balanced", "given"])
+def test_radii_are_compared_by_the_loss_that_is_minimised(class_weight):
+    X, y = _imbalanced()
+    assert 0.03 < y.mean() < 0.09
+    radii, folds = [0.01, 0.1, 1.0, 3.0, 100.0], list(StratifiedKFold(4).split(X, y))
+    model = fw.FrankWolfeClassifierCV(radii=radii, cv=folds, class_weight=class_weight, tol=1e-9).fit(X, y)
+    assert 0 < model.best_index_ < 4  # by accuracy, the first is as good as any
+    train, test = folds[1]
+    direct = fw.FrankWolfeClassifier(radius=1.0, class_weight=class_weight, tol=1e-9).fit(X[train], y[train])
+    by_class = (
+        np.ones(2) if class_weight is None else compute_class_weight(class_weight, classes=np.r_[0, 1], y=y[train])
+    )
+    wanted = log_loss(y[test], direct.predict_proba(X[test]), sample_weight=by_class[y[test]])
+    assert model.scores_[1, 2] == pytest.approx(-wanted, rel=1e-6)
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+
+
+def test_classes_that_a_fold_lacks_are_left_out_of_its_loss():
+    X, y = load_iris(return_X_y=True)
+    rows = np.r_[:100, 100:103]
+    folds = [(np.r_[:90], np.r_[90:103]), (np.r_[10:103], np.r_[:10])]
+    model = fw.FrankWolfeClassifierCV(radii=[0.1, 1.0, 100.0], cv=folds).fit(scale(X)[rows], y[rows])
+    assert np.isfinite(model.scores_).all()
+    folds[0] = (np.r_[:100], np.r_[100:103])
+    with pytest.raises(ValueError, match="a fold holds out all rows of the class 2, and nothing else"):
+        fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=folds).fit(scale(X)[rows], y[rows])
 
 
 def test_fields_of_parts_are_parameters(cancer):

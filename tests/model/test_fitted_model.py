@@ -52,6 +52,16 @@ def test_every_loss_comes_back(loss, tmp_path, interpreted):
     np.testing.assert_array_equal(again.decision(sparse.csr_array(X)), model.decision(sparse.csr_array(X)))
 
 
+def test_a_loaded_model_is_shown_in_a_line(tmp_path, interpreted):
+    X, y = cases.table(fw.Logistic(), n=30, d=400)
+    model = model_of(fw.Problem(X, y, "logistic", fw.L1Ball(1.5)), features=[f"x{j}" for j in range(400)])
+    model.save(tmp_path / "model.npz")
+    shown = repr(fw.load_model(tmp_path / "model.npz"))
+    assert shown.startswith("<FittedModel: Logistic over L1Ball(radius=1.5), 3 of 400 weights")
+    assert "\n" not in shown
+    assert len(shown) < 200
+
+
 @pytest.mark.parametrize("loss", cases.VECTOR_LOSSES, ids=cases.name_of)
 def test_every_loss_of_several_outputs_comes_back(loss, tmp_path, interpreted):
     X, y = cases.vector_table(loss, d=SIZE)

@@ -248,8 +248,9 @@ def test_a_prepared_model_comes_back_and_predicts_from_raw_columns(frame, labels
     assert again.weight_names == ["a", "b", "c", "colour=blue", "colour=green", "colour=red"]
     np.testing.assert_allclose(again.decision(raw), X @ model.weights + model.intercept)
     np.testing.assert_array_equal(again.predict(raw[names[::-1]]), model.predict(raw))
-    with pytest.warns(UserWarning, match="column 'colour': 1 row holds what no row of the fit did"):
+    with pytest.warns(UserWarning, match="column 'colour': 1 row holds what no row of the fit did") as told:
         again.predict(raw.iloc[:1].assign(colour="mauve"))
+    assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again.predict(raw)

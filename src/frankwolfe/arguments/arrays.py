@@ -202,6 +202,41 @@ def _as_target_rows(y: Any, n: int, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, or what pandas has instead."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def check_labels(name: str, labels: Any) -> None:
+    """Raise an error that says what to do unless labels of classes are all there, and can be sorted.
+
+    Examples
+    --------
+    >>> check_labels("y", ["a", None])
+    Traceback (most recent call last):
+    ...
+    ValueError: y has no label in 1 of 2 rows (the first is row 1): remove those rows, or name their class
+    """
+    # a list of strings and NaN would become an array of strings, one of them "nan"
+    array = np.array(labels, dtype=object) if isinstance(labels, list | tuple) else np.asarray(labels)
+    if array.dtype != object or array.ndim != 1:
+        return
+    missing = [row for row, label in enumerate(array.flat) if is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"{name} has no label in {len(missing):,} of {array.size:,} rows (the first is row {missing[0]}): remove "
+            "those rows, or name their class"
+        )
+    try:
+        np.unique(array)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in array.flat})
+        raise TypeError(
+            f"{name} holds labels of the types {', '.join(kinds)}, which cannot be sorted: make all of them strings, "
+            "for instance by [str(label) for label in y]"
+        ) from None
+
+
 def as_raw_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return weights as they are given, checked: ones when none are."""
     if sample_weight is None:

@@ -5,81 +5,83 @@ from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
-STOCHASTIC = "among the stochastic methods here are 'sfw' (SAG), 'stochastic-pairwise', 'saga', 'sarah', 'momentum'"
-PENALISED = "that solves penalised problems; 'auto' picks the fastest method for a constraint"
-
-ELSEWHERE: dict[str, dict[str, str]] = {
+ALSO_CALLED: dict[str, dict[str, str]] = {
     "method": {
-        **dict.fromkeys(("frank-wolfe", "conditional-gradient", "cg", "vanilla"), "here it is called 'fw'"),
-        **dict.fromkeys(("afw", "away-step", "away-steps"), "here it is called 'away'"),
-        **dict.fromkeys(("pfw", "pcg"), "here it is called 'pairwise'"),
-        **dict.fromkeys(
-            ("bpfw", "bpcg", "blended-pairwise-conditional-gradient"), "here it is called 'blended-pairwise'"
-        ),
-        **dict.fromkeys(("fcfw", "fully-corrective"), "here it is called 'corrective'"),
-        **dict.fromkeys(("sag", "stochastic-frank-wolfe"), "here it is called 'sfw'"),
-        **dict.fromkeys(("svrg", "lsvrg", "loopless-svrg"), "here it is called 'l-svrg'"),
-        **dict.fromkeys(("1-sfw", "one-sfw", "1sfw"), "here it is called 'one-sample'"),
-        "stochastic": STOCHASTIC,
-        **dict.fromkeys(
-            ("svrf", "spider", "storc", "svfw"),
-            f"it is not offered; {STOCHASTIC}",
-        ),
-        **dict.fromkeys(
-            (
-                "sgd",
-                "lbfgs",
-                "l-bfgs",
-                "liblinear",
-                "newton-cg",
-                "newton-cholesky",
-                "cd",
-                "coordinate-descent",
-                "fista",
-                "lars",
-                "ista",
-                "adam",
-            ),
-            PENALISED,
-        ),
+        "fw": "frank-wolfe conditional-gradient cg vanilla",
+        "away": "afw away-step away-steps",
+        "pairwise": "pfw pcg",
+        "blended-pairwise": "bpfw bpcg blended-pairwise-conditional-gradient",
+        "corrective": "fcfw fully-corrective",
+        "sfw": "sag stochastic-frank-wolfe",
+        "l-svrg": "svrg lsvrg loopless-svrg",
+        "one-sample": "1-sfw one-sfw 1sfw",
     },
     "loss": {
-        **dict.fromkeys(
-            ("squared-error", "mse", "l2", "least-squares", "ls", "quadratic"), "here it is called 'squared'"
-        ),
-        **dict.fromkeys(("log", "log-loss", "logloss", "binomial"), "here it is called 'logistic'"),
-        **dict.fromkeys(
-            ("cross-entropy", "softmax", "categorical"), "it is 'logistic' for two classes, 'multinomial' for more"
-        ),
-        "hinge": "it is not smooth, which these methods need; 'squared-hinge' is",
-        **dict.fromkeys(
-            ("absolute-error", "absolute", "mae", "l1", "quantile", "epsilon-insensitive"),
-            "it is not smooth, which these methods need; 'huber' is near",
-        ),
-        "poisson": "it is not offered",
-        "perceptron": "it is not offered; 'squared-hinge' is near",
-        **dict.fromkeys(("biweight", "bisquare"), "here it is called 'tukey'"),
+        "squared": "squared-error mse l2 least-squares ls quadratic",
+        "logistic": "log log-loss logloss binomial",
+        "pinball": "quantile quantile-loss check",
+        "tukey": "biweight bisquare",
     },
     "constraint": {
-        "lasso": "the set of the lasso is 'l1'",
-        "ridge": "the set of ridge regression is 'l2'",
-        **dict.fromkeys(("max", "inf", "infinity"), "here it is called 'linf'"),
-        **dict.fromkeys(("nuclear", "nuclear-norm", "trace-norm", "low-rank"), "here it is called 'trace'"),
-        **dict.fromkeys(("probability", "probabilities"), "here it is called 'simplex'"),
-        **dict.fromkeys(("positive", "nonnegative", "non-negative"), "here it is called 'nonnegative-l1'"),
-        **dict.fromkeys(("elasticnet", "elastic-net"), "there is none with two norms; 'l1' gives sparse weights"),
-        **dict.fromkeys(("group-lasso", "grouplasso"), "its set is 'group', or fw.GroupBall(groups, radius)"),
-        **dict.fromkeys(("none", "unconstrained"), "there is always one: a large radius hardly binds"),
+        "l1": "lasso",
+        "l2": "ridge",
+        "linf": "max inf infinity",
+        "trace": "nuclear nuclear-norm trace-norm low-rank",
+        "simplex": "probability probabilities",
+        "nonnegative-l1": "positive nonnegative non-negative",
+        "group": "group-lasso grouplasso",
     },
     "step": {
-        **dict.fromkeys(("agnostic", "diminishing", "2/(t+2)"), "here it is called 'open-loop'"),
-        **dict.fromkeys(("exact", "golden", "golden-section"), "here it is called 'line-search'"),
-        **dict.fromkeys(("armijo", "adaptive", "goldstein"), "here it is called 'backtracking'"),
-        **dict.fromkeys(("demyanov-rubinov", "dr", "lipschitz"), "here it is called 'short'"),
-        **dict.fromkeys(("constant", "fixed"), "it is not offered; 'open-loop' looks at nothing but the step's number"),
+        "open-loop": "agnostic diminishing 2/(t+2)",
+        "line-search": "exact golden golden-section",
+        "backtracking": "armijo adaptive goldstein",
+        "short": "demyanov-rubinov dr lipschitz",
+        "constant": "fixed",
     },
 }
-"""Names that the field knows and we do not have, by argument: what they are called here, or what is offered instead."""
+"""What other libraries call an entry of a table, by argument and by our name for it."""
+
+PENALISED = "that solves penalised problems; for a constraint there is {}"
+
+INSTEAD: dict[str, list[tuple[str, str, str]]] = {
+    "method": [
+        ("stochastic", "stochastic methods are {}", "sfw stochastic-pairwise saga sarah momentum"),
+        ("sgd lbfgs l-bfgs liblinear newton-cg newton-cholesky cd coordinate-descent", PENALISED, "auto"),
+        ("fista lars ista adam", PENALISED, "auto"),
+    ],
+    "loss": [
+        ("cross-entropy softmax categorical", "for two classes, and for more, it is {}", "logistic multinomial"),
+        ("absolute-error absolute mae l1", "half of it is {}, whose default is the median", "pinball"),
+        ("absolute-error absolute mae l1 epsilon-insensitive", "near it is {}", "huber"),
+        ("perceptron", "near it is {}", "hinge squared-hinge"),
+    ],
+    "constraint": [
+        ("elasticnet elastic-net", "no set has two norms; sparse weights come with {}", "l1"),
+        ("none unconstrained", "there is always one; a large radius of {} hardly binds", "l2"),
+    ],
+}
+"""Names without an equal here: what to say of them, best first, and the entries that it is about (``{}``)."""
+
+
+def known_elsewhere(argument: str, name: str, table: Iterable[str]) -> str:
+    """Return what a name of another library means here, or nothing: only entries of the table are ever named.
+
+    Examples
+    --------
+    >>> known_elsewhere("loss", "quantile", ["huber", "pinball"])
+    "here it is called 'pinball'"
+    >>> known_elsewhere("loss", "mae", ["huber"])
+    "near it is 'huber'"
+    """
+    known, typed = set(table), name.strip().lower().replace("_", "-").replace(" ", "-")
+    for own, foreign in ALSO_CALLED.get(argument, {}).items():
+        if own in known and typed in foreign.split():
+            return f"here it is called {own!r}"
+    for foreign, text, about in INSTEAD.get(argument, []):
+        offered = [entry for entry in about.split() if entry in known]
+        if offered and typed in foreign.split():
+            return text.format(", ".join(map(repr, offered)))
+    return ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -152,6 +154,6 @@ def lookup(argument: str, name: Any, table: Mapping[str, Entry]) -> Entry:
     known = ", ".join(repr(key) for key in table)
     if not isinstance(name, str):
         raise TypeError(f"{argument} must be a name, got {type(name).__name__}. Known: {known}.")
-    elsewhere = ELSEWHERE.get(argument, {}).get(name.strip().lower().replace("_", "-").replace(" ", "-"))
+    elsewhere = known_elsewhere(argument, name, table)
     hint = f": {elsewhere}." if elsewhere else nearest(name, table) or "."
     raise ValueError(f"unknown {argument} {name!r}{hint} Known: {known}.")

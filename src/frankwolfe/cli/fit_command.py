@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.cluster_options import WHERE, Where
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, KEEPING, MEMORY, PROBLEM, RUN, HeldOut, Keeping, Run
+from frankwolfe.cli.options import (
+    CLASS_WEIGHT,
+    COLUMNS,
+    DATA,
+    HELD_OUT,
+    KEEPING,
+    MEMORY,
+    PROBLEM,
+    RUN,
+    HeldOut,
+    Keeping,
+    Run,
+)
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, minimized, show, writing
 
 if TYPE_CHECKING:
@@ -21,6 +33,7 @@ if TYPE_CHECKING:
 @click.command(short_help="A model from a file, with its certificate.")
 @DATA
 @PROBLEM
+@CLASS_WEIGHT
 @click.option("--radius", type=float, help="Of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]")
 @COLUMNS
 @HELD_OUT
@@ -59,6 +72,7 @@ def fit(
     run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
     with answering(), _specified(data, where, held_out, run, keeping, radius=radius, **problem) as (spec, splits, kept):
+        from frankwolfe.advice import advice_on
         from frankwolfe.cli.posing import facts
         from frankwolfe.cli.weights import show_weights
         from frankwolfe.model.fitted_model import FittedModel
@@ -69,7 +83,7 @@ def fit(
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED
-        scores = [] if broken_off else _held_out(spec, splits, run.options() | {"stop": stop})
+        scores = [] if broken_off else _held_out(spec, splits, held_out.scoring, run.options() | {"stop": stop})
         model = FittedModel.of(
             posed.problem,
             result,
@@ -79,7 +93,7 @@ def fit(
             seed=run.seed,
             preparation=posed.preparation,
         )
-        advice = [("advice", sentence) for sentence in result.advice]
+        advice = [("advice", text) for text in advice_on(posed.problem, result, default_radius=radius is None)]
         rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
     with writing(out):
         model.save(out)
@@ -101,6 +115,7 @@ def _specified(
             "--categorical": bool(problem.pop("categorical")),
             "--missing mean": problem.pop("missing") == "mean",
             "--memory": problem.pop("memory") is not None,
+            "--class-weight": bool(problem.pop("class_weight")),
             "--holdout": held_out.holdout is not None,
             "--folds": held_out.folds is not None,
         }
@@ -115,17 +130,19 @@ def _specified(
     from frankwolfe.cli.validation import splits_of
 
     found = specify(data, **problem)
-    yield found, splits_of(found, *held_out, run.seed), kept
+    yield found, splits_of(found, held_out, run.seed), kept
 
 
-def _held_out(spec: "Specification", splits: "list[Split]", how: dict[str, Any]) -> list[tuple[str, str]]:
+def _held_out(
+    spec: "Specification", splits: "list[Split]", scoring: str | None, how: dict[str, Any]
+) -> list[tuple[str, str]]:
     """Return the score on rows that were held out, if there are any."""
     if not splits:
         return []
     from frankwolfe.cli.scores import told
     from frankwolfe.cli.validation import held_out
 
-    found = held_out(spec, splits, lambda problem: [minimized(problem, **how, trace=0)])
+    found = held_out(spec, splits, lambda problem: [minimized(problem, **how, trace=0)], scoring)
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]

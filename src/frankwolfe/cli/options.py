@@ -70,10 +70,11 @@ def missing_values(other: str, help: str) -> Callable:
 
 
 class HeldOut(NamedTuple):
-    """Which rows to hold out: a part of them, or each of so many parts in turn; by default none."""
+    """Which rows to hold out, a part of them, or each of so many parts in turn; by default none. And how to score."""
 
     holdout: float | None
     folds: int | None
+    scoring: str | None
 
 
 class Run(NamedTuple):
@@ -167,6 +168,14 @@ COLUMNS = together(
     ),
 )
 
+CLASS_WEIGHT = click.option(
+    "--class-weight",
+    multiple=True,
+    metavar="CLASS=WEIGHT",
+    help="Weight of the rows of a class; may be repeated, others have weight 1. Or: balanced, so that all classes have "
+    "the same total weight.",
+)
+
 HELD_OUT = gathered(
     "held_out",
     HeldOut,
@@ -181,6 +190,11 @@ HELD_OUT = gathered(
         type=click.IntRange(2),
         metavar="K",
         help="Cross-validate: hold out each of K parts in turn, and print the mean score.",
+    ),
+    click.option(
+        "--scoring",
+        type=click.Choice(["loss", "accuracy", "balanced-accuracy", "roc-auc", "rmse", "mae", "r2"]),
+        help="Score of the rows held out, by which 'path' compares radii.  [default: the loss; for squared ones rmse]",
     ),
 )
 

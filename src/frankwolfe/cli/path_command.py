@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
+from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
 from frankwolfe.cli.output import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 @click.command(short_help="Models at many radii: objective, certified gap, non-zeros.")
 @DATA
 @PROBLEM
+@CLASS_WEIGHT
 @click.option("--radii", metavar="R1,R2,...", help="Radii, separated by commas.  [default: a grid that suits the data]")
 @click.option("--n-radii", type=click.IntRange(1), default=10, show_default=True, help="Length of that grid.")
 @COLUMNS
@@ -40,8 +41,8 @@ def path(
 ) -> None:
     """Fit models to the file DATA at many radii, each started from the one before.
 
-    Prints radius, objective, certified gap and number of non-zero weights; with --holdout or --folds also the score of
-    each radius on rows held out.
+    Prints radius, objective, certified gap and number of non-zero weights. With --holdout or --folds it also prints the
+    loss (or --scoring) of each radius on rows held out, and the best radius.
     """
     with answering():
         from frankwolfe.cli.posing import facts, specify
@@ -50,13 +51,15 @@ def path(
 
         chosen = None if radii is None else as_radii(_numbers(radii))
         spec = specify(data, **problem)
-        splits = splits_of(spec, *held_out, run.seed)
+        splits = splits_of(spec, held_out, run.seed)
         posed = spec.pose()
         grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
         found = _followed(posed.problem, grid, run)
-        scores = _held_out(spec, splits, found.radii, run)
+        scores = _held_out(spec, splits, found.radii, run, held_out.scoring)
     show(facts(data, spec, posed))
     _print(found, scores)
+    if scores:
+        _print_best(found, scores, posed.problem)
     if table is not None:
         write_csv(table, *_laid_out(found, scores))
     if picture is not None:
@@ -95,12 +98,14 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _held_out(spec: "Specification", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
+def _held_out(
+    spec: "Specification", splits: "list[Split]", radii: Any, run: Run, scoring: str | None
+) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
     from frankwolfe.path import follow
 
-    found = held_out(spec, splits, lambda problem: follow(problem, radii, **run.options()))
+    found = held_out(spec, splits, lambda problem: follow(problem, radii, **run.options()), scoring)
     return [list(scores) for scores in zip(*found, strict=True)]
 
 
@@ -119,22 +124,38 @@ def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     from frankwolfe.cli.scores import told
 
     table = Table(*HEADS)
-    shown = next(iter(scores[0][0])) if scores else None
-    if shown:
-        table.add_column(f"held-out {shown}")
+    shown = _shown(scores)
+    for name in shown:
+        table.add_column(f"held-out {name}")
     for column in table.columns:
         column.justify, column.overflow = "right", "fold"  # in a narrow window numbers are folded, and not cut
     for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
         mark = "" if found.success[k] else " (not certified to tolerance)"
         row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
-        if shown:
-            row.append(told([{shown: one[shown]} for one in scores[k]]).removeprefix(shown).strip())
+        row += [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in shown]
         table.add_row(*row)
     console().print(table)
-    if shown:
-        means = [sum(one[shown] for one in at) / len(at) for at in scores]
-        best = means.index(max(means) if shown == "accuracy" else min(means))
-        console().print(f"best held-out {shown}: {means[best]:.4g} at radius {found.radii[best]:.4g}")
+
+
+def _shown(scores: "list[list[Scores]]") -> list[str]:
+    """Return the names of the scores in the table: the one to compare by, and the accuracy."""
+    names = list(scores[0][0]) if scores else []
+    return [*names[:1], *(name for name in names[1:] if name == "accuracy")]
+
+
+def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Problem") -> None:
+    """Say which radius has the best score, and if it is the first or the last one."""
+    from frankwolfe.cli.scores import BETTER_IF_LARGER
+    from frankwolfe.path import at_the_edge
+
+    name = _shown(scores)[0]
+    means = [sum(one[name] for one in at) / len(at) for at in scores]
+    best = means.index(max(means) if name in BETTER_IF_LARGER else min(means))
+    radius = float(found.radii[best])
+    console().print(f"best held-out {name}: {means[best]:.4g} at radius {radius:.4g}")
+    there = problem.over(problem.constraint.with_radius(radius))
+    for sentence in at_the_edge(found.radii, best, there, found.coef(best)):
+        console().print(sentence, style="yellow")
 
 
 def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:

@@ -1,16 +1,18 @@
 """From the arguments of a command to a problem. Imported when a command runs: it takes the whole library along."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.arguments.lookup import nearest
 from frankwolfe.data.store.row_store import DEFAULT_MEMORY, open_rows
 from frankwolfe.io.read import Data, Features, read_data
+from frankwolfe.io.tables import listed
 from frankwolfe.io.tabular import ADVICE
-from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, kind_of_target, row_number
+from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, is_number, kind_of_target, row_number
 from frankwolfe.losses import as_loss
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import posed
@@ -59,6 +61,8 @@ class Specification:
         Its radius; None for the default.
     intercept, standardize, fill : bool
         Whether there is an intercept, whether columns are standardised, and whether missing values are filled.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, by their place; others have weight 1.
     """
 
     data: Data
@@ -71,6 +75,31 @@ class Specification:
     intercept: bool
     standardize: bool
     fill: bool
+    class_weight: Any = None
+
+    def by_class(self, rows: Any = None) -> np.ndarray | None:
+        """Return the weight of each class; balanced ones by the number and the weights of these rows."""
+        if self.class_weight is None or self.classes is None:
+            return None
+        count = len(self.classes)
+        if self.class_weight != "balanced":
+            return np.array([self.class_weight.get(place, 1.0) for place in range(count)])
+        rows = slice(None) if rows is None else rows
+        shares = np.bincount(self._codes(rows), None if self.data.weights is None else self.data.weights[rows], count)
+        return shares.sum() / (count * np.where(shares > 0.0, shares, np.inf))
+
+    def _codes(self, rows: Any) -> np.ndarray:
+        """Return the place of each row's class."""
+        return np.searchsorted(np.unique(self.y), self.y[rows])
+
+    def weights(self, rows: Any = None, fitted: Any = None) -> np.ndarray | None:
+        """Return the weights of rows, their classes' included; these are balanced by the rows that are fitted to."""
+        rows = slice(None) if rows is None else rows
+        own = None if self.data.weights is None else self.data.weights[rows]
+        by_class = self.by_class(rows if fitted is None else fitted)
+        if by_class is None:
+            return own
+        return by_class[self._codes(rows)] * (1.0 if own is None else own)
 
     def pose(self, rows: np.ndarray | None = None) -> Posed:
         """Return the problem of all rows, or of some; the columns are made ready for these alone."""
@@ -87,7 +116,7 @@ class Specification:
             sample_weight=weights,
         )
         X = preparation.apply(table, names).X
-        problem = posed(X, y, self.loss, self.constraint, weights, intercept=self.intercept)
+        problem = posed(X, y, self.loss, self.constraint, self.weights(rows), intercept=self.intercept)
         if self.radius is not None:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
         return Posed(problem, preparation)
@@ -119,23 +148,52 @@ def specify(
     missing: str,
     radius: float | None = None,
     memory: str | None = None,
+    class_weight: Sequence[str] = (),
 ) -> Specification:
     """Return what the arguments of a command say."""
     if path.is_dir():
         others = (target, weights, ignore, standardize, categorical, missing == "mean")
-        return specify_store(path, loss, constraint, not no_intercept, radius, memory, any(others))
+        stored = specify_store(path, loss, constraint, not no_intercept, radius, memory, any(others))
+        return replace(stored, class_weight=parsed_class_weight(class_weight, stored.classes))
     loss_part: Any = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
-    words = None if ALL_TEXT in categorical else categorical
-    data = read_data(path, target, weights, ignore, words=words, advice=None if missing == "mean" else ADVICE)
+    words, advice = [name for name in categorical if name != ALL_TEXT], None if missing == "mean" else ADVICE
+    data = read_data(path, target, weights, ignore, words=words, advice=advice, all_text=ALL_TEXT in categorical)
     assert data.targets is not None
     if loss is None:
         loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
     fitting = loss_part.for_targets(y)
+    by_class = parsed_class_weight(class_weight, classes)
     return Specification(
-        data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean"
+        data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean", by_class
     )
+
+
+def parsed_class_weight(given: Sequence[str], classes: np.ndarray | None) -> Any:
+    """Return the weights of classes, by their place: a dict, ``"balanced"``, or None where nothing was given.
+
+    Examples
+    --------
+    >>> parsed_class_weight(["yes=5"], np.array(["no", "yes"]))
+    {1: 5.0}
+    """
+    if not given:
+        return None
+    if classes is None:
+        raise ValueError("--class-weight: the target is numbers, which have no classes; use --weights")
+    if list(given) == ["balanced"]:
+        return "balanced"
+    names, found = [str(name) for name in classes], {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        if not is_number(number) or not 0.0 < float(number) < np.inf:
+            raise ValueError(f"--class-weight takes CLASS=WEIGHT with a positive number, or balanced; got {text!r}")
+        if name not in names:
+            hint = nearest(name, names) or f". Classes: {listed(names)}"
+            raise ValueError(f"--class-weight: there is no class {name!r}{hint}")
+        found[names.index(name)] = float(number)
+    return found
 
 
 class StoredSpecification(Specification):
@@ -145,7 +203,7 @@ class StoredSpecification(Specification):
         """Return the problem of all rows."""
         if rows is not None:
             raise ValueError("no rows can be held out of a row store: convert those to hold out to another one")
-        problem = posed(self.data.X, self.y, self.loss, self.constraint, self.data.weights, intercept=self.intercept)
+        problem = posed(self.data.X, self.y, self.loss, self.constraint, self.weights(), intercept=self.intercept)
         if self.radius is not None:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
         return Posed(problem, Preparation())
@@ -190,8 +248,18 @@ def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]
         *_placed(problem),
         *([("columns", prepared)] if prepared else []),
         ("target", spec.target_in_words()),
+        *_class_weights(spec),
         ("loss", f"{spec.loss_name}, {intercept}"),
     ]
+
+
+def _class_weights(spec: Specification) -> list[tuple[str, str]]:
+    """Say what rows of each class count, if not the same."""
+    by_class = spec.by_class()
+    if by_class is None or spec.classes is None:
+        return []
+    shown = [f"{name} {weight:.4g}" for name, weight in zip(spec.classes, by_class, strict=True)]
+    return [("class weights", ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else ""))]
 
 
 def _stored(problem: Problem) -> str:

@@ -1,14 +1,19 @@
 """How well models of some rows predict the others: splits, and the scores on what was held out."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.cli.options import HeldOut
 from frankwolfe.cli.posing import Specification
-from frankwolfe.cli.scores import Scores, accuracy, errors
+from frankwolfe.cli.scores import NAMES, Scores, absolute_error, accuracy, balanced_accuracy, errors, roc_auc
+from frankwolfe.path import held_out_loss, posed
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
+
+CLASSES, NUMBERS = ("accuracy", "balanced-accuracy", "roc-auc"), ("rmse", "mae", "r2")
+"""Scores of classes and of numbers, beside the loss."""
 
 BASELINE = "most frequent class"
 """Name of the accuracy that takes no model."""
@@ -21,17 +26,15 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def splits_of(spec: Specification, holdout: float | None, folds: int | None, seed: int) -> list[Split]:
+def splits_of(spec: Specification, how: HeldOut, seed: int) -> list[Split]:
     """Return one split, or one for each fold; classes keep their shares. The same seed gives the same rows.
 
     Parameters
     ----------
     spec : Specification
         With the targets.
-    holdout : float or None
-        Part of the rows to hold out.
-    folds : int or None
-        Or the number of parts, each of which is held out in turn.
+    how : HeldOut
+        The part of the rows to hold out, or the number of parts, each of which is held out in turn; and the score.
     seed : int
         Of the shuffle.
 
@@ -39,8 +42,10 @@ def splits_of(spec: Specification, holdout: float | None, folds: int | None, see
     -------
     list of Split
     """
+    holdout, folds = how.holdout, how.folds
     if holdout is not None and folds is not None:
         raise ValueError("--holdout and --folds exclude each other")
+    _check_scoring(spec, how)
     n = len(spec.y)
     groups = np.zeros(n) if spec.classes is None else spec.y
     mixed = np.random.default_rng(seed).permutation(n)
@@ -75,8 +80,22 @@ def _check(spec: Specification, split: Split) -> None:
             raise ValueError(f"class {name} has too few rows to hold some out: all of them would be")
 
 
+def _check_scoring(spec: Specification, how: HeldOut) -> None:
+    """Raise ValueError if the score does not go with the targets, or nothing is held out."""
+    if how.scoring is None:
+        return
+    if how.holdout is None and how.folds is None:
+        raise ValueError("--scoring is for rows held out: add --folds or --holdout")
+    offered = ["loss", *(NUMBERS if spec.classes is None else CLASSES)]
+    if how.scoring == "roc-auc" and spec.classes is not None and len(spec.classes) > 2:
+        offered.remove("roc-auc")
+    if how.scoring not in offered:
+        target = "numbers" if spec.classes is None else f"{len(spec.classes)} classes"
+        raise ValueError(f"--scoring {how.scoring}: the target is {target}, whose scores are {', '.join(offered)}")
+
+
 def held_out(
-    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]]
+    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]], scoring: str | None
 ) -> Iterator[list[Scores]]:
     """Yield, for each split, the scores of the results that a run on its training rows yields.
 
@@ -88,24 +107,57 @@ def held_out(
         From `splits_of`.
     run : callable
         From a problem to results, for instance along a path of radii.
+    scoring : str or None
+        The score that comes first, by which results are compared.
     """
     data = spec.data
     for train, test in splits:
         problem, preparation = spec.pose(train)
         X = preparation.apply(data.table.rows(test), data.features.names).X
-        weights = None if data.weights is None else data.weights[test]
+        others = posed(X, spec.y[test], spec.loss, spec.constraint, spec.weights(test, train), intercept=False)
+        rows = _Rows(spec, train, test, others)
         results = list(run(problem))
         if any(found.status is Status.INTERRUPTED for found in results):
             raise KeyboardInterrupt  # a mean of some folds only, or of some radii, would be another score
-        yield [_scores(spec, X, train, test, weights, found) for found in results]
+        yield [rows.scores(found, scoring) for found in results]
 
 
-def _scores(spec: Specification, X: Any, train: np.ndarray, test: np.ndarray, weights: Any, found: Result) -> Scores:
-    """Return how well a result predicts the rows held out."""
-    predicted, y = np.asarray(X @ found.x) + found.intercept, spec.y[test]
-    if spec.classes is None:
-        return errors(predicted, y, weights)
-    chosen = predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)
-    values, counts = np.unique(spec.y[train], return_counts=True)
-    always = values[counts.argmax()]
-    return accuracy(chosen == y, weights) | {BASELINE: accuracy(y == always, weights)["accuracy"]}
+class _Rows(NamedTuple):
+    """Rows held out."""
+
+    spec: Specification
+    train: np.ndarray
+    test: np.ndarray
+    problem: Problem
+
+    def scores(self, found: Result, scoring: str | None) -> Scores:
+        """Return how well a result predicts them, the score to compare by first."""
+        spec, y = self.spec, self.spec.y[self.test]
+        weights = None if spec.data.weights is None else spec.data.weights[self.test]
+        predicted = np.asarray(self.problem.X @ found.x) + found.intercept
+        loss = {loss_name(spec): held_out_loss(self.problem, found)}
+        if spec.classes is None:
+            others = errors(predicted, y, weights)
+            if scoring == "mae":
+                return {NAMES[scoring]: absolute_error(predicted, y, weights)} | others
+            by_loss = scoring == "loss" or (scoring is None and spec.loss_name not in ("squared", "multitask-squared"))
+            return (loss if by_loss else {}) | _first(NAMES.get(str(scoring)), others)
+        right = (predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)) == y
+        values, counts = np.unique(spec.y[self.train], return_counts=True)
+        always = accuracy(y == values[counts.argmax()], weights)["accuracy"]
+        others = loss | accuracy(right, weights) | {BASELINE: always}
+        if scoring == "balanced-accuracy":
+            return {NAMES[scoring]: balanced_accuracy(right, y, weights)} | others
+        if scoring == "roc-auc":
+            return {NAMES[scoring]: roc_auc(predicted, y > 0.0, weights)} | others
+        return _first(scoring, others)
+
+
+def _first(name: str | None, scores: Scores) -> Scores:
+    """Return scores with one of them, if it is there, in front."""
+    return ({name: scores[name]} if name in scores else {}) | scores
+
+
+def loss_name(spec: Specification) -> str:
+    """Return what the loss on rows held out is called."""
+    return "log-loss" if spec.loss_name in ("logistic", "multinomial") else f"{spec.loss_name} loss"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import dask
 import numpy as np
 
+from frankwolfe.arguments.arrays import is_missing
 from frankwolfe.cluster.collections import beside, client_at_hand, column_array
 
 MANY = 100_000
@@ -121,7 +122,7 @@ def _refuse_missing(values: np.ndarray, number: int) -> None:
     if values.dtype.kind == "f":
         bad = ~np.isfinite(values)
     elif values.dtype.kind == "O":
-        bad = np.array([_is_missing(value) for value in values.flat], dtype=bool)
+        bad = np.array([is_missing(value) for value in values.flat], dtype=bool)
     else:
         return
     if bad.any():
@@ -129,7 +130,3 @@ def _refuse_missing(values: np.ndarray, number: int) -> None:
         raise ValueError(
             f"chunk {number}: y is missing, NaN or infinite in {count:,} row{'s' * (count > 1)}: drop those rows first"
         )
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

@@ -1,6 +1,7 @@
 """What all parts share: numbers checked when one is made, defaults lent to its class, errors for what it lacks."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import isfinite
 from numbers import Real
 from typing import Any, TypeVar
@@ -55,6 +56,7 @@ def part(cls: type[Part]) -> type[Part]:
     if hasattr(cls, "_checked"):
         plain_new: Any = cls.__new__
 
+        @wraps(plain_new)  # its signature is what help and editors show
         def __new__(kind, *args, **kwargs):
             return plain_new(kind, *args, **kwargs)._checked()
 

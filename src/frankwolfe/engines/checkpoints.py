@@ -6,11 +6,11 @@ memory: that is what a run leaves that is broken off in the middle of something.
 """
 
 import os
-import warnings
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Any, Protocol
 
+from frankwolfe.arguments.user_warnings import warn_user
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import copied
 from frankwolfe.storage.atomic import remove_unfinished
@@ -99,11 +99,10 @@ class Checkpoints:
             self._next_write = perf_counter() + self.every
             if not self._warned:
                 self._warned = True
-                warnings.warn(
+                warn_user(
                     f"no checkpoint could be written to {self.path} ({error.strerror or error}): the run goes on, the "
                     "last one that was written is kept, and writing is tried again",
                     CheckpointWarning,
-                    stacklevel=2,
                 )
 
     def _write(self, state: Mapping[str, Any]) -> None:

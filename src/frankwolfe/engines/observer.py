@@ -126,6 +126,9 @@ SEEN = (
 )
 """Numbers of an observer that are part of a run's state."""
 
+FREE_POINTS = 10
+"""Points for each factor of ten in the number of steps at which a run without a trace notes what it knows anyway."""
+
 
 class Observer:
     """Looks at an engine, and shows what it sees: in a trace, to a callback, on a progress bar.
@@ -141,7 +144,8 @@ class Observer:
     bar : Progress
         The progress bar.
     points_a_decade : int
-        Traced points for each factor of ten in the number of steps; 0 for none.
+        Traced points for each factor of ten in the number of steps. With 0 no iterate is kept, and only what is known
+        without any work is noted.
     """
 
     def __init__(
@@ -199,10 +203,17 @@ class Observer:
             self.bar.update(self.passes)
 
     def trace_if_due(self, lower_bound: float) -> None:
-        """Trace the iterate if its step is on the grid, with the lower bound that the run has proven so far."""
+        """Trace the iterate if its step is on the grid, with the lower bound that the run has proven so far.
+
+        Where nobody asked for a trace, note what is known of the iterate anyway.
+        """
         if self.nit >= self.next_trace:
             self._record(lower_bound=lower_bound)
             self.next_trace = next_on_grid(self.nit, self.points_a_decade)
+        elif not self.points_a_decade and self.nit >= next_on_grid(self.trace.last_nit(), FREE_POINTS):
+            exact = self.engine.certificate()
+            known = {} if exact is None else {"fun": exact.value, "fw_gap": exact.gap}
+            self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)
 
     def trace_last(self, last: Certificate, lower_bound: float) -> None:
         """Trace the last iterate, which is certified."""
@@ -213,18 +224,19 @@ class Observer:
             "violation": last.violation,
             "lower_bound": lower_bound,
         }
-        if self.trace.last_nit() != self.nit:
+        if not self.points_a_decade or self.trace.last_nit() != self.nit:
             self._record(**known)
         else:
             self.trace.know_last(**known)
 
     def trace_end(self) -> None:
         """Trace the last iterate, of which nothing is proven: its exact numbers are worked out if they are read."""
-        if self.trace.last_nit() != self.nit:
+        if not self.points_a_decade or self.trace.last_nit() != self.nit:
             self._record(lower_bound=-np.inf)
 
-    def _record(self, **known: float) -> None:
-        numbers = {
+    def _numbers(self) -> dict[str, float]:
+        """Return what is known of the iterate without any work."""
+        return {
             "nit": self.nit,
             "passes": self.passes,
             "seconds": self.watch.seconds,
@@ -232,9 +244,11 @@ class Observer:
             "bound_estimate": self.bound_estimate,
             "table_error": self.table_error,
         }
+
+    def _record(self, **known: float) -> None:
         # on a cluster the table would change before it is read
         table = None if self.engine.problem.on_cluster else self.engine.table()
-        self.trace.record(self.engine.point(), table, self.engine.multipliers, **numbers, **known)
+        self.trace.record(self.engine.point(), table, self.engine.multipliers, **self._numbers(), **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""

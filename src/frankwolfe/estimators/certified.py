@@ -1,7 +1,6 @@
 """Estimators that solve problems and keep what was certified of the answers."""
 
 import re
-import warnings
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from frankwolfe.advice import ScaleWarning
+from frankwolfe.arguments.user_warnings import warn_user
 from frankwolfe.estimators.parameters import PartParameters
 from frankwolfe.problem import Problem
-from frankwolfe.result import Result
+from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
 
 SAID: set[tuple] = set()
-"""Advice that has been given in this process, but for its numbers."""
+"""Advice that has been given in this process: the estimator, the text without its numbers, the radii, the shape."""
+
+WHAT_TO_DO = {
+    Status.MAX_PASSES: "Raise max_passes or tol, or scale the data.",
+    Status.STALLED: "Raise tol, or scale the data.",
+    Status.INTERRUPTED: "Fit again for an answer within the tolerance.",
+}
+"""Advice for a run that ended without a certificate, where its own message has none."""
 
 
 class CertifiedEstimator(PartParameters):
@@ -81,10 +88,10 @@ class CertifiedEstimator(PartParameters):
         self.passes_ = max(found.passes for found in results)
         missed = [found for found in results if not found.success and self.tol > 0]
         if missed:
-            worst = max(missed, key=lambda found: found.gap)
-            advice = "Raise max_passes or tol, or scale the data."
+            worst = max(missed, key=lambda found: (found.status is Status.INTERRUPTED, found.gap))
+            advice = WHAT_TO_DO.get(worst.status, "")
             text = f"{type(self).__name__} is not certified to its tolerance. {worst.message} {advice}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warn_user(text.rstrip(), ConvergenceWarning)
 
     def _advice(self, found: Result) -> list[str]:
         """Return what there is to say about a result."""
@@ -96,12 +103,14 @@ class CertifiedEstimator(PartParameters):
         Once for each kind of model, radius and number of columns, as folds and grids would say it over and over:
         scikit-learn resets what Python remembers of its warnings between folds. ``result_.advice`` has it always.
         """
-        sentences = dict.fromkeys(sentence for found in results for sentence in self._advice(found))
-        text = f"{type(self).__name__}: {' '.join(sentences)}"
-        about = (re.sub(r"[\d.,]+", "", text), self.get_params(deep=False).get("radius"), np.shape(results[0].x))
-        if sentences and about not in SAID:
+        # classes that are fitted one by one get the same advice with other numbers: one of them is enough
+        told = {re.sub(r"[\d.,]+", "", text): text for found in results for text in self._advice(found)}
+        given = self.get_params(deep=False)
+        about = (type(self), *told, str(given.get("radius", given.get("radii"))), np.shape(results[0].x))
+        if told and about not in SAID:
             SAID.add(about)
-            warnings.warn(text, ScaleWarning, stacklevel=5)
+            text = f"{type(self).__name__}: {' '.join(told.values())}"
+            warn_user(text, ScaleWarning)
 
 
 def _minimize(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any]) -> Result:

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.estimators.partial_fit import StreamClassifier
@@ -33,10 +34,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     """What linear classifiers share. Two classes are -1 and +1 to the loss; more are one problem, or one each."""
 
     class_weight: Any
+    _by_class: np.ndarray | None = None  # weights of the classes, once a fit has found them
 
     def _loss(self) -> Any:
         """Return the loss, or its name, as the user gave it."""
         return self.loss
+
+    def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+        if y is not None:
+            check_labels("y", y)  # before scikit-learn, which does not say what to do
+        return super()._training_data(X, y, reset)
 
     def _together(self, loss: Any) -> bool:
         """Whether there is one problem with an output for each class."""
@@ -91,10 +98,27 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
         """Return the weight of each sample: its own times that of its class."""
         given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
-        if by_class is None:
+        self._by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
+        return self._times_class_weights(codes, given)
+
+    def _times_class_weights(self, codes: np.ndarray, given: np.ndarray | None) -> np.ndarray | None:
+        """Return the weight of each sample, with the weights of the classes that the fit has found."""
+        if self._by_class is None:
             return given
-        return by_class[codes] if given is None else given * by_class[codes]
+        return self._by_class[codes] if given is None else given * self._by_class[codes]
+
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        """Return the problems of rows held out, but for those of classes that the fit has not seen."""
+        known = np.isin(y, self.classes_)
+        if not known.any():
+            raise ValueError(
+                f"a fold holds out all rows of the class {y[0]}, and nothing else: use fewer folds, or a splitter "
+                "that keeps classes together with others, such as sklearn.model_selection.StratifiedKFold"
+            )
+        if not known.all():
+            X, y, weights = X[known], y[known], None if weights is None else weights[known]
+        codes = np.searchsorted(self.classes_, y)
+        return self._posed(X, codes, self._times_class_weights(codes, weights), intercept=False)
 
     def _class_weights(self, shares: np.ndarray) -> np.ndarray | None:
         """Return the weight of each class, from the weight of its samples; None where all have the same."""

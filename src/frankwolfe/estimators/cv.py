@@ -19,7 +19,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     cv : int, splitter or iterable, optional
         Folds; five by default.
     scoring : str or callable, optional
-        What to maximise on held-out data; accuracy by default.
+        What to maximise on held-out data. By default radii are compared by the loss that is minimised (for
+        ``"logistic"`` the log-loss), weighted as in the fit, and `score` is the accuracy.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
     method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, n_threads, verbose
@@ -34,7 +35,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     radii_ : array of shape (n_radii,)
         All radii.
     scores_ : array of shape (n_folds, n_radii)
-        Scores on held-out data.
+        Scores on held-out data: larger is better, so losses are negated.
     best_index_ : int
         Place of the chosen radius.
     cv_results_ : dict
@@ -102,7 +103,8 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     cv : int, splitter or iterable, optional
         Folds; five by default.
     scoring : str or callable, optional
-        What to maximise on held-out data; R2 by default.
+        What to maximise on held-out data. By default radii are compared by the loss that is minimised, and `score` is
+        R2.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
     signs, method, tol, max_passes, fit_intercept, random_state, n_threads, verbose
@@ -117,7 +119,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     radii_ : array of shape (n_radii,)
         All radii.
     scores_ : array of shape (n_folds, n_radii)
-        Scores on held-out data.
+        Scores on held-out data: larger is better, so losses are negated.
     best_index_ : int
         Place of the chosen radius.
     cv_results_ : dict

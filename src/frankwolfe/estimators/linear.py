@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, refuse_dates
 from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.data.store.row_store import RowStore
@@ -15,6 +16,7 @@ from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
+from frankwolfe.result import Result
 from frankwolfe.sets.named import as_constraint, carried
 
 
@@ -126,6 +128,10 @@ class LinearModel(CertifiedEstimator, ABC):
     def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
         """Return the problems of checked rows, targets (classes by number) and weights."""
 
+    @abstractmethod
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        """Return the problems of rows that were not fitted to, in the order of `_problems` and without intercepts."""
+
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""
         return as_constraint(self.constraint, self.radius, d, outputs)
@@ -134,6 +140,13 @@ class LinearModel(CertifiedEstimator, ABC):
         """Return the problem of these targets."""
         constraint = self._set(X.shape[1], loss.outputs)
         return Problem(X, targets, loss, constraint, sample_weight, intercept)
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return what there is to say about a result: more of a radius that is a default."""
+        problem, given = found.trace.problem, self.get_params(deep=False)
+        if problem is not None and given.get("radius", 0.0) is None and isinstance(given["constraint"], str):
+            found.told = advice_on(problem, found, default_radius=True)
+        return found.advice
 
     def _solve(self, problems: list[Problem], checkpoint: Any = None) -> None:
         """Solve the problems, from where the last fit ended if asked to, and keep what was found."""

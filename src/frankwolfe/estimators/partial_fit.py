@@ -9,6 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.row_stream import RowStream, for_stream
@@ -183,6 +184,7 @@ class StreamClassifier(StreamLearner):
         if new and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all that will ever come")
         X, y = self._chunk(X, y)
+        check_labels("classes", [] if classes is None else classes)
         check_classification_targets(y)
         known = np.unique(classes) if new else self.classes_
         if len(known) < 2:

@@ -50,6 +50,10 @@ class LinearRegressor(RegressorMixin, LinearModel):
         self._signed = self._columns(X.shape[1])
         return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, weights, intercept)]
 
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        """Return the problem of rows held out."""
+        return self._posed(X, y, weights, intercept=False)
+
     def _one_output(self, X: Any, y: Any) -> Any:
         """Return targets as a vector."""
         if not is_on_cluster(X):

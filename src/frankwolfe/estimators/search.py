@@ -22,7 +22,7 @@ from frankwolfe.advice import on_radius
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.path import as_radii, follow, radius_grid
+from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import refuse_dask
 from frankwolfe.result import Result, Status
@@ -86,10 +86,12 @@ class RadiusSearch(LinearModel):
         return self
 
     def _advice(self, found: Result) -> list[str]:
-        """Return what there is to say about a result: nothing about the radius, which held-out rows have chosen."""
-        assert found.trace.problem is not None
-        about_radius = on_radius(found.trace.problem, found)
-        return [sentence for sentence in found.advice if sentence not in about_radius]
+        """Return what there is to say about a result: of the radius, which held-out rows chose, only its place."""
+        problem = found.trace.problem
+        assert problem is not None
+        about_radius = on_radius(problem, found)
+        others = [sentence for sentence in found.advice if sentence not in about_radius]
+        return [*others, *at_the_edge(self.radii_, self.best_index_, problem, found.x)]
 
     def _grid(self, problems: list[Problem]) -> np.ndarray:
         """Return the radii: those given, or as many as asked for, as far as any of the problems needs them."""
@@ -101,21 +103,24 @@ class RadiusSearch(LinearModel):
         """Return the scores on the test part along the path of the training part."""
         model, scorer = clone(self), self._scorer()
         model.n_features_in_ = X.shape[1]
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)[train]
-        problems = model._problems(_safe_indexing(X, train), y[train], weights)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        problems = model._problems(_safe_indexing(X, train), y[train], None if weights is None else weights[train])
         held_out, truth = _safe_indexing(X, test), y[test]
+        by_loss = self.scoring is None
+        others = model._held_out(held_out, truth, None if weights is None else weights[test]) if by_loss else []
         extra, scores = _check_method_params(X, scoring, indices=test), []
         for found in zip(*(follow(problem, self.radii_, **self._options()) for problem in problems), strict=True):
             if any(result.status is Status.INTERRUPTED for result in found):
                 raise KeyboardInterrupt  # scores of some radii only would choose among those
             model._adopt(list(found))
-            scores.append(scorer(model, held_out, truth, **extra))
+            loss = sum(map(held_out_loss, others, found))
+            scores.append(-loss if by_loss else scorer(model, held_out, truth, **extra))
         return scores
 
     # --- scoring ----------------------------------------------------------------------------------------------
 
     def _scorer(self) -> Any:
-        """Return the scorer: the one asked for, or accuracy or R2."""
+        """Return the scorer of `score`: the one asked for, or accuracy or R2."""
         return check_scoring(self, self.scoring or ("accuracy" if is_classifier(self) else "r2"))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
@@ -182,7 +187,7 @@ class RadiusSearch(LinearModel):
         """
         from frankwolfe.plots import plot_scores
 
-        name = self.scoring or ("accuracy" if is_classifier(self) else "R2")
+        name = self.scoring or "held-out loss, negated"
         name = name if isinstance(name, str) else "score"
         return plot_scores(self.radii_, self.scores_, self.best_index_, name, ax=ax)
 

@@ -68,8 +68,9 @@ def read_data(
     weights: str | None = None,
     ignore: Sequence[str] = (),
     features: Features | None = None,
-    words: Collection[str] | None = (),
+    words: Collection[str] = (),
     advice: str | None = ADVICE,
+    all_text: bool = False,
 ) -> Data:
     """Read CSV, Parquet or svmlight, told apart by content; compressed with gzip, bzip2 or xz, or not.
 
@@ -86,10 +87,12 @@ def read_data(
         Columns to leave out.
     features : Features, optional
         Columns to read, those of a model. By default all that are left.
-    words : collection of str or None
-        Columns that hold categories; None: all that hold text.
+    words : collection of str
+        Columns that hold categories.
     advice : str or None
         What to do about missing values, for the message that refuses them. None: they are no mistake.
+    all_text : bool
+        Whether all other columns of text hold categories, too. Dates and columns of nearly unique cells are refused.
 
     Returns
     -------
@@ -100,9 +103,9 @@ def read_data(
         kind = kind_of(path)
         if kind == "svmlight":
             named = [*target, *([weights] if weights else []), *ignore]
-            return _from_svmlight(path, [*named, *(words or [])], features)
-        columns = Columns(path, kind, words or ())
-        return _from_columns(columns, target, weights, ignore, features, words, advice)
+            return _from_svmlight(path, [*named, *words], features)
+        columns = Columns(path, kind, words)
+        return _from_columns(columns, target, weights, ignore, features, words, advice, all_text)
 
 
 def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:
@@ -129,8 +132,9 @@ def _from_columns(
     weights: str | None,
     ignore: Sequence[str],
     features: Features | None,
-    words: Collection[str] | None,
+    words: Collection[str],
     advice: str | None,
+    all_text: bool,
 ) -> Data:
     columns.require([weights] if weights else [], "column of weights")
     columns.require(ignore)
@@ -148,8 +152,8 @@ def _from_columns(
     else:
         targets = _targets(columns, target if all(map(columns.is_whole, target)) else ())
     names = features.names or []
-    if words is None:
-        words = columns.text_names(names)
+    if all_text:
+        words = [*words, *columns.category_names([name for name in names if name not in words])]
     for name in words:
         if name not in names:
             columns.require([name])

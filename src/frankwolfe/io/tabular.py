@@ -26,6 +26,15 @@ BLOCK = 64
 SHOWN = 5
 """How many columns a message names."""
 
+MANY = 20
+"""A column may have so many categories, however few rows there are. Beyond that, two rows each on average."""
+
+DATE = (
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.]\d{1,2}[-/.]|[- ][[:alpha:]]{3,9}\.?[- ,]+)\d{2,4})"
+    r"([T ]+\d{1,2}:\d{2}.*)?$"
+)
+"""What a date looks like: 2024-03-01, 1/3/24, 1 Mar 2024, with a time or without."""
+
 ADVICE = "Fill them with --missing mean, remove the rows, or leave columns out with --ignore"
 """What to do about missing values."""
 
@@ -152,6 +161,20 @@ class Columns:
             if self._frame[name].dtype in text and _holds_no_numbers(sort_cells(self.column(name)))
         ]
 
+    def category_names(self, names: Sequence[str]) -> list[str]:
+        """Return those columns that hold text, or refuse to take dates and nearly unique cells for categories."""
+        found = self.text_names(names)
+        doubts = {name: doubt for name in found if (doubt := _doubt(self.column(name)))}
+        if doubts:
+            told = ", ".join(f"{name!r} ({doubt})" for name, doubt in list(doubts.items())[:SHOWN])
+            first = next(iter(doubts))
+            raise ValueError(
+                f"{self.path}: --categorical without a name does not take all columns of text for categories: {told}. "
+                f"Leave {'it' if len(doubts) == 1 else 'each of them'} out with --ignore {first!r}, or insist with "
+                f"--categorical {first!r}"
+            )
+        return found
+
     def matrix(self, names: Sequence[str], advice: str | None = ADVICE) -> np.ndarray:
         """Return columns of numbers as a matrix, or say which are none, and where values are missing."""
         return self.table(names, (), advice).numbers
@@ -252,6 +275,17 @@ class Columns:
 def shortened(text: str, most: int = 60) -> str:
     """Return a text, or its beginning if it is long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def _doubt(column: Any) -> str:
+    """Say why a column of text is hardly one of categories: it holds dates, or few cells are alike; else nothing."""
+    present = column.drop_nulls().cast(str).str.strip_chars()
+    different = present.unique()
+    if different.str.contains(DATE).all():
+        return f"{len(different):,} date{'s' * (len(different) > 1)}"
+    if len(different) > max(MANY, 0.5 * len(present)):
+        return f"{len(different):,} different cells in {len(present):,} rows"
+    return ""
 
 
 def _holds_no_numbers(cells: Any) -> bool:

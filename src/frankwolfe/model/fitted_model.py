@@ -2,15 +2,16 @@
 
 import os
 import platform
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from frankwolfe import __version__
+from frankwolfe.arguments.user_warnings import warn_user
+from frankwolfe.compile.part import short
 from frankwolfe.io.read import Features
-from frankwolfe.io.tables import Table, as_table
+from frankwolfe.io.tables import Table, as_table, listed
 from frankwolfe.losses import as_loss
 from frankwolfe.model.preparation import Preparation, Prepared
 from frankwolfe.model.probabilities import probabilities_of
@@ -126,6 +127,14 @@ class FittedModel:
             preparation=preparation,
         )
 
+    def __repr__(self) -> str:
+        loss = short(self.loss).removesuffix("()")
+        nonzero = f"{np.count_nonzero(self.weights):,} of {self.weights.size:,} weights not zero"
+        predicts = "" if self.classes is None else f"; classes {listed([str(name) for name in self.classes])}"
+        proof = "certified" if self.run.success else "not certified"
+        gap = f"gap {self.run.gap:.2g}, {proof} to the tolerance {self.run.tolerance:.2g}"
+        return f"<FittedModel: {loss} over {short(self.constraint)}, {nonzero}{predicts}; {gap}>"
+
     @property
     def weight_names(self) -> list[str] | None:
         """Names of the columns that have weights, one for each row of ``weights``; None if columns have none."""
@@ -173,7 +182,7 @@ class FittedModel:
         """
         matrix, notes = self.prepared(X)
         for note in notes:
-            warnings.warn(note, stacklevel=2)
+            warn_user(note, UserWarning)
         return self.scores(matrix)
 
     def scores(self, matrix: Any) -> np.ndarray:

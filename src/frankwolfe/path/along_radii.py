@@ -70,7 +70,8 @@ class RadiusPath:
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         most : int
-            How many weights to draw in colour and by name: those largest at the last radius. The others are grey.
+            How many weights to draw in colour and by name: those with the largest part of the radius, on average over
+            the path. The others are grey.
         names : sequence of str, optional
             What to call the columns; by default as the data frame did, or x0, x1, ...
 

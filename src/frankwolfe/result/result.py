@@ -140,7 +140,7 @@ class Result:
         >>> X = np.random.default_rng(0).normal(size=(50, 3))
         >>> problem = fw.Problem(X, X @ [100.0, 50.0, 0.0], loss="squared", constraint=fw.L1Ball(0.1))
         >>> fw.minimize(problem).advice[0][:45]
-        'Radius 0.1 lowers the objective by only 0.2%.'
+        'Radius 0.1 lowers the objective by only 0.2%,'
         """
         if self.told is None:
             from frankwolfe.advice import advice_on

@@ -34,7 +34,8 @@ class Trace(Mapping[str, np.ndarray]):
     """How a run went: equally long columns, read as ``trace["fun"]`` or ``trace.fun``.
 
     While the run goes on only the iterates are kept. The exact objective and gap, a pass over the data for each
-    point, are worked out when they are first read: who does not look does not pay.
+    point, are worked out when they are first read: who does not look does not pay. A run with ``trace=0`` keeps no
+    iterates. Its trace has what the method knew by itself, and NaN elsewhere.
 
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
     objective), ``gap`` (how far that is above the best lower bound that the run, or a traced point, has proven by then;
@@ -68,6 +69,7 @@ class Trace(Mapping[str, np.ndarray]):
 
         Numbers for ``fun``, ``gap`` and ``fw_gap`` that are known already save the work later.
         """
+        self._drop_note(numbers["nit"])
         self._rows.append(numbers)
         if not np.isnan(numbers.get("fw_gap", np.nan)):
             assert self._problem is not None
@@ -83,6 +85,15 @@ class Trace(Mapping[str, np.ndarray]):
         self._wait(numbers, *packed, table, multipliers)
         if self._pending_bytes > PENDING_BYTES:
             self._evaluate_pending()
+
+    def note(self, **numbers: float) -> None:
+        """Add a point of which nothing but these numbers will be known: the weights are not kept."""
+        self._rows.append({**numbers, "noted": True})
+
+    def _drop_note(self, nit: float) -> None:
+        """Remove the note on an iterate that is about to be recorded."""
+        if self._rows and self._rows[-1].get("noted") and self._rows[-1]["nit"] == nit:
+            self._rows.pop()
 
     def _wait(
         self,
@@ -158,7 +169,7 @@ class Trace(Mapping[str, np.ndarray]):
             self._evaluate_pending()
         if column == "gap":
             return self._gaps()
-        return np.array([row[column] for row in self._rows])
+        return np.array([row.get(column, np.nan) for row in self._rows])
 
     def _gaps(self) -> np.ndarray:
         """Return how far each objective is above the best bound by then, and no more than its own gap.
@@ -168,11 +179,12 @@ class Trace(Mapping[str, np.ndarray]):
         gaps, bound = [], -np.inf
         for row in self._rows:
             bound = max(bound, row["lower_bound"])
-            above = max(row["fun"] - bound, self._least_gap)
-            least = above if above < row["fw_gap"] else row["fw_gap"]
+            fun, fw_gap = row.get("fun", np.nan), row.get("fw_gap", np.nan)
+            above = max(fun - bound, self._least_gap) if fun == fun else np.nan
+            least = above if above < fw_gap else fw_gap
             gaps.append(min(least, row.get("gap", least)))
             if self._convex:
-                bound = max(bound, row["fun"] - row["fw_gap"])
+                bound = max(bound, fun - fw_gap)
         return np.array(gaps)
 
     def __getattr__(self, column: str) -> np.ndarray:
