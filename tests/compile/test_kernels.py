@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
-from frankwolfe.compile.kernels import Kernel
-from frankwolfe.objective.sums import evaluate_losses
+from frankwolfe.compile.kernels import Kernel, kernel
+from frankwolfe.compile.verbs import RELAXED
+from frankwolfe.data.dense import dot_row
+from frankwolfe.objective.sums import evaluate_losses, sum_conjugates
 from tests import cases
 from tests.own_parts import LogCosh
 
@@ -291,3 +294,37 @@ def test_other_errors_pass_through(fresh):
     with pytest.raises(TypeError, match="argument") as caught:
         fresh(1.0)
     assert "could not be compiled" not in str(caught.value)
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------------------
+
+RELAXED_FLAGS = re.compile(r"\bf(?:add|sub|mul|div|cmp|neg)\b(?: (?:reassoc|arcp|contract|nsz|nnan|ninf|afn|fast))+")
+
+
+def test_only_dot_products_of_dense_rows_may_be_reordered():
+    assert {function.__name__ for function in RELAXED} == {"dot_row", "dot_centred_row"}
+
+
+def test_sums_round_as_they_are_written():
+    weights, targets = np.full(3, 1.0 / 3.0), np.array([1.0, -1.0, 2.0])
+    sum_conjugates(targets, weights, fw.Huber(0.5), 0.1 * weights)  # numba learns the verbs
+    sum_conjugates.uncached(targets, weights, fw.Huber(0.5), 0.1 * weights)
+    (code,) = sum_conjugates.uncached.inspect_llvm().values()
+    assert "fadd" in code
+    assert not RELAXED_FLAGS.findall(code)
+
+
+def test_a_dot_product_of_a_dense_row_is_reordered_and_nothing_more():
+    values, v, z = np.ones((3, 4)), np.ones(4), np.empty(3)
+
+    @kernel
+    def products(rows, v, z):
+        for i in range(len(z)):
+            z[i] = dot_row(rows, i, v) / 3.0
+
+    products(values, v, z)
+    products.uncached(values, v, z)
+    (code,) = products.uncached.inspect_llvm().values()
+    flags = {flag for found in RELAXED_FLAGS.findall(code) for flag in found.split()[1:]}
+    assert flags == {"reassoc"}
+    assert "fdiv reassoc" not in code

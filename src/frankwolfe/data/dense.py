@@ -12,7 +12,7 @@ from frankwolfe.linalg.scratch import scratch
 from frankwolfe.trackers.argmax import track
 
 
-@relaxed  # 54 ns instead of 283 for 300 columns, 500 instead of 1,900 for 2,000: /benchmarks/relaxed_sums.py
+@relaxed  # 53 ns instead of 236 for 300 columns: benchmarks/relaxed_sums.py
 def dot_row(values, i, v):
     """Return the inner product of row ``i`` of a matrix with ``v``."""
     total = 0.0
