@@ -47,11 +47,29 @@ CHROMIUM_FLAGS = (
 )
 
 
+def browser_programs():
+    """Paths of a browser and its driver, None where one is missing."""
+    return {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say once how to get a browser where tests have missed one."""
+    missing = [name for name, path in browser_programs().items() if path is None]
+    if (
+        any("is not installed" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", []))
+        and missing
+    ):
+        terminalreporter.write_line(
+            f"Pages were not tested in a browser: {' and '.join(missing)} not found. "
+            "On Debian and Ubuntu: apt-get install chromium chromium-driver"
+        )
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """A headless browser; skips where there is none."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    programs = browser_programs()
     for name, path in programs.items():
         if path is None:
             pytest.skip(f"{name} is not installed")

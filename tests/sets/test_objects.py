@@ -294,7 +294,7 @@ COMPILED = [
     (fw.Scaled(fw.Simplex(1.5), 2.0), "away", TARGETS),
     (fw.Translated(fw.Counted(fw.Box(-0.5, 1.0)), 0.1), "blended-pairwise", TARGETS),
     (fw.Cached(fw.L2Ball(1.5), 2), "fw", Y),
-    (fw.Product([fw.TraceBall(1.0), fw.Scaled(fw.L1Ball(1.0), 2.0)], [2, 2]), "sfw", Y),
+    (fw.Product([fw.L2Ball(1.0), fw.Scaled(fw.L1Ball(1.0), 2.0)], [2, 2]), "sfw", Y),
 ]
 
 
