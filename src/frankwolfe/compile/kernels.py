@@ -160,8 +160,8 @@ def _teach_numba() -> None:
         overload(function, strict=False, jit_options=INLINE)(resolve)
 
     def register_routine(function: Callable) -> None:
-        relaxed = {"fastmath": RELAXED_ARITHMETIC} if function in RELAXED else {}
-        overload(function, strict=False, jit_options={**INLINE, **relaxed})(lambda *args: function)
+        arithmetic = RELAXED_ARITHMETIC if function in RELAXED else False
+        overload(function, strict=False, jit_options=INLINE | {"fastmath": arithmetic})(lambda *args: function)
 
     def register_twofold(function: Callable) -> None:
         single, several = TWOFOLD[function]
