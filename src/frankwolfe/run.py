@@ -22,7 +22,7 @@ from frankwolfe.engines.limits import SIDE_TOL, Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
-from frankwolfe.linalg.threads import one_thread
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
@@ -41,6 +41,7 @@ one row, and worth as much (docs/stores.md)."""
 
 
 @teaching
+@single_threaded
 def minimize(
     problem: Problem,
     method: str | Method = "auto",
@@ -176,6 +177,7 @@ def minimize(
 
 
 @teaching
+@single_threaded
 def resume(
     path: str | os.PathLike,
     problem: Problem,
@@ -257,8 +259,7 @@ def resume(
 def driven(driver: Driver, name: str) -> Result:
     """Run until something ends the run; ``name`` is what results call the method."""
     try:
-        with one_thread():  # threads of linear algebra would stand in the way of those that work on blocks
-            return driver.result(driver.drive(), name)
+        return driver.result(driver.drive(), name)
     finally:
         driver.observer.bar.close()
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from frankwolfe.cli.posing import Specification
 from frankwolfe.cli.scores import Scores, accuracy, errors
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 
@@ -100,6 +101,7 @@ def held_out(
         yield [_scores(spec, X, train, test, weights, found) for found in results]
 
 
+@single_threaded
 def _scores(spec: Specification, X: Any, train: np.ndarray, test: np.ndarray, weights: Any, found: Result) -> Scores:
     """Return how well a result predicts the rows held out."""
     predicted, y = np.asarray(X @ found.x) + found.intercept, spec.y[test]

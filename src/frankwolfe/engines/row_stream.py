@@ -25,6 +25,7 @@ from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.engines.state import arrays, with_arrays
 from frankwolfe.engines.stepwise import PARTS
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, Gradient
 from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
@@ -108,6 +109,7 @@ class RowStream:
     gap: SampledGap = UNKNOWN
     memory: dict[str, np.ndarray] = field(default_factory=dict)
 
+    @single_threaded
     def learn(self, chunk: Problem, weight: float | None = None) -> "RowStream":
         """Return the stream after one more chunk, whose rows are learnt in their order.
 

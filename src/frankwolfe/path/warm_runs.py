@@ -11,6 +11,7 @@ from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
@@ -87,6 +88,7 @@ class _LiveRun:
         fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
+    @single_threaded
     def at(self, problem: Problem) -> Result:
         """Return the answer over another set."""
         problem = problem.own(self.executor)
