@@ -217,7 +217,7 @@ class ChunkRun:
         now = np.atleast_1d(curvature)
         self.curve = now if self.curve is None else (1.0 - share) * self.curve + share * now
         assert self.shift is not None
-        self.shift -= share * slope / np.maximum(self.curve, LEAST_CURVATURE * self.chunk.loss.smoothness())
+        self.shift -= share * slope / np.maximum(self.curve, LEAST_CURVATURE * self.chunk.objective.curvature_scale)
 
     def _make_steps(self, offsets: np.ndarray) -> None:
         """Make a step for each batch."""

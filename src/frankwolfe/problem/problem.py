@@ -24,7 +24,7 @@ from frankwolfe.problem.from_store import accept_groups, stored_targets
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.on_cluster import accept_on_cluster, is_on_cluster, refuse_smoothing, remote_data
 from frankwolfe.problem.posed import PosedProblem
-from frankwolfe.problem.smoothing import accept_smoothing, as_side
+from frankwolfe.problem.smoothing import accept_smoothing, accept_unbounded, as_side
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
@@ -338,6 +338,8 @@ class Problem(PosedProblem):
             accept_groups(self._X, method)
         if self.on_cluster:
             accept_on_cluster(self, method)
+        if method.engine == "loop" and not np.isfinite(self.loss.smoothness()):
+            accept_unbounded(self, method)
 
     @property
     def side_reach(self) -> float:

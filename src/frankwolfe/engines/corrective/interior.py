@@ -151,7 +151,7 @@ class InteriorEngine(RoundEngine):
         self.stuck = self.stuck or found.gap <= UNDERFLOW
         if self.stuck or self.spent:
             return
-        floor = CURVATURE_FLOOR * self.care * self.problem.loss.smoothness()
+        floor = CURVATURE_FLOOR * self.care * self.problem.objective.curvature_scale
         curvatures = loss_curvatures(self.problem, self.at, self.care, floor)
         curvature = objective_hessian(self.problem, self.at, curvatures)
         if not curvature.finite():
