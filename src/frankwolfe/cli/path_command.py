@@ -1,12 +1,25 @@
 """``frankwolfe path``: the answers along a grid of radii."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from frankwolfe.cli.options import COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
-from frankwolfe.cli.output import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
+from frankwolfe.cli.output import (
+    BROKEN_OFF,
+    NOT_CERTIFIED,
+    Complaint,
+    Move,
+    answering,
+    console,
+    progress_bar,
+    show,
+    write_csv,
+    writing,
+)
 
 if TYPE_CHECKING:
     from frankwolfe.cli.posing import Specification
@@ -14,6 +27,7 @@ if TYPE_CHECKING:
     from frankwolfe.cli.validation import Split
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
+    from frankwolfe.result import Result
 
 HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 
@@ -79,14 +93,20 @@ def _numbers(text: str) -> list[float]:
 
 def _followed(problem: "Problem", radii: Any, run: Run) -> "RadiusPath":
     """Follow the path, with a bar where somebody is looking on."""
-    from rich.progress import track
+    from frankwolfe.path import collected, until_interrupted
 
-    from frankwolfe.path import collected, follow, until_interrupted
+    with progress_bar(len(radii), run.quiet) as move:
+        return collected(problem, radii, until_interrupted(_shown(problem, radii, run, move, "")))
 
-    where = console(stderr=True)
-    results = follow(problem, radii, **run.options())
-    bar = track(results, "radii", total=len(radii), console=where, transient=True, disable=not where.is_terminal)
-    return collected(problem, radii, until_interrupted(bar))
+
+def _shown(problem: "Problem", radii: Any, run: Run, move: Move | None, where: str) -> "Iterator[Result]":
+    """Yield the answers along the radii, and move a bar."""
+    from frankwolfe.path import follow
+
+    for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
+        if move is not None:
+            move(done, len(radii), f"{done} of {len(radii)} radii{where}")
+        yield result
 
 
 def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
@@ -98,10 +118,12 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
 def _held_out(spec: "Specification", splits: "list[Split]", radii: Any, run: Run) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
-    from frankwolfe.path import follow
 
-    found = held_out(spec, splits, lambda problem: follow(problem, radii, **run.options()))
-    return [list(scores) for scores in zip(*found, strict=True)]
+    with progress_bar(len(radii), run.quiet) as move:
+        parts = iter(range(1, len(splits) + 1))
+        shown = partial(_shown, radii=radii, run=run, move=move)
+        found = held_out(spec, splits, lambda problem: shown(problem, where=f", fold {next(parts)} of {len(splits)}"))
+        return [list(scores) for scores in zip(*found, strict=True)]
 
 
 def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
