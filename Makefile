@@ -34,7 +34,7 @@ fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
 
 # work that is killed at random moments and goes on: make soak SEED=3 KILLS=500, or MINUTES=10; ONLY=sfw: some of it;
-# ONLY=cluster: runs on a cluster whose workers, connection or chunks are lost
+# ONLY=cluster: runs on a cluster whose workers, connection or chunks are lost; ONLY=bits: the same bits under other thread settings
 KILLS ?=
 ONLY ?=
 soak: $(VENV)/installed

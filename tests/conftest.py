@@ -5,6 +5,7 @@ import shutil
 
 # before NumPy is loaded: workers whose BLAS starts a thread for every core spend most of their time on waiting
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+os.environ["FRANKWOLFE_QUIET"] = "1"  # notices that code is compiled would come or not, by what the cache holds
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -25,7 +25,7 @@ LAYERS = (
     ("run", "completion", "datasets"),
     ("path",),
     ("io",),
-    ("model",),
+    ("model", "precompile"),
     ("estimators", "experiments"),
     ("cli",),
 )

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
 import frankwolfe as fw
-from frankwolfe.path import radius_grid, until_interrupted
+from frankwolfe.path import follow, radius_grid, until_interrupted
 from tests import cases
 
 
@@ -122,3 +122,9 @@ def test_the_plot_shows_the_largest_weights():
     assert "30 weights" in repr(path.plot().get_title())
     assert len(path.plot(most=3).get_legend().get_texts()) == 4  # and the others
     assert repr(path).startswith("<RadiusPath: 5 radii")
+
+
+def test_every_radius_heeds_the_limit_of_seconds(interpreted):
+    problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L1Ball(1.0))
+    for result in follow(problem, [1.0, 2.0], max_seconds=0.0, tol=0.0):
+        assert result.status == "max-seconds"

@@ -104,6 +104,7 @@ _HOMES = {
     "frankwolfe.methods.table": ("METHODS", "Method"),
     "frankwolfe.theory": ("Diameters", "RateBounds"),
     "frankwolfe.compile.kernels": ("python_mode",),
+    "frankwolfe.precompile": ("warm_up",),
     "frankwolfe.path": ("RadiusPath", "radius_path"),
     "frankwolfe.estimators": (
         "FrankWolfeClassifier",
@@ -196,6 +197,7 @@ if TYPE_CHECKING:
     from frankwolfe.model.saved_models import load_model as load_model
     from frankwolfe.path import RadiusPath as RadiusPath
     from frankwolfe.path import radius_path as radius_path
+    from frankwolfe.precompile import warm_up as warm_up
     from frankwolfe.problem import Evaluation as Evaluation
     from frankwolfe.problem import LinearBounds as LinearBounds
     from frankwolfe.problem import Problem as Problem

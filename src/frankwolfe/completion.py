@@ -11,6 +11,7 @@ from frankwolfe.arguments.settings import as_budget
 from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
 from frankwolfe.data.rows import Samples
 from frankwolfe.data.triplets import as_places, as_triplets, in_order
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
@@ -201,6 +202,7 @@ class CompletionProblem(Problem):
 
 
 @teaching
+@single_threaded
 def completion_problem(
     rows: Any,
     columns: Any = None,

@@ -10,6 +10,7 @@ from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
+from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.data.executors import executor_for
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.data.store.shard_groups import GroupPlan
@@ -22,7 +23,7 @@ from frankwolfe.engines.limits import SIDE_TOL, Limits
 from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
-from frankwolfe.linalg.threads import one_thread
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
@@ -41,6 +42,8 @@ one row, and worth as much (docs/stores.md)."""
 
 
 @teaching
+@timed
+@single_threaded
 def minimize(
     problem: Problem,
     method: str | Method = "auto",
@@ -160,6 +163,7 @@ def minimize(
     if checkpoint is not None:
         about = settings_of(problem, method, given, step, rows_a_step, limits, every, likely)
         checkpoints = Checkpoints(as_checkpoint_path(checkpoint), every, about)
+    bar = shown(problem, method.name, limits, progress)
     problem = problem.own(executor_for(as_threads(n_threads)))
     start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
@@ -172,11 +176,12 @@ def minimize(
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
         engine = stepwise_engine(problem, method)(problem, method, rows_a_step, generator, start.w, earlier, budget)
-    bar = Progress(progress, method.name, limits.passes)
     return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
 
 @teaching
+@timed
+@single_threaded
 def resume(
     path: str | os.PathLike,
     problem: Problem,
@@ -247,19 +252,28 @@ def resume(
     checkpoints = None
     if target is not None:
         checkpoints = Checkpoints(as_checkpoint_path(target), every, saved.settings_with(limits, every))
+    bar = shown(problem, composed.name, limits, progress)
     problem = problem.own(executor_for(as_threads(n_threads)))
     engine = saved.engine(problem, composed)
-    bar = Progress(progress, composed.name, limits.passes)
     driver = Driver(engine, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
     saved.restore(driver)
     return driven(driver, composed.name)
 
 
+def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -> Progress:
+    """Return the progress bar of a run, and describe the run for the notice that its code is compiled."""
+    bar, wait = Progress(progress, name, limits.passes), waiting()
+    stored = "sparse" if problem.samples.rows.is_sparse else "dense"
+    kinds = type(problem.loss).__name__, type(problem.constraint).__name__
+    wait.what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}, {stored} rows"
+    wait.listener = bar.tell if bar.on else None
+    return bar
+
+
 def driven(driver: Driver, name: str) -> Result:
     """Run until something ends the run; ``name`` is what results call the method."""
     try:
-        with one_thread():  # threads of linear algebra would stand in the way of those that work on blocks
-            return driver.result(driver.drive(), name)
+        return driver.result(driver.drive(), name)
     finally:
         driver.observer.bar.close()
 

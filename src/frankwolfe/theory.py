@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from frankwolfe.linalg.threads import single_threaded
+
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
 
@@ -35,6 +37,7 @@ class Diameters(NamedTuple):
     exact: tuple[bool, bool, bool]
 
 
+@single_threaded
 def diameters(problem: "Problem") -> Diameters:
     """Diameters of the image of the problem's set under its data.
 

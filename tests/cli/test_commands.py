@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 import frankwolfe as fw
 from frankwolfe.cli import main
+from frankwolfe.cli.output import progress_bar
+from frankwolfe.compile import waiting
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.table import METHODS
 from frankwolfe.path import radius_path
@@ -359,3 +361,44 @@ def test_a_fit_that_was_broken_off_goes_on(folder, tmp_path, ctrl_c, monkeypatch
         assert "is a run of 'sfw'" in complaint(*kept, "--resume", "--method", "momentum")
     np.testing.assert_array_equal(fw.load_model(model).weights, whole.weights)
     assert "--resume needs --checkpoint" in complaint(*fit, "--resume")
+
+
+# --- progress ---------------------------------------------------------------------------------------------------
+
+
+def on_a_terminal(monkeypatch, *arguments):
+    """Return what a command writes to stderr where that is a terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with fw.python_mode():
+        return call(*arguments).stderr
+
+
+def test_long_commands_show_progress_unless_quiet(folder, tmp_path, monkeypatch):
+    fit = ("fit", folder / "two.csv", "--target", "y", "--tol", "1e-2", "--out", tmp_path / "m.npz", "--holdout", "0.3")
+    path = ("path", folder / "two.csv", "--target", "y", "--radii", "0.1,0.2", "--tol", "1e-2", "--folds", "2")
+    warm_up = ("warm-up", "--loss", "squared", "--method", "fw")
+    for command, words in (
+        (fit, "of 1000 passes"),
+        (path, "2 of 2 radii"),
+        (path, "fold 2 of 2"),
+        (warm_up, "fw Squared"),
+    ):
+        assert words in on_a_terminal(monkeypatch, *command)
+        assert on_a_terminal(monkeypatch, *command, "--quiet") == ""
+
+
+def test_notices_are_shown_behind_the_bar_and_above_it(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar(10.0):
+        waiting._listener.get()("compiling this: once")
+    shown = capsys.readouterr().err
+    assert "frankwolfe: compiling this: once" in shown
+    assert shown.count("compiling this") > 1
+
+
+def test_commands_end_after_so_many_seconds(folder, tmp_path):
+    limits = ("--max-seconds", "1e-9", "--tol", "1e-12")
+    with fw.python_mode():
+        call("fit", folder / "two.csv", "--target", "y", *limits, "--out", tmp_path / "model.npz", code=3)
+        said = call("path", folder / "two.csv", "--target", "y", "--n-radii", "2", *limits, code=3).stdout
+    assert "not certified" in said

@@ -9,7 +9,6 @@ import frankwolfe as fw
 from frankwolfe.engines.corrective.hessian import loss_curvatures
 from frankwolfe.engines.dual_bound import bound_at, dual_gap, slopes_after
 from frankwolfe.engines.lower_bound import Certificate, LowerBound
-from frankwolfe.linalg import threads as blas
 from tests import cases
 
 WITH_RESIDUAL = [loss for loss in cases.LOSSES if loss.has_residual]
@@ -144,28 +143,6 @@ def test_on_a_face_of_coordinates_too(constraint):
     problem = fw.Problem(X + 100.0, classes, fw.Multinomial(4), constraint)
     result = fw.minimize(problem, tol=1e-8, max_passes=1e4)
     assert result.success
-
-
-def threads_of_libraries():
-    """How many threads each library for linear algebra may use."""
-    libraries = pytest.importorskip("threadpoolctl").ThreadpoolController().select(user_api="blas")
-    return [library["num_threads"] for library in libraries.info()]
-
-
-def test_linear_algebra_takes_one_thread_where_that_can_be_told(monkeypatch):
-    libraries = pytest.importorskip("threadpoolctl").ThreadpoolController().select(user_api="blas")
-    with libraries.limit(limits=2):
-        before = threads_of_libraries()
-        one, other = blas.one_thread(), blas.one_thread()
-        one.__enter__()
-        other.__enter__()  # a run in another thread
-        one.__exit__(None, None, None)
-        assert set(threads_of_libraries()) == {1}
-        other.__exit__(None, None, None)
-        assert threads_of_libraries() == before
-    monkeypatch.setattr(blas, "_libraries", list)  # threadpoolctl is missing
-    with blas.one_thread():
-        pass
 
 
 @pytest.mark.parametrize("outputs", [False, True])

@@ -79,11 +79,12 @@ def fit(
         from frankwolfe.result import Status
 
         posed = spec.pose()
-        result = minimized(posed.problem, **run.options(), **kept, stop=stop, trace=0)
+        result = minimized(posed.problem, quiet=run.quiet, **run.options(), **kept, stop=stop, trace=0)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         broken_off = result.status == Status.INTERRUPTED
-        scores = [] if broken_off else _held_out(spec, splits, held_out.scoring, run.options() | {"stop": stop})
+        how = run.options() | {"stop": stop, "quiet": run.quiet}
+        scores = [] if broken_off else _held_out(spec, splits, held_out.scoring, how)
         model = FittedModel.of(
             posed.problem,
             result,

@@ -83,11 +83,14 @@ class Run(NamedTuple):
     method: str
     tol: float
     max_passes: float
+    max_seconds: float | None
     seed: int
+    quiet: bool
 
     def options(self) -> dict[str, Any]:
         """Return the same as `frankwolfe.minimize` calls it."""
         named = self._asdict()
+        del named["quiet"]
         return {"random_state": named.pop("seed"), **named}
 
 
@@ -198,6 +201,20 @@ HELD_OUT = gathered(
     ),
 )
 
+
+def _silenced(ctx: click.Context, param: click.Parameter, quiet: bool) -> bool:
+    """Drop notices that code is compiled until the command ends."""
+    if quiet:
+        from frankwolfe.compile.waiting import notices_to
+
+        ctx.with_resource(notices_to(lambda notice: None))
+    return quiet
+
+
+QUIET = click.option(
+    "--quiet", "-q", is_flag=True, callback=_silenced, help="Show no progress and no notices on the terminal."
+)
+
 RUN = gathered(
     "run",
     Run,
@@ -211,7 +228,9 @@ RUN = gathered(
     ),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
+    click.option("--max-seconds", type=float, help="Budget in seconds of each run, compilation aside."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of stochastic methods and splits."),
+    QUIET,
 )
 
 KEEPING = gathered(

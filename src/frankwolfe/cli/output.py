@@ -5,7 +5,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -132,26 +132,53 @@ def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) 
     writer.writerows(rows)
 
 
-def minimized(problem: "Problem", max_passes: float, broken_off: Path | None = None, **options: Any) -> "Result":
+Move = Callable[[float, float, str], None]
+"""Moves a bar: how much is done, of how much, and words to show behind it."""
+
+
+@contextmanager
+def progress_bar(total: float | None, quiet: bool = False) -> Iterator[Move | None]:
+    """Show a bar while the block runs, and yield what moves it; None if quiet, or if stderr is no terminal.
+
+    Notices that code is compiled are shown behind the bar, and in a line of their own.
+    """
+    where = console(stderr=True)
+    if quiet or not where.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from frankwolfe.compile.waiting import notices_to
+
+    words = TextColumn("{task.description}", markup=False)
+    with Progress(BarColumn(), words, TimeElapsedColumn(), console=where, transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+
+        def move(done: float, total: float, words: str) -> None:
+            progress.update(task, completed=done, total=total, description=words)
+
+        def tell(notice: str) -> None:
+            progress.update(task, description=notice.partition(":")[0])
+            progress.console.print(f"frankwolfe: {notice}", markup=False)
+
+        with notices_to(tell):
+            yield move
+
+
+def minimized(
+    problem: "Problem", max_passes: float, broken_off: Path | None = None, quiet: bool = False, **options: Any
+) -> "Result":
     """Run `minimize`, or `resume` a run that was broken off, under a progress bar where somebody is looking on."""
     from frankwolfe.run import minimize, resume
 
-    def run(**look: Any) -> "Result":
-        if broken_off is None:
-            return minimize(problem, max_passes=max_passes, **options, **look)
-        kept = {name: options[name] for name in ("method", "tol")}
-        return resume(broken_off, problem, max_passes=max_passes, **kept, **look)
-
-    where = console(stderr=True)
-    if not where.is_terminal:
-        return run()
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    words = TextColumn("{task.completed:.1f} of {task.total:g} passes, estimated gap {task.description}")
-    with Progress(BarColumn(), words, TimeElapsedColumn(), console=where, transient=True) as progress:
-        task = progress.add_task("-", total=max_passes)
+    with progress_bar(max_passes, quiet) as move:
 
         def look(state: Any) -> None:
-            progress.update(task, completed=state.passes, description=f"{state.gap_estimate:.2e}")
+            words = f"{state.passes:.1f} of {max_passes:g} passes, estimated gap {state.gap_estimate:.2e}"
+            move(state.passes, max_passes, words)  # type: ignore[misc]
 
-        return run(callback=look)
+        callback = None if move is None else look
+        if broken_off is None:
+            return minimize(problem, max_passes=max_passes, callback=callback, **options)
+        kept = {name: options[name] for name in ("method", "tol", "max_seconds")}
+        return resume(broken_off, problem, max_passes=max_passes, callback=callback, **kept)

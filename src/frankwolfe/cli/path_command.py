@@ -1,12 +1,25 @@
 """``frankwolfe path``: the answers along a grid of radii."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
-from frankwolfe.cli.output import BROKEN_OFF, NOT_CERTIFIED, Complaint, answering, console, show, write_csv, writing
+from frankwolfe.cli.output import (
+    BROKEN_OFF,
+    NOT_CERTIFIED,
+    Complaint,
+    Move,
+    answering,
+    console,
+    progress_bar,
+    show,
+    write_csv,
+    writing,
+)
 
 if TYPE_CHECKING:
     from frankwolfe.cli.posing import Specification
@@ -14,6 +27,7 @@ if TYPE_CHECKING:
     from frankwolfe.cli.validation import Split
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
+    from frankwolfe.result import Result
 
 HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 
@@ -82,14 +96,20 @@ def _numbers(text: str) -> list[float]:
 
 def _followed(problem: "Problem", radii: Any, run: Run) -> "RadiusPath":
     """Follow the path, with a bar where somebody is looking on."""
-    from rich.progress import track
+    from frankwolfe.path import collected, until_interrupted
 
-    from frankwolfe.path import collected, follow, until_interrupted
+    with progress_bar(len(radii), run.quiet) as move:
+        return collected(problem, radii, until_interrupted(_shown(problem, radii, run, move, "")))
 
-    where = console(stderr=True)
-    results = follow(problem, radii, **run.options())
-    bar = track(results, "radii", total=len(radii), console=where, transient=True, disable=not where.is_terminal)
-    return collected(problem, radii, until_interrupted(bar))
+
+def _shown(problem: "Problem", radii: Any, run: Run, move: Move | None, where: str) -> "Iterator[Result]":
+    """Yield the answers along the radii, and move a bar."""
+    from frankwolfe.path import follow
+
+    for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
+        if move is not None:
+            move(done, len(radii), f"{done} of {len(radii)} radii{where}")
+        yield result
 
 
 def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
@@ -103,10 +123,12 @@ def _held_out(
 ) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
-    from frankwolfe.path import follow
 
-    found = held_out(spec, splits, lambda problem: follow(problem, radii, **run.options()), scoring)
-    return [list(scores) for scores in zip(*found, strict=True)]
+    with progress_bar(len(radii), run.quiet) as move:
+        parts = iter(range(1, len(splits) + 1))
+        shown = partial(_shown, radii=radii, run=run, move=move)
+        follow = lambda problem: shown(problem, where=f", fold {next(parts)} of {len(splits)}")  # noqa: E731
+        return [list(scores) for scores in zip(*held_out(spec, splits, follow, scoring), strict=True)]
 
 
 def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
@@ -124,7 +146,7 @@ def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     from frankwolfe.cli.scores import told
 
     table = Table(*HEADS)
-    shown = _shown(scores)
+    shown = _columns(scores)
     for name in shown:
         table.add_column(f"held-out {name}")
     for column in table.columns:
@@ -137,7 +159,7 @@ def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     console().print(table)
 
 
-def _shown(scores: "list[list[Scores]]") -> list[str]:
+def _columns(scores: "list[list[Scores]]") -> list[str]:
     """Return the names of the scores in the table: the one to compare by, and the accuracy."""
     names = list(scores[0][0]) if scores else []
     return [*names[:1], *(name for name in names[1:] if name == "accuracy")]
@@ -148,7 +170,7 @@ def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Pro
     from frankwolfe.cli.scores import BETTER_IF_LARGER
     from frankwolfe.path import at_the_edge
 
-    name = _shown(scores)[0]
+    name = _columns(scores)[0]
     means = [sum(one[name] for one in at) / len(at) for at in scores]
     best = means.index(max(means) if name in BETTER_IF_LARGER else min(means))
     radius = float(found.radii[best])

@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.cli.options import HeldOut
 from frankwolfe.cli.posing import Specification
 from frankwolfe.cli.scores import NAMES, Scores, absolute_error, accuracy, balanced_accuracy, errors, roc_auc
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import held_out_loss, posed
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
@@ -130,6 +131,7 @@ class _Rows(NamedTuple):
     test: np.ndarray
     problem: Problem
 
+    @single_threaded
     def scores(self, found: Result, scoring: str | None) -> Scores:
         """Return how well a result predicts them, the score to compare by first."""
         spec, y = self.spec, self.spec.y[self.test]

@@ -10,8 +10,10 @@ import numpy as np
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.handles import Missing
 from frankwolfe.cluster.part_loader import Refused, named
+from frankwolfe.linalg.threads import single_threaded
 
 
+@single_threaded
 def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
     """Answer a call on a worker."""
     if isinstance(part, Refused):

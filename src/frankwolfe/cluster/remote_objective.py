@@ -46,6 +46,11 @@ class RemoteObjective:
         self._atom_slopes: dict[tuple[str, str], np.ndarray] = {}
 
     @property
+    def curvature_scale(self) -> float:
+        """Size of the loss's curvatures: its smoothness, which must be finite on a cluster."""
+        return float(self.base_loss.smoothness())
+
+    @property
     def base_loss(self) -> Any:
         """The loss of predictions to which the intercept, if there is one, has been added."""
         loss = self.samples.loss

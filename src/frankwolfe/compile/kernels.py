@@ -24,6 +24,7 @@ from typing import Any
 from frankwolfe.compile.callback_errors import reraise
 from frankwolfe.compile.twofold import TWOFOLD
 from frankwolfe.compile.verbs import RELAXED, ROUTINES, VERBS, ask, hint
+from frankwolfe.compile.waiting import waiting
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -89,7 +90,8 @@ class Kernel:
     def cached(self) -> Any:
         """The compiled function, kept on disk; the uncached one where no directory can be written."""
         try:
-            return _jit(_named_by_digest(self.python), cache=True)
+            with waiting().counted():  # the first digest reads all sources
+                return _jit(_named_by_digest(self.python), cache=True)
         except RuntimeError:  # numba found no place for its cache
             return self.uncached
 
@@ -101,7 +103,8 @@ class Kernel:
 
     def _run_compiled(self, *args: Any) -> Any:
         if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
-            with _teaching:  # blocks of rows may meet a kernel for the first time in several threads
+            # blocks of rows may meet a kernel for the first time in several threads
+            with waiting().counted(), _teaching:
                 _teach_numba()
         try:
             if not _all_from_package(args):
@@ -137,7 +140,19 @@ def _jit(function: Callable, cache: bool) -> Any:
         from frankwolfe.compile.cache import CheckedCacheFile
 
         dispatcher._cache._cache_file = CheckedCacheFile.instead_of(dispatcher._cache._cache_file)
+    _watch(dispatcher)
     return dispatcher
+
+
+def _watch(dispatcher: Any) -> None:
+    """Count the time that a dispatcher takes to load or compile: numba calls this method for each new signature."""
+    plain = dispatcher._compile_for_args
+
+    def compile_for_args(*args: Any, **kwargs: Any) -> Any:
+        with waiting().loading(dispatcher):
+            return plain(*args, **kwargs)
+
+    dispatcher._compile_for_args = compile_for_args
 
 
 _taught: set[Callable] = set()

@@ -1,7 +1,7 @@
 """The interpreted half of a run: when to look at an engine, and when to stop it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -102,7 +102,7 @@ class Driver:
             under("engine", self.engine.state())
             | under("observer", self.observer.state())
             | under("certifier", self.certifier.state())
-            | under("watch", asdict(self.watch))
+            | under("watch", self.watch.state())
             | under("likely", {} if self.likely is None else self.likely.state())
             | under("driver", plan)
         )
@@ -115,8 +115,7 @@ class Driver:
         self.certifier.restore(below("certifier", state))
         if self.likely is not None:
             self.likely.restore(below("likely", state))
-        for name, seconds in below("watch", state).items():
-            setattr(self.watch, name, seconds)
+        self.watch.restore(below("watch", state))
         self.resumed = True
 
     # --- the run ------------------------------------------------------------------------------------------------
@@ -143,11 +142,11 @@ class Driver:
     def _begin(self) -> None:
         """Compile, and tell everyone what the run is up to."""
         problem = self.engine.problem
-        with self.watch.compiling():
+        with self.watch.waiting.counted():
             self.engine.warm_up()
             if self.likely is not None:
                 self.likely.warm_up()
-            tolerance = problem.tolerance(self.limits.tol)
+        tolerance = problem.tolerance(self.limits.tol)
         self.certifier.aim_at(tolerance, self.limits.side_tol)
         with self.watch.charged():
             self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)

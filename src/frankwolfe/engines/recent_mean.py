@@ -9,13 +9,16 @@ where ``v`` is a weighted mean of the vertices between: a point of the set. Pred
 where those of ``w_s`` and ``w_t`` are at hand, the best point between ``w_s`` and ``v`` is found without reading a row.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.objective.point import Point
+
+MOST_TRIALS = 60
+"""Most points that a line search looks at; five to ten do."""
 
 
 class Earlier(NamedTuple):
@@ -85,7 +88,43 @@ class RecentMean:
 
         there, theta = slope(end), end
         if there * here < 0.0:  # else the objective falls all the way
-            theta = brentq(slope, 1.0, end, xtol=precision / max(abs(here), abs(there)), rtol=1e-12)
+            theta = lowest_between(slope, (1.0, here), (end, there), precision)
         better = earlier.w + theta * (w - earlier.w)
         found = problem.objective.point(problem.objective.predict(better), at)
         return (found, better) if found.value < at.value and problem.constraint.contains(better) else None
+
+
+def lowest_between(
+    slope: Callable[[float], float], one: tuple[float, float], other: tuple[float, float], precision: float
+) -> float:
+    """Return where a convex function is lowest, to a precision of its value, between two points of opposite slopes.
+
+    This is regula falsi with the Illinois rule: the slope at an end that stays is halved. By convexity the function is
+    at most the slope times the length of the bracket above its minimum.
+
+    Parameters
+    ----------
+    slope : function
+        The derivative of the convex function.
+    one, other : tuple
+        Points with the slopes there.
+    precision : float
+        How far the function may be above its minimum.
+
+    Examples
+    --------
+    >>> float(round(lowest_between(lambda t: t**3 - 8.0, (0.0, -8.0), (5.0, 117.0), 1e-9), 4))
+    2.0
+    """
+    (a, at_a), (b, at_b) = one, other
+    for _ in range(MOST_TRIALS):
+        t = b - at_b * ((b - a) / (at_b - at_a))
+        at_t = slope(t)
+        if (at_t > 0.0) != (at_b > 0.0):
+            a, at_a = b, at_b
+        else:
+            at_a *= 0.5
+        b, at_b = t, at_t
+        if not abs(at_t) * abs(b - a) > precision:
+            break
+    return b

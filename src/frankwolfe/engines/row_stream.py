@@ -25,6 +25,7 @@ from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.engines.state import arrays, with_arrays
 from frankwolfe.engines.stepwise import PARTS
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, Gradient
 from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
@@ -108,6 +109,7 @@ class RowStream:
     gap: SampledGap = UNKNOWN
     memory: dict[str, np.ndarray] = field(default_factory=dict)
 
+    @single_threaded
     def learn(self, chunk: Problem, weight: float | None = None) -> "RowStream":
         """Return the stream after one more chunk, whose rows are learnt in their order.
 
@@ -215,7 +217,7 @@ class ChunkRun:
         now = np.atleast_1d(curvature)
         self.curve = now if self.curve is None else (1.0 - share) * self.curve + share * now
         assert self.shift is not None
-        self.shift -= share * slope / np.maximum(self.curve, LEAST_CURVATURE * self.chunk.loss.smoothness())
+        self.shift -= share * slope / np.maximum(self.curve, LEAST_CURVATURE * self.chunk.objective.curvature_scale)
 
     def _make_steps(self, offsets: np.ndarray) -> None:
         """Make a step for each batch."""

@@ -22,6 +22,7 @@ from frankwolfe.advice import on_radius
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import refuse_dask
@@ -99,6 +100,7 @@ class RadiusSearch(LinearModel):
             return as_radii(self.radii)
         return max((radius_grid(problem, self.radii) for problem in problems), key=lambda grid: grid[-1])
 
+    @single_threaded
     def _fold(self, X: Any, y: np.ndarray, sample_weight: Any, train: Any, test: Any, scoring: dict) -> list[float]:
         """Return the scores on the test part along the path of the training part."""
         model, scorer = clone(self), self._scorer()

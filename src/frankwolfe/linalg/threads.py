@@ -1,40 +1,80 @@
-"""One thread for linear algebra on small matrices.
+"""One thread for linear algebra.
 
-NumPy and SciPy bring a library of their own each, whose threads wait for work by turning round and round. Where calls
-on small matrices take turns between the two, these threads stand in each other's way: models of a few hundred weights
-take several times as long with two threads as with one. And one thread gives the same bits on every machine.
+A threaded BLAS splits a sum by the number of threads, and so rounds it differently with another number. Every public
+function whose result depends on such a sum therefore runs with one thread: `single_threaded` marks it. The library has
+threads of its own for large data, whose sums do not depend on their number (`frankwolfe.data.executors`).
+
+One thread is also faster on small matrices. NumPy and SciPy load a BLAS each, and the idle threads of both spin: models
+of a few hundred weights take several times as long with two threads as with one.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from ctypes import CDLL
+from functools import cache, wraps
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import NamedTuple, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable)
 
 _lock = Lock()
-_open: list[list[int]] = []  # blocks that are open, in whatever thread; the first has the libraries' own threads
+_open: list[list[int]] = []  # one entry for each block that is open in any thread; the first: thread numbers before
+
+SYMBOLS = (
+    *(
+        (f"{prefix}openblas_get_num_threads{suffix}", f"{prefix}openblas_set_num_threads{suffix}")
+        for prefix in ("scipy_", "")
+        for suffix in ("64_", "_64", "")
+    ),
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+    ("bli_thread_get_num_threads", "bli_thread_set_num_threads"),
+)
+"""Functions that return and set the number of threads: of OpenBLAS under the names in wheels, of MKL and of BLIS."""
+
+
+class Library(NamedTuple):
+    """A BLAS library: functions that return and set its number of threads."""
+
+    threads: Callable[[], int]
+    set_threads: Callable[[int], object]
 
 
 @cache
-def _libraries() -> list[Any]:
-    """Return the libraries that are loaded; none where threadpoolctl, which comes with scikit-learn, is missing."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return []
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+def _libraries() -> list[Library]:
+    """Return the BLAS libraries of NumPy and SciPy.
+
+    threadpoolctl is not used: it lets one thread of the process, the first that asks, change the number of OpenBLAS's
+    threads. Runs in other threads would not be limited.
+    """
+    import numpy.linalg._umath_linalg as of_numpy
+    import scipy.linalg._fblas as of_scipy
+
+    return [library for module in (of_numpy, of_scipy) if (library := _library_of(str(module.__file__))) is not None]
+
+
+def _library_of(extension: str) -> Library | None:
+    """Return the BLAS that an extension module is linked to; None if its threads cannot be counted."""
+    package = Path(extension).parents[1]
+    # symbols of a linked library are found through the extension itself, but not on Windows
+    for path in (extension, *package.parent.glob(f"{package.name}.libs/*openblas*")):
+        loaded = CDLL(str(path))
+        for names in SYMBOLS:
+            with suppress(AttributeError):
+                return Library(*(loaded[name] for name in names))
+    return None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let linear algebra use one thread inside the block, where threadpoolctl is installed.
+    """Limit linear algebra to one thread inside the block.
 
-    The number of threads belongs to the process. Runs in several threads may be inside at a time: the first to enter
-    sets it and the last to leave restores it, else one would restore what another had set.
+    The limit applies to the whole process. Several threads may be inside at a time: the first to enter sets the limit,
+    and the last to leave removes it.
     """
     libraries = _libraries()
-    with _lock:  # the libraries are asked one by one: threadpoolctl's own limits cost a small problem a per cent
-        _open.append([] if _open else [library.get_num_threads() for library in libraries])
+    with _lock:
+        _open.append([] if _open else [library.threads() for library in libraries])
         if len(_open) == 1:
             _set(libraries, [1] * len(libraries))
     try:
@@ -46,7 +86,18 @@ def one_thread() -> Iterator[None]:
                 _set(libraries, before)
 
 
-def _set(libraries: list[Any], numbers: list[int]) -> None:
+def single_threaded(function: Function) -> Function:
+    """Make a function run with one thread of linear algebra: a decorator."""
+
+    @wraps(function)
+    def limited(*args, **kwargs):
+        with one_thread():
+            return function(*args, **kwargs)
+
+    return cast(Function, limited)
+
+
+def _set(libraries: list[Library], numbers: list[int]) -> None:
     """Tell each library how many threads to use."""
     for library, number in zip(libraries, numbers, strict=True):
-        library.set_num_threads(number)
+        library.set_threads(number)

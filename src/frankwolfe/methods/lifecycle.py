@@ -153,6 +153,15 @@ class StatelessDefaults:
         return self
 
 
+class BoundednessDefaults:
+    """A part that works for any curvature of the loss."""
+
+    @property
+    def needs_smoothness(self):
+        """Whether the part divides by the loss's smoothness, which must be finite then."""
+        return False
+
+
 class DirectionStateDefaults:
     """What a run knows of a direction that does not say where it wants the gradient."""
 
@@ -161,7 +170,7 @@ class DirectionStateDefaults:
         return iterate
 
 
-class DirectionDefaults(DirectionStateDefaults, StatelessDefaults):
+class DirectionDefaults(DirectionStateDefaults, StatelessDefaults, BoundednessDefaults):
     """A direction that remembers nothing."""
 
     @property
@@ -175,7 +184,7 @@ class DirectionDefaults(DirectionStateDefaults, StatelessDefaults):
         return False
 
 
-class StepDefaults(StatelessDefaults):
+class StepDefaults(StatelessDefaults, BoundednessDefaults):
     """A step rule that remembers nothing and reads no rows."""
 
     @property

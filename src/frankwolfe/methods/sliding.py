@@ -60,6 +60,11 @@ class Sliding(NamedTuple):
         given = {name: value for name, value in self._asdict().items() if value is not None}
         return self._replace(**{name: positive("Sliding", name, value) for name, value in given.items()})
 
+    @property
+    def needs_smoothness(self):
+        """Whether the loss's smoothness must be finite: unless that of the objective is given."""
+        return self.smoothness is None
+
     def for_run(self, setting):
         """Work out the constants; ``x`` starts at the iterate."""
         size = len(setting.w)

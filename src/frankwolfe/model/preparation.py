@@ -12,6 +12,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_weights
 from frankwolfe.io.tables import Table, listed
+from frankwolfe.linalg.threads import single_threaded
 
 BLOCK = 64
 """How many columns are measured at a time."""
@@ -68,6 +69,7 @@ class Preparation:
     scale: np.ndarray | None = None
 
     @classmethod
+    @single_threaded
     def learned(
         cls,
         table: Table,

@@ -65,7 +65,8 @@ class InterceptSearch:
 
     def __init__(self, over: SumsOverSamples, loss: Any):
         self.over, self.loss = over, loss
-        self.smoothness = float(loss.smoothness())
+        smoothness = float(loss.smoothness())
+        self.smoothness = smoothness if np.isfinite(smoothness) else 0.0  # an infinite one bounds no derivative
         self._at: tuple[np.ndarray, Sums] | None = None
         self._slope_sizes = 0.0
 

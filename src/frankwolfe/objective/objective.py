@@ -193,9 +193,23 @@ class Objective:
         zero = Objective(samples._replace(loss=loss), self.size, self.executor).point(samples.table())
         pulls = np.abs(zero.alpha.reshape(len(samples.weights), -1)).sum(axis=1)
         if loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
-            pulls += samples.weights * loss.smoothness() * np.abs(shift).max()
+            pulls += samples.weights * self.curvature_scale * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
             return self.column_norms(pulls) * np.sqrt(pulls.sum())
+
+    @cached_property
+    def curvature_scale(self) -> float:
+        """Size of the loss's curvatures: its smoothness or, where that is infinite, the largest one at the zero model.
+
+        Models use a small part of it as the least curvature of a sample. No row is read.
+        """
+        smoothness = float(self.base_loss.smoothness())
+        if np.isfinite(smoothness):
+            return smoothness
+        weights = self.samples.weights.reshape(-1, *[1] * (len(self.samples.shape) - 1))
+        found = self.curvatures(self.point(self.samples.table()), 0.0, 0.0).reshape(self.samples.shape)
+        largest = float(np.max(np.divide(found, weights, out=np.zeros_like(found), where=weights > 0.0)))
+        return largest if 0.0 < largest < np.inf else 1.0
 
     def zero_model(self) -> ZeroModel:
         """Evaluate the zero model. No row is read: all its predictions are zero."""

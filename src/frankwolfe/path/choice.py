@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 
 
+@single_threaded
 def held_out_loss(problem: Problem, found: Result) -> float:
     """Return the objective on other rows, with the intercept that was fitted.
 

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.settings import as_budget, as_threads
+from frankwolfe.compile.waiting import timed
 from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
-from frankwolfe.run import driven, minimize
+from frankwolfe.run import driven, minimize, shown
 from frankwolfe.sets.named import carried
 
 
@@ -75,11 +76,16 @@ class _LiveRun:
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 100.0,
+        max_seconds: float | None = None,
         n_threads: int | None = None,
         **others: Any,
     ) -> "_LiveRun | None":
         """Return one where the method and the set allow it."""
-        limits = Limits(as_budget("tol", tol), as_budget("max_passes", max_passes, optional=True), np.inf)
+        limits = Limits(
+            as_budget("tol", tol),
+            as_budget("max_passes", max_passes, optional=True),
+            as_budget("max_seconds", max_seconds, optional=True),
+        )
         chosen = as_method(method)
         chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
@@ -87,10 +93,12 @@ class _LiveRun:
         fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
+    @timed
+    @single_threaded
     def at(self, problem: Problem) -> Result:
         """Return the answer over another set."""
+        bar = shown(problem, self.name, self.limits)
         problem = problem.own(self.executor)
         if self.engine is None or not self.engine.move_to(problem):
             self.engine = engine_for(problem)(problem, problem.default_start())
-        bar = Progress(False, self.name, self.limits.passes)
         return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)

@@ -14,6 +14,7 @@ from frankwolfe.data.executors import Serial, Threads
 from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.data.store.stored_rows import StoredRows
+from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
@@ -23,7 +24,7 @@ from frankwolfe.problem.from_store import accept_groups, stored_targets
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.on_cluster import accept_on_cluster, is_on_cluster, refuse_smoothing, remote_data
 from frankwolfe.problem.posed import PosedProblem
-from frankwolfe.problem.smoothing import accept_smoothing, as_side
+from frankwolfe.problem.smoothing import accept_smoothing, accept_unbounded, as_side
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
 from frankwolfe.theory import Diameters, diameters
@@ -70,6 +71,7 @@ class Problem(PosedProblem):
     _side_reach: float | None = None
 
     @teaching
+    @single_threaded
     def __init__(
         self,
         X: Any,
@@ -137,6 +139,7 @@ class Problem(PosedProblem):
         return self.zero_model.value
 
     @property
+    @single_threaded
     def zero_model(self) -> ZeroModel:
         """The zero model, worked out when it is first asked for."""
         if self._zero_model is None:
@@ -148,10 +151,12 @@ class Problem(PosedProblem):
         """Where searches for an intercept start: from the zero model's, or one that a run was told."""
         return self._guess or self.zero_model
 
+    @single_threaded
     def value_of_predictions(self, z: np.ndarray) -> float:
         """Objective where the predictions without an intercept are ``z``; with the best intercept, if there is one."""
         return self.objective.point(z, self.zero_model if self.intercept else None).value
 
+    @single_threaded
     def tolerance(self, tol: float) -> float:
         """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
 
@@ -176,6 +181,7 @@ class Problem(PosedProblem):
         side = "" if self._side is None else f", {self._side}"
         return f"Problem({size}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind}{side})"
 
+    @single_threaded
     def evaluate(self, w: Any) -> Evaluation:
         """Objective, gradient, exact gap and derivatives at ``w``, in one pass over the data.
 
@@ -262,6 +268,7 @@ class Problem(PosedProblem):
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
             return self.inner(gradient, w) + float(support(-gradient))
 
+    @single_threaded
     def dual_value(self, alpha: Any, multipliers: Any = None) -> float:
         """Lower bound on the optimum that any slopes prove: ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-X' alpha, s>``.
 
@@ -331,6 +338,8 @@ class Problem(PosedProblem):
             accept_groups(self._X, method)
         if self.on_cluster:
             accept_on_cluster(self, method)
+        if method.engine == "loop" and not np.isfinite(self.loss.smoothness()):
+            accept_unbounded(self, method)
 
     @property
     def side_reach(self) -> float:

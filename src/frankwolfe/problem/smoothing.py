@@ -37,6 +37,18 @@ def accept_smoothing(problem: "Problem", method: Any) -> None:
     problem.side_reach  # noqa: B018 - constraints that nothing can keep to are told now
 
 
+def accept_unbounded(problem: "Problem", method: Any) -> None:
+    """Raise ValueError if a part of a method divides by the smoothness of the loss, which is infinite."""
+    for needing in (method.direction, method.step):
+        if needing.needs_smoothness:
+            kind = type(problem.loss).__name__
+            raise ValueError(
+                f"method {method.name!r} needs a loss of bounded curvature for {type(needing).__name__}, and the "
+                f"smoothness of {kind} is infinite: use method='auto', 'away' or 'pairwise', or a step rule that "
+                "measures the curvature, such as step='line-search' or 'backtracking'"
+            )
+
+
 def _why_not(loss: Any) -> str:
     """Say what a method cannot do that does not smooth, and what can."""
     if loss.smooth:

@@ -77,7 +77,7 @@ class Result:
     certificate_seconds : float
         The part of ``seconds`` that went into certificates.
     compile_seconds : float
-        Time to compile, or to load compiled code.
+        Time to compile code or to load it from the cache, with the import of numba; only the part within the run.
     convex : bool
         Whether the loss is convex, so that ``fun - gap`` is a lower bound on ``F*``.
     method : str

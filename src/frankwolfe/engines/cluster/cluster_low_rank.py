@@ -180,7 +180,7 @@ class ClusterLowRank(OnCluster, LowRankEngine):
 
     def _products(self, view: Handle, at: Any, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function that multiplies with the Hessian in ``S``; an intercept follows."""
-        objective, floor = self.problem.objective, CURVATURE_FLOOR * self.problem.loss.smoothness()
+        objective, floor = self.problem.objective, CURVATURE_FLOOR * self.problem.objective.curvature_scale
         run, given = objective.cluster.run, (objective.posed, view, at.point, floor)
         free = self.problem.intercept
         if shape[0] * shape[1] <= MOST_FORMED:

@@ -124,11 +124,14 @@ class CorrectiveEngine(RoundEngine):
         self.unseen = 0  # steps since the gap was lowest of which the objective could not tell whether they were good
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts."""
+        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts.
+
+        Rounds begin with few atoms, whose Hessian is formed. Models that work column by column are compiled by the
+        first round that needs one.
+        """
         if is_new_kind(type(self), self.problem):
             head = self.problem.head(8)
-            for limits in (HESSIAN_LIMITS, HessianLimits(0, 0, 0)):
-                CorrectiveEngine(head, head.default_start(), limits=limits).advance(2)
+            CorrectiveEngine(head, head.default_start(), limits=self.limits).advance(2)
 
     def move_to(self, problem: Problem) -> bool:
         """Go on with the same data over a set of another radius, if that can be done; say whether.
@@ -304,7 +307,7 @@ class CorrectiveEngine(RoundEngine):
         least = MIN_CURVATURE_FLOOR * max(
             min(1.0, abs(self.at.value) / self.scale), 1e-100
         )  # losses and curvatures vanish together
-        floor = max(CURVATURE_FLOOR * care, least) * self.problem.loss.smoothness()
+        floor = max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
         if hessian and self.problem.outputs and self.problem.loss.coupled:
             return coupled_curvatures(self.problem, self.at, care, floor)
         return self.problem.objective.curvatures(self.at, care, floor)

@@ -18,7 +18,6 @@ from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap, slopes_after
 from frankwolfe.engines.state import copied
-from frankwolfe.linalg.threads import one_thread
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
@@ -152,7 +151,7 @@ class InteriorEngine(RoundEngine):
         self.stuck = self.stuck or found.gap <= UNDERFLOW
         if self.stuck or self.spent:
             return
-        floor = CURVATURE_FLOOR * self.care * self.problem.loss.smoothness()
+        floor = CURVATURE_FLOOR * self.care * self.problem.objective.curvature_scale
         curvatures = loss_curvatures(self.problem, self.at, self.care, floor)
         curvature = objective_hessian(self.problem, self.at, curvatures)
         if not curvature.finite():
@@ -164,8 +163,7 @@ class InteriorEngine(RoundEngine):
         model = QuadraticModel(self.w, found.gradient, curvature)
         model = kept_small(model, self.problem, self.at, goal, found.gap)
         first = self._first(model, max(scale, goal) / self.barrier.nu)
-        with one_thread():
-            self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
+        self.path = follow_path(model, self.barrier, first, goal / self.barrier.nu)
         at, w = self.at, self.w
         moved = self._go(self.path[-1].w, found)
         if goal <= MODEL_TARGET * self.target and not (self.exact is not None and self.exact[1] <= self.target):

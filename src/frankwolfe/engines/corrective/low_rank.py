@@ -194,9 +194,9 @@ class LowRankEngine(RoundEngine):
 
     def _hessian_at(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from changes of predictions to what the derivatives change by, to first order."""
-        samples, loss = self.problem.samples, self.problem.loss
+        samples, loss, objective = self.problem.samples, self.problem.loss, self.problem.objective
         if len(samples.shape) == 1:
-            curvatures = self.problem.objective.curvatures(at, 1.0, CURVATURE_FLOOR * loss.smoothness())
+            curvatures = objective.curvatures(at, 1.0, CURVATURE_FLOOR * objective.curvature_scale)
             return (
                 EliminatedIntercept.diagonal(curvatures, samples.shape)
                 if self.problem.intercept

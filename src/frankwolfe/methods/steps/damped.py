@@ -47,6 +47,11 @@ class DampedStep(NamedTuple):
         start, window = positive("DampedStep", "start", self.start), positive("DampedStep", "window", self.window)
         return self._replace(start=start, window=window)
 
+    @property
+    def needs_smoothness(self):
+        """Whether the loss's smoothness must be finite."""
+        return True
+
     def for_run(self, setting):
         """Take the norms of the columns, once."""
         rows, weights = setting.samples.rows, setting.samples.weights

@@ -18,6 +18,11 @@ class NormStep(NamedTuple):
     the textbook's ``L lambda_max ||direction||^2`` on most data. Goes with the directions that have an active set.
     """
 
+    @property
+    def needs_smoothness(self):
+        """Whether the loss's smoothness must be finite."""
+        return True
+
     def for_run(self, setting):
         """Take the norms of the columns, once."""
         return NormStepState(setting.samples.rows.column_norms(setting.samples.weights, len(setting.w)))

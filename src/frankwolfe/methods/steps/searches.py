@@ -39,6 +39,11 @@ class ShortStep(NamedTuple):
         """Whether a step reads the whole data."""
         return True
 
+    @property
+    def needs_smoothness(self):
+        """Whether the loss's smoothness must be finite."""
+        return True
+
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
         rows, weights = samples.rows, samples.weights
@@ -176,7 +181,7 @@ class Backtracking(NamedTuple):
         return self._replace(relax=relax, raise_by=raise_by)
 
     def for_run(self, setting):
-        """Start from the loss's own constant, and make room for the predictions and their change."""
+        """Start from the loss's own constant, finite or not, and make room for the predictions and their change."""
         constant = np.array([float(setting.samples.loss.smoothness())])
         return BacktrackingState(self, constant, setting.samples.table(), setting.samples.table())
 
@@ -193,11 +198,14 @@ class BacktrackingState(NamedTuple):
         """Step size along the move."""
         z, q, weights = self.here, self.ahead, samples.weights
         _look_along(move, samples, iterate, z, q)
-        start, first_slope, _ = _along(samples, z, q, 0.0)
+        start, first_slope, curve = _along(samples, z, q, 0.0)
         squares = 0.0
         for i in range(len(weights)):
             squares += weights[i] * contract(q[i], q[i])
         constant, ceiling = self.rule.relax * self.smoothness[0], smoothness(samples.loss)
+        if np.isinf(constant) and squares > 0.0:
+            # an unbounded loss: start from the curvature along the move, or where it is flat from the longest step
+            constant = max(curve, -first_slope / max_step(move)) / squares
         while True:
             gamma = _capped(-first_slope, constant * squares, max_step(move))
             bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * squares

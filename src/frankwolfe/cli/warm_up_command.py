@@ -1,0 +1,49 @@
+"""``frankwolfe warm-up``: compile before the first fit."""
+
+from typing import Any
+
+import click
+
+from frankwolfe.cli.options import QUIET, Name, NamedOption
+from frankwolfe.cli.output import answering, progress_bar
+
+
+@click.command("warm-up", short_help="Compile before the first fit, for containers and clusters.")
+@click.option(
+    "--loss",
+    "losses",
+    multiple=True,
+    type=Name("frankwolfe.losses", "LOSSES"),
+    cls=NamedOption,
+    help="{names}; may be repeated.  [default: logistic, multinomial, squared]",
+)
+@click.option(
+    "--set",
+    "constraints",
+    multiple=True,
+    type=Name("frankwolfe.sets.named", "SETS"),
+    cls=NamedOption,
+    help="{names}; may be repeated.  [default: l1]",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    type=Name("frankwolfe.methods.table", "METHODS"),
+    cls=NamedOption,
+    help="{names}; may be repeated.  [default: auto]",
+)
+@QUIET
+def warm_up(losses: tuple[str, ...], constraints: tuple[str, ...], methods: tuple[str, ...], quiet: bool) -> None:
+    """Compile combinations of losses, sets and methods, so that later commands and programs load them from disk.
+
+    Each is compiled for dense and sparse rows, with and without an intercept. The code is kept where NUMBA_CACHE_DIR
+    says, by default next to the package.
+    """
+    with answering(), progress_bar(None, quiet) as move:
+        from frankwolfe.precompile import warm_up as compile_all
+
+        given: dict[str, Any] = {"losses": losses, "constraints": constraints, "methods": methods}
+        seconds = compile_all(**{name: names for name, names in given.items() if names}, callback=move)
+    if not quiet:
+        click.echo(f"compiled or loaded in {seconds:.3g} s: later processes load the code from disk")

@@ -1,0 +1,142 @@
+"""`warm_up`: compile before the first fit, for containers and clusters."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.arguments.keywords import teaching
+from frankwolfe.compile.waiting import timed, waiting
+from frankwolfe.engines.corrective.active_atoms import HessianLimits
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.losses import as_loss
+from frankwolfe.methods.table import Method, as_method, pick
+from frankwolfe.problem import Problem
+from frankwolfe.progress import Progress
+from frankwolfe.run import minimize
+from frankwolfe.sets.named import as_constraint
+
+LOSSES, SETS, METHODS = ("logistic", "multinomial", "squared"), ("l1",), ("auto",)
+"""What is compiled by default: the defaults of the estimators and of the command line."""
+
+ROWS, COLUMNS = 40, 6
+"""Size of the problems that are solved to compile for them."""
+
+
+class Combination(NamedTuple):
+    """A problem to compile for, a method, and how to call the two."""
+
+    problem: Problem
+    method: Method
+    name: str
+
+
+@teaching
+@timed
+def warm_up(
+    *,
+    losses: Iterable[Any] = LOSSES,
+    constraints: Iterable[Any] = SETS,
+    methods: Iterable[str | Method] = METHODS,
+    progress: bool = False,
+    callback: Callable[[int, int, str], None] | None = None,
+) -> float:
+    """Compile combinations of losses, sets and methods, so that later processes load them from disk.
+
+    Each combination is compiled for dense and for sparse rows (float64), with and without an intercept. The reader of
+    svmlight files is compiled too. Call it once where an image of a container is built, or once on each machine of a
+    cluster. The code is kept where ``NUMBA_CACHE_DIR`` says, by default next to the package.
+
+    Parameters
+    ----------
+    losses : iterable of str or loss
+        Names such as ``"huber"``, or objects.
+    constraints : iterable of str or set
+        Names such as ``"simplex"``, or objects such as ``fw.Box(-1.0, 1.0)``.
+    methods : iterable of str or Method
+        Names such as ``"sfw"``, or compositions.
+    progress : bool
+        Whether to show a progress bar (needs tqdm).
+    callback : callable, optional
+        Called before each combination with the number of those done, the number of all, and its name.
+
+    Returns
+    -------
+    float
+        Seconds that were spent on compiling and loading: small where all had been compiled before.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or if no loss goes with any of the sets. Single combinations that do not fit each other,
+        such as a trace-norm ball for one output, are left out.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> seconds = fw.warm_up(losses=["squared"], constraints=["l1"], methods=["auto"])
+    """
+    from frankwolfe.io.svmlight_blocks import load_code
+
+    combinations = _combinations([*losses], [*constraints], [as_method(method) for method in methods])
+    bar = Progress(progress, "warm-up", len(combinations), unit="combinations")
+    seconds = 0.0
+    try:
+        load_code()
+        for done, (problem, method, name) in enumerate(combinations):
+            if callback is not None:
+                callback(done, len(combinations), name)
+            seconds += minimize(problem, method, max_passes=30, trace=0, random_state=0).compile_seconds
+            _warm_columns(problem, method)
+            bar.update(done + 1)
+    finally:
+        bar.close()
+    return seconds + waiting().seconds
+
+
+def _combinations(losses: list[Any], constraints: list[Any], methods: list[Method]) -> list[Combination]:
+    """Return all combinations that make a problem which a method accepts."""
+    found: list[Combination] = []
+    refused: Exception | None = None
+    layouts = product((False, True), (False, True))
+    kinds = map(as_loss, losses)
+    for (is_sparse, intercept), loss, constraint, method in product(layouts, kinds, constraints, methods):
+        X, y = _data(loss, is_sparse)
+        try:
+            outputs = y.shape[1] if y.ndim > 1 else len(np.unique(y)) * (loss.targets == "classes")
+            posed = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
+            posed.accept(pick(np.inf, posed.needs_smoothing) if method.engine == "auto" else method)
+        except ValueError as error:
+            refused = error
+            continue
+        found.append(Combination(posed, method, " ".join(_names(posed, method, is_sparse, intercept))))
+    if not found and refused is not None:
+        raise refused
+    return found
+
+
+def _names(problem: Problem, method: Method, is_sparse: bool, intercept: bool) -> Iterator[str]:
+    """Yield the words that name a combination."""
+    yield from (method.name, type(problem.loss).__name__, type(problem.constraint).__name__)
+    yield "sparse" if is_sparse else "dense"
+    if intercept:
+        yield "intercept"
+
+
+def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:
+    """Return rows and targets that fit a loss."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, COLUMNS))
+    score = X @ rng.normal(size=(COLUMNS, 3)) + rng.normal(size=(ROWS, 3))
+    targets = {"labels": np.sign(score[:, 0]), "classes": score.argmax(axis=1), "rows": score}
+    return sparse.csr_array(X) if is_sparse else X, targets.get(loss.targets, score[:, 0])
+
+
+def _warm_columns(problem: Problem, method: Method) -> None:
+    """Compile the corrective method's model of many columns, which a problem of few columns does not need."""
+    rounds = method.engine in ("auto", "corrective") and not problem.needs_smoothing
+    if rounds and problem.constraint.structure().hull is not None:
+        problem = problem.own()
+        CorrectiveEngine(problem, problem.default_start(), limits=HessianLimits(0, 0, 0)).advance(2)
