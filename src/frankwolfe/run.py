@@ -251,7 +251,9 @@ def resume(
     bar = Progress(progress, composed.name, limits.passes)
     driver = Driver(engine, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
     saved.restore(driver)
-    return driven(driver, composed.name)
+    result = driven(driver, composed.name)
+    saved.require_true(problem, result)
+    return result
 
 
 def driven(driver: Driver, name: str) -> Result:

@@ -14,6 +14,7 @@ from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.engines.entries import PLAIN, require_like
 from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
@@ -205,6 +206,8 @@ class Coordinates(Shifted):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
+        own = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
+        require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
         for name in self.REMEMBERED:
             setattr(self, name, copied(state[f"atoms.{name}"]))
         if "hessian.H" in state:
