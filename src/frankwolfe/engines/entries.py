@@ -224,11 +224,12 @@ def fields_of(part: Any) -> Iterator[tuple[Any, Any]]:
         yield from zip(part._fields if is_part(part) else range(len(part)), part, strict=True)  # type: ignore[attr-defined]
 
 
-def parts_in(part: Any) -> Iterator[Any]:
-    """Yield a part and all parts inside of it."""
-    yield part
+def require_sound(part: Any, iterate: Any) -> None:
+    """Raise ValueError unless the arrays of a part, and of all parts inside of it, go together with an iterate."""
+    if hasattr(part, "require_sound"):
+        part.require_sound(iterate)
     for _, value in fields_of(part):
-        yield from parts_in(value)
+        require_sound(value, iterate)
 
 
 def _shown(value: Any) -> str:

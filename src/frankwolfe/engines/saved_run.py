@@ -37,7 +37,7 @@ KEPT: Final = Kept()
 SETTINGS = {
     **dict.fromkeys(("run.method", "run.key", "run.engine", "run.step", "run.parts"), ""),
     **dict.fromkeys(("run.batch_size", "run.likely"), 0),
-    **dict.fromkeys(("run.every", "limits.tol", "limits.passes", "limits.seconds"), 0.0),
+    **dict.fromkeys(("run.every", "limits.tol", "limits.passes", "limits.seconds", "limits.side_tol"), 0.0),
 }
 """Entries of every checkpoint, and of which kinds they are."""
 
@@ -192,14 +192,17 @@ class SavedRun:
             if not driver.engine.problem.on_cluster:
                 require_entries(driver.engine.problem, certifier)
                 require_trace(driver.engine.problem, below("observer.trace", self.values))
+            if driver.engine.problem.side is None and not driver.engine.problem.on_cluster:
+                _require_below(self.values, driver.engine)
             driver.restore(self.values)
         except Exception as error:
             raise self._unfit(error) from error
 
     def require_true(self, problem: Problem, result: Result) -> None:
-        """Raise ValueError if what a resumed run calls a success is none: much of it may be what the file says.
+        """Raise ValueError if a resumed run reports a success that the data contradict: its evidence is from a file.
 
-        The point is evaluated once more, and so are the slopes that prove its gap: a pass and a half over the data.
+        This evaluates the point, and the slopes that prove its gap, once more: a pass and a half over the data. A gap
+        that an earlier point of the run has proven cannot be checked, since its slopes are not kept.
         """
         if not result.success or problem.on_cluster:
             return
@@ -207,12 +210,32 @@ class SavedRun:
         gap, room = found.gap, 1e-6 * (result.tolerance + abs(found.value))
         if slopes is not None:
             gap = min(gap, found.value - problem.dual_value(slopes, result.state.get("multipliers")))
-        inside = problem.constraint.contains(problem.flat("x", result.x))
-        if not inside or abs(found.value - result.fun) > room or gap > 2.0 * result.tolerance + room:
-            raise self._unfit(ValueError("what it says of its best point is not true"))
+        elif not result.fw_gap <= result.gap:
+            gap = result.gap
+        x = problem.flat("x", result.x)
+        true = problem.constraint.contains(x) and abs(found.value - result.fun) <= room
+        if problem.side is not None:
+            true = true and problem.side.violation(x) <= 2.0 * (result.violation_tolerance or 0.0)
+        if not true or not gap <= 2.0 * result.tolerance + room:
+            raise self._unfit(ValueError("the objective or the gap that it records for its best point is wrong"))
 
     def _unfit(self, error: Exception) -> ValueError:
         return ValueError(f"{self.path} cannot be resumed: {reason(error)}")
+
+
+def _require_below(values: Mapping[str, Any], engine: Engine) -> None:
+    """Raise ValueError if a lower bound on the optimum is above the objective at a point of the run.
+
+    Where the file records no such value, this evaluates the objective at the iterate: half a pass.
+    """
+    bounds = {name: values[name] for name in ("certifier.bound", "engine.lower_bound") if name in values}
+    if not any(bound > -np.inf or np.isnan(bound) for bound in bounds.values()):
+        return
+    points = [values[name] for name in ("certifier.best.value", "engine.at.value") if name in values]
+    lowest = min(points) if points else engine.problem.value(engine.point())
+    for name, bound in bounds.items():
+        if not bound <= lowest + 1e-9 * abs(lowest):
+            raise ValueError(f"its entry {name} is {bound}, above the objective {lowest} at a point of the run")
 
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:

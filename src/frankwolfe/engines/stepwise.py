@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.batches import Sampler, Sizes
-from frankwolfe.engines.entries import parts_in, require_like
+from frankwolfe.engines.entries import require_like, require_sound
 from frankwolfe.engines.exact_passes import ExactPasses
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import sum_rows, table_error
@@ -301,7 +301,5 @@ class StepwiseEngine(TableEvidence):
             restored(name, part, state, problem.n) for name, part in zip(PARTS, engine.parts, strict=True)
         )
         engine.passes.estimate = engine.parts[0]
-        for part in parts_in((engine.iterate, engine.parts)):
-            if hasattr(part, "require_sound"):
-                part.require_sound(engine.iterate)
+        require_sound((engine.iterate, engine.parts), engine.iterate)
         return engine

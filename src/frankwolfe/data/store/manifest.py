@@ -209,6 +209,7 @@ def _require_names(manifest: Manifest) -> None:
         _require(isinstance(classes, list) and len(classes) > 0, "its classes are no list")
         _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
         _require(sorted({*classes}) == classes, "its classes are not in ascending order")
+        _require(manifest.outputs == 0, f"it has {manifest.outputs} outputs, and classes")
 
 
 def _require_sizes(manifest: Manifest, part: Part) -> None:
