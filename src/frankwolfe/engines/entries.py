@@ -97,10 +97,10 @@ def require_plain(values: Mapping[str, Any]) -> None:
 
 def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Raise ValueError unless a state has these entries, of the same kinds, types and shapes."""
-    for name, fresh in own.items():
+    for name, own_value in own.items():
         if name not in state:
             raise ValueError(f"its entry {name} is missing")
-        value = state[name]
+        value, fresh = _as_plain(state[name]), _as_plain(own_value)
         if isinstance(fresh, np.ndarray):
             same = isinstance(value, np.ndarray) and value.dtype == fresh.dtype and _alike(name, value, fresh)
         elif isinstance(fresh, float):
@@ -109,6 +109,11 @@ def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
             same = type(value) is type(fresh)
         if not same:
             raise ValueError(f"its entry {name} is {_shown(value)}, and this run's is {_shown(fresh)}")
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a number of NumPy's as one of Python's, which is what a file has."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _alike(name: str, value: np.ndarray, fresh: np.ndarray) -> bool:
