@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-processors fuzz soak lint format bench bench-all compare clean
+.PHONY: demo test test-processors fuzz edits soak lint format bench bench-all compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,10 @@ CASES ?=
 MINUTES ?=
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
+
+# stores, checkpoints and models that somebody edited, with checksums that fit: make edits SEED=3 CASES=5000
+edits: $(VENV)/installed
+	$(BIN)/python -m tests.edits --seed $(SEED) $(if $(CASES),--cases $(CASES))
 
 # work that is killed at random moments and goes on: make soak SEED=3 KILLS=500, or MINUTES=10; ONLY=sfw: some of it;
 # ONLY=cluster: runs on a cluster whose workers, connection or chunks are lost; ONLY=bits: the same bits under other thread settings

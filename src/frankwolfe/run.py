@@ -257,7 +257,9 @@ def resume(
     engine = saved.engine(problem, composed)
     driver = Driver(engine, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
     saved.restore(driver)
-    return driven(driver, composed.name)
+    result = driven(driver, composed.name)
+    saved.require_true(problem, result)
+    return result
 
 
 def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -> Progress:

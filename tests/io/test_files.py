@@ -88,6 +88,17 @@ MISTAKES = {
     "another column": ("a,b,target\n1,2,3\n", r"has no target column 'y'. It has 'a', 'b', 'target'"),
     "nothing to learn from": ("y,b\n1,2\n", "no column left to learn from"),
     "a format of one's own": ("<xml>\n", "not in a format that can be read"),
+    "Latin-1 names": (
+        "a,\xe9t\xe9,y\n1,2,3\n".encode("latin-1"),
+        "not UTF-8 text: column 2 would be '\xe9t\xe9' in Latin-1",
+    ),
+    "an integer that float64 rounds": (
+        "a,b,y\n1,2,0\n\n3,9007199254740993,1\n",
+        r"line 4: column 'b' holds 9007199254740993, an integer beyond 2\^53, which float64 rounds to 9007199254740992",
+    ),
+    "one among words": (f"a,b,y\n1,2,0\n3,NA,1\n4,{-(2**53) - 1},1\n", "line 4: column 'b' holds -9007199254740993"),
+    "one in the target": ("a,y\n1,12345678901234567\n2,5\n", "line 2: column 'y' holds 12345678901234567"),
+    "a long one": (f"a,y\n1,0\n{10**40 + 1},5\n", "line 3: column 'a' holds 1000"),
     "no text": (b"a,b,y\n1,2,3\n\xff\xfe,2,3\n", "line 3: not UTF-8 text"),
     "half a Parquet file": (b"PAR1 and no more", "is not a whole Parquet file"),
     "UTF-16": ("a,b,y\n1,2,3\n".encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
@@ -208,3 +219,23 @@ def test_a_guess_from_the_first_rows_is_no_promise(tmp_path):
         read_data(late, ["y"])
     with pytest.raises(ValueError, match="line 2: column 'd' is empty"):
         read_data(path, ["y"])
+
+
+INTEGERS = [2**53, -(2**53), 2**60]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet"])
+def test_integers_are_kept_or_refused(name, tmp_path):
+    exact = write(tmp_path / name, pl.DataFrame({"id": INTEGERS, "size": [1e20, 0.1, 3.0], "y": [0, 1, 2]}))
+    assert read_data(exact, ["y"]).X[:, 0].tolist() == INTEGERS
+    rounded = write(tmp_path / name, pl.DataFrame({"id": [1, 2**60, 2**60 + 1], "y": [0, 1, 2]}))
+    with pytest.raises(ValueError, match=rf"a\.\w+.*: column 'id' holds {2**60 + 1}, an integer beyond 2\^53"):
+        read_data(rounded, ["y"])
+    assert read_data(rounded, ["y"], ignore=["id"], features=Features(["y"], 0, 1)).X.shape == (3, 1)
+
+
+@pytest.mark.parametrize("text", ["1,2 1:1\n", "1 1:1\n0,2 1:1\n", "1,2 1:1\n3 1:1\n"])
+def test_several_labels_of_a_row_are_refused(text, tmp_path):
+    path = write(tmp_path / "a.svm", text)
+    with pytest.raises(ValueError, match=r"a\.svm, line [12]: the target '[01],2' is not one number: several labels"):
+        read_data(path)

@@ -156,7 +156,7 @@ MISTAKES = {
     "1 a:2": "'a:2' is not of the form index:value",
     "1 1:2,3:4": "is not a finite number",
     "yes 1:2": "the target 'yes' is not a finite number",
-    "1,2 1:2": "the target '1,2' is not a finite number",
+    "1,2 1:2": "the target '1,2' is not one number",
     "1:2 3:4": "the target '1:2' is not a finite number",
     "nan 1:2": "the target 'nan' is not a finite number",
     "1\r-1 1:2": "'-1' is not of the form index:value",

@@ -242,3 +242,14 @@ def test_two_writers(tmp_path, append):
         with pytest.raises(FileNotFoundError):
             fw.open_rows(path)
     assert fw.write_rows(path, np.ones((4, 2)), append=append).shape == (4 + 3 * append, 2)
+    assert [file.name for file in tmp_path.iterdir()] == ["rows"]  # nothing is left of the one that was killed
+
+
+def test_what_a_killed_writer_has_appended_is_removed(tmp_path):
+    path = tmp_path / "rows"
+    fw.write_rows(path, np.zeros((3, 2)), np.ones(3))
+    for name in ("000001-values.bin", "000007-columns.bin", "part-1-weights.bin", "notes.bin"):
+        (path / name).write_bytes(b"left over")
+    fw.write_rows(path, np.ones((4, 2)), np.ones(4), append=True)
+    same(fw.open_rows(path), np.repeat([[0.0] * 2, [1.0] * 2], [3, 4], axis=0), np.ones(7))
+    assert {"000007-columns.bin", "part-1-weights.bin", "notes.bin"} & {*os.listdir(path)} == {"notes.bin"}

@@ -115,7 +115,10 @@ class Keeping(NamedTuple):
 
 
 MEMORY = click.option(
-    "--memory", metavar="SIZE", help="Of a row store: how much of it may be in memory, such as 2GB.  [default: 1GiB]"
+    "--memory",
+    metavar="SIZE",
+    help="Of a row store: how much of its rows, and of copies of its columns, may be in memory (2GB). A run says "
+    "before it begins how much it takes in all.  [default: 1GiB]",
 )
 
 DATA = click.argument("data", type=click.Path(path_type=Path))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 
 from frankwolfe.arguments.lookup import nearest
@@ -231,6 +232,14 @@ def specify_store(
         y, classes = encoded(store.y, loss_part, loss, row_number)
     else:
         y, classes = stored_targets(store, loss_part), store.classes
+    if not store.fits:
+        megabytes = -(-store.run_memory // 10**6)
+        column = 8e-6 * store.nnz / store.shape[1]
+        click.echo(
+            f"{path} stays on disk: the run takes about {megabytes:,} MB, of which rows and copied columns have "
+            f"{2e-6 * store.memory:,.0f}; many columns with weight take {column:,.1f} MB each",
+            err=True,
+        )
     features = Features(store.feature_names, store.manifest.first_column, store.shape[1])
     data = Data(store, features, store.y, store.sample_weight, row_number, {})
     fitting = loss_part.for_targets(y)

@@ -13,6 +13,15 @@ from frankwolfe.compile.opaque import Opaque
 
 Part = TypeVar("Part")
 
+FIXED: Any = "fixed"
+"""What a part's ``index_ranges`` say of an array that no step changes."""
+
+ROWS: Any = "rows"
+"""What they say for the number of rows of the data, which a part need not know."""
+
+COUNT = (0, 2**62)
+"""What they say of an array of counts."""
+
 
 def is_part_class(kind: Any) -> bool:
     """Whether a class makes NamedTuples, as all parts are."""

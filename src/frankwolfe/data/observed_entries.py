@@ -232,6 +232,12 @@ class Factored(NamedTuple):
         left[:, : w.rank], right[:, : w.rank] = w.left, w.right
         return cls(left, right, np.array([w.rank]), np.ones(1), entries)
 
+    def require_sound(self, iterate: Any) -> None:
+        """Raise ValueError unless so many columns are in use as there are."""
+        columns = self.left.shape[1]
+        if self.right.shape[1] != columns or not 0 <= self.number[0] <= columns:
+            raise ValueError("its factors have not as many columns as are in use")
+
     def prediction(self, rows, i):
         """Entry ``i`` of the iterate."""
         left, right, total = self.left[rows.rows[i]], self.right[rows.columns[i]], 0.0

@@ -121,9 +121,21 @@ class Sampler:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where the sampler with this state was; with the generator at hand."""
+        require_permutation("sampler.deck", state["sampler.deck"], len(self._deck))
         self._deck[:] = state["sampler.deck"]
-        self._next_drawn, self._next_taken = state["sampler.next_drawn"], state["sampler.next_taken"]
-        self._upcoming = np.array(state["sampler.upcoming"])
+        drawn, taken, upcoming = (state[f"sampler.{name}"] for name in ("next_drawn", "next_taken", "upcoming"))
+        ahead = self.sizes(np.arange(taken, drawn)).sum() if 0 <= drawn - taken <= 1 else -1
+        rows = isinstance(upcoming, np.ndarray) and upcoming.dtype == np.int64 and upcoming.shape == (ahead,)
+        if not rows or not ((upcoming >= 0) & (upcoming < len(self._deck))).all():
+            raise ValueError("its rows that were dealt ahead are not those of a batch")
+        self._next_drawn, self._next_taken, self._upcoming = drawn, taken, upcoming.copy()
+
+
+def require_permutation(name: str, order: Any, n: int) -> None:
+    """Raise ValueError unless an entry of a state is an order of ``n`` things: compiled code does not look twice."""
+    whole = isinstance(order, np.ndarray) and order.shape == (n,) and order.dtype == np.int64
+    if not whole or not np.array_equal(np.sort(order), np.arange(n)):
+        raise ValueError(f"its entry {name} is not an order of {n} things")
 
 
 def _ends(sizes: np.ndarray) -> np.ndarray:

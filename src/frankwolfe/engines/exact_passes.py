@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.data.centred import mean_prediction
+from frankwolfe.engines.entries import require_entries
 from frankwolfe.engines.state import built, flat
 from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.objective.point import Guess, Point
@@ -114,6 +115,9 @@ class ExactPasses:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where the one with this state was; the clock has been set to its steps."""
         self.next_intercept, self.cost = state["next_intercept"], state["rows_read_in_passes"]
+        require_entries(self.problem, state)
+        if self.problem.intercept and self.next_intercept < self.steps:
+            raise ValueError("its next intercept was due before the step that it has come to")
         if "snapshot.value" in state:
             self._exact = self.steps, built(Evaluation, "snapshot", state)
         if "intercept.shift" in state:

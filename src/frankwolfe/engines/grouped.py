@@ -16,7 +16,7 @@ from frankwolfe.data.rows import Samples
 from frankwolfe.data.store.row_store import Room
 from frankwolfe.data.store.shard_groups import ShuffledGroups
 from frankwolfe.data.store.stored_rows import StoredRows
-from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain
+from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain, require_permutation
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.residual_samples import mean_residual, unvisited
@@ -98,8 +98,6 @@ class GroupSampler:
         """Begin with the present group, which has so many rows; or go on with it, where a state was restored."""
         self._sampler = Sampler(rows, self.batch_size, self._batches)
         if self._deck is not None:
-            if len(self._deck) != rows:
-                raise ValueError(f"its order of rows is for a group of {len(self._deck)}, and this one has {rows}")
             self._sampler.restore_deck(self._deck)
             self._deck = None
         else:
@@ -132,10 +130,18 @@ class GroupSampler:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where the sampler with this state was; with the generator at hand."""
         order = {"orders": state["sampler.orders"], "group": state["sampler.group"]}
+        shards = self.order.shards
+        if np.ndim(order["orders"]) != 2 or order["group"] >= self.order.plan.groups:
+            raise ValueError("its order of the shards has another form")
+        for some in order["orders"]:
+            require_permutation("sampler.orders", some, shards)
         self.order.restore(order | {"generator": json.loads(state["sampler.shuffler"])})
         self.left, self._sampler = int(state["sampler.left"]), None
         deck = state.get("sampler.deck")
-        self._deck = None if deck is None else np.array(deck)
+        if deck is not None:
+            rows = sum(part.stop - part.start for part in self.order.parts(self.order.group()))
+            require_permutation("sampler.deck", deck, rows)
+        self._deck = None if deck is None else deck.copy()
 
 
 class GroupedEngine(StepwiseEngine):

@@ -169,6 +169,8 @@ class Observer:
         """Go on where the observer with this state was."""
         for name in SEEN:
             setattr(self, name, state[name])
+        if self.points_a_decade == 0 and self.next_trace < np.inf:
+            raise ValueError("it traces the next point, and no points at all")
         self._table.restore(below("table", state))
         self.trace.restore(below("trace", state))
 

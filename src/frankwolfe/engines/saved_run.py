@@ -12,14 +12,16 @@ from frankwolfe.engines.batches import generator_of
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.checkpoints import read_checkpoint
 from frankwolfe.engines.driver import Driver
+from frankwolfe.engines.entries import PLAIN, require_entries, require_like, require_plain, require_trace
 from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.limits import Limits
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import below, under
-from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.fingerprint import digest, fingerprint
+from frankwolfe.result import Result
 from frankwolfe.storage.archive import reason
 
 
@@ -31,6 +33,13 @@ class Kept:
 
 
 KEPT: Final = Kept()
+
+SETTINGS = {
+    **dict.fromkeys(("run.method", "run.key", "run.engine", "run.step", "run.parts"), ""),
+    **dict.fromkeys(("run.batch_size", "run.likely"), 0),
+    **dict.fromkeys(("run.every", "limits.tol", "limits.passes", "limits.seconds", "limits.side_tol"), 0.0),
+}
+"""Entries of every checkpoint, and of which kinds they are."""
 
 
 def settings_of(
@@ -90,7 +99,13 @@ class SavedRun:
     @classmethod
     def read(cls, path: str | os.PathLike) -> "SavedRun":
         """Return the run in a file."""
-        return cls(path, read_checkpoint(path))
+        found = cls(path, read_checkpoint(path))
+        try:
+            require_plain(found.values)
+            require_like(SETTINGS, found.values)
+        except ValueError as error:
+            raise found._unfit(error) from None
+        return found
 
     @property
     def every(self) -> float:
@@ -117,6 +132,8 @@ class SavedRun:
             raise ValueError(
                 f"{self.path} is a run of {name!r}, which was given as an object: pass it again, as method= or step="
             )
+        if (key and key not in METHODS) or (rule and step is None and rule not in STEPS):
+            raise self._unfit(ValueError(f"there is no method {key!r} with the step {rule!r}"))
         found = as_method(key if given is None else given, (rule or None) if step is None else step)
         if found.engine == "auto" and key:
             found = METHODS[key]  # it was chosen when the run began
@@ -157,13 +174,11 @@ class SavedRun:
                 engine = restored_engine(problem, state, method.engine == "few-reads")
             else:
                 kind = stepwise_engine(problem, method)
-                if kind is StepwiseEngine:
-                    _require_permutation(state["sampler.deck"], problem.n)
-                elif (deck := state.get("sampler.deck")) is not None:  # of a group of the rows
-                    _require_permutation(deck, len(deck))
                 batch_size = int(self.settings["batch_size"])
                 engine = kind.from_state(problem, state, method, batch_size, generator_of(state))
             _require_same_kinds(engine.state(), state)
+            if not problem.constraint.contains(engine.point()):
+                raise ValueError("its point is not in the constraint set")
             return engine
         except Exception as error:  # what does not fit together can make anything raise anything
             raise self._unfit(error) from error
@@ -171,18 +186,56 @@ class SavedRun:
     def restore(self, driver: Driver) -> None:
         """Take a driver, of the engine, to where the run was."""
         try:
+            certifier = below("certifier", self.values)
+            own = driver.state()
+            require_like({name: own[name] for name in own if isinstance(own[name], PLAIN)}, self.values)
+            if not driver.engine.problem.on_cluster:
+                require_entries(driver.engine.problem, certifier)
+                require_trace(driver.engine.problem, below("observer.trace", self.values))
+            if driver.engine.problem.side is None and not driver.engine.problem.on_cluster:
+                _require_below(self.values, driver.engine)
             driver.restore(self.values)
         except Exception as error:
             raise self._unfit(error) from error
+
+    def require_true(self, problem: Problem, result: Result) -> None:
+        """Raise ValueError if a resumed run reports a success that the data contradict: its evidence is from a file.
+
+        This evaluates the point, and the slopes that prove its gap, once more: a pass and a half over the data. A gap
+        that an earlier point of the run has proven cannot be checked, since its slopes are not kept.
+        """
+        if not result.success or problem.on_cluster:
+            return
+        found, slopes = problem.evaluate(result.x), result.state.get("slopes")
+        gap, room = found.gap, 1e-6 * (result.tolerance + abs(found.value))
+        if slopes is not None:
+            gap = min(gap, found.value - problem.dual_value(slopes, result.state.get("multipliers")))
+        elif not result.fw_gap <= result.gap:
+            gap = result.gap
+        x = problem.flat("x", result.x)
+        true = problem.constraint.contains(x) and abs(found.value - result.fun) <= room
+        if problem.side is not None:
+            true = true and problem.side.violation(x) <= 2.0 * (result.violation_tolerance or 0.0)
+        if not true or not gap <= 2.0 * result.tolerance + room:
+            raise self._unfit(ValueError("the objective or the gap that it records for its best point is wrong"))
 
     def _unfit(self, error: Exception) -> ValueError:
         return ValueError(f"{self.path} cannot be resumed: {reason(error)}")
 
 
-def _require_permutation(deck: np.ndarray, n: int) -> None:
-    """Raise ValueError unless an order of rows is one: compiled code does not look twice."""
-    if deck.shape != (n,) or deck.dtype.kind != "i" or not np.array_equal(np.sort(deck), np.arange(n)):
-        raise ValueError(f"its order of the rows is none of {n} rows")
+def _require_below(values: Mapping[str, Any], engine: Engine) -> None:
+    """Raise ValueError if a lower bound on the optimum is above the objective at a point of the run.
+
+    Where the file records no such value, this evaluates the objective at the iterate: half a pass.
+    """
+    bounds = {name: values[name] for name in ("certifier.bound", "engine.lower_bound") if name in values}
+    if not any(bound > -np.inf or np.isnan(bound) for bound in bounds.values()):
+        return
+    points = [values[name] for name in ("certifier.best.value", "engine.at.value") if name in values]
+    lowest = min(points) if points else engine.problem.value(engine.point())
+    for name, bound in bounds.items():
+        if not bound <= lowest + 1e-9 * abs(lowest):
+            raise ValueError(f"its entry {name} is {bound}, above the objective {lowest} at a point of the run")
 
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:

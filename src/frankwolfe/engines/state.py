@@ -4,7 +4,7 @@ A named tuple is written field by field, under names with dots: ``at.z`` is fiel
 is None is left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part
 from frankwolfe.data.observed_entries import ObservedEntries
+from frankwolfe.engines.entries import fields_of, require_like, require_ranges
 from frankwolfe.problem.linear_bounds import SideRows
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
@@ -49,9 +50,18 @@ def flat(name: str, value: Any) -> dict[str, Any]:
 
 
 def built(kind: type[Tuple], name: str, state: Mapping[str, Any]) -> Tuple:
-    """Return the named tuple that `flat` wrote under a name; its arrays are copies."""
-    fields = (state.get(f"{name}.{field}") for field in kind._fields)  # type: ignore[attr-defined]
-    return kind._make(map(copied, fields))  # type: ignore[attr-defined]
+    """Return the named tuple that `flat` wrote under a name; its arrays are copies.
+
+    Fields with a default may be left out, and so may slopes, which can be elsewhere.
+    """
+    there = {field: f"{name}.{field}" for field in kind._fields}  # type: ignore[attr-defined]
+    absent = {"alpha": None} | kind._field_defaults  # type: ignore[attr-defined]
+    return kind(
+        **{
+            field: absent[field] if field in absent and key not in state else copied(state[key])
+            for field, key in there.items()
+        }
+    )
 
 
 def copied(value: Any) -> Any:
@@ -69,9 +79,19 @@ def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
     if not isinstance(part, tuple) or isinstance(part, CONSTANT):
         return {}
     found: dict[str, np.ndarray] = {}
-    for field, value in zip(_names(part), part, strict=True):
+    for field, value in fields_of(part):
         found |= arrays(f"{name}.{field}", value)
     return found
+
+
+def restored(name: str, part: Any, state: Mapping[str, Any], rows: int) -> Any:
+    """Return a part as `with_arrays` does, of a state that comes from a file.
+
+    Arrays that a run on data of so many rows cannot have are a ValueError.
+    """
+    require_like(arrays(name, part), state)
+    require_ranges(name, part, state, rows)
+    return with_arrays(name, part, state)
 
 
 def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
@@ -86,15 +106,9 @@ def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
         return part
     if not isinstance(part, tuple) or isinstance(part, CONSTANT):
         return part
-    fields = zip(_names(part), part, strict=True)
-    values = [with_arrays(f"{name}.{field}", value, state) for field, value in fields]
+    values = [with_arrays(f"{name}.{field}", value, state) for field, value in fields_of(part)]
     kind: Any = type(part)
     return kind._make(values) if is_part(part) else tuple(values)
-
-
-def _names(part: Any) -> Iterable[Any]:
-    """Return what the entries of a tuple are called: its fields, or their places."""
-    return part._fields if is_part(part) else range(len(part))
 
 
 def under(name: str, state: Mapping[str, Any]) -> dict[str, Any]:

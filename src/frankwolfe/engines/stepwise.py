@@ -6,10 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.batches import Sampler, Sizes
+from frankwolfe.engines.entries import require_like, require_sound
 from frankwolfe.engines.exact_passes import ExactPasses
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.sampled_gap import sum_rows, table_error
-from frankwolfe.engines.state import ESTIMATE, arrays, remembered, with_arrays
+from frankwolfe.engines.state import ESTIMATE, arrays, remembered, restored
 from frankwolfe.engines.step_plan import StepPlan
 from frankwolfe.engines.table_evidence import TableEvidence
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, Gradient
@@ -22,6 +23,9 @@ from frankwolfe.trackers.tracker_defaults import tracker_of
 
 PARTS = (ESTIMATE, "direction", "step")
 """Names of the parts of a method, in states."""
+
+COUNTED = ("steps", "first_step", "rows_read_in_steps", "rows_read_in_passes", "next_intercept", "shift", "gradient")
+"""Entries of a state that all engines have, whatever their method."""
 
 
 def smoothing_units(problem: Problem) -> Units:
@@ -287,11 +291,15 @@ class StepwiseEngine(TableEvidence):
         start = {"steps": state["first_step"], "rows": 0}  # the rest is taken over below
         engine = cls(problem, method, batch_size, generator, problem.default_start(), start)
         generator.bit_generator.state = upcoming
+        require_like({name: value for name, value in engine.state().items() if name in COUNTED}, state)
         engine.clock[:] = state["steps"], state["rows_read_in_steps"]
         engine.passes.restore(state)
         engine.sampler.restore(state)
-        engine.iterate = with_arrays("iterate", engine.iterate, state)
-        engine.gradient = with_arrays("r", engine.gradient, state)
-        engine.parts = tuple(with_arrays(name, part, state) for name, part in zip(PARTS, engine.parts, strict=True))
+        engine.iterate = restored("iterate", engine.iterate, state, problem.n)
+        engine.gradient = restored("r", engine.gradient, state, problem.n)
+        engine.parts = tuple(
+            restored(name, part, state, problem.n) for name, part in zip(PARTS, engine.parts, strict=True)
+        )
         engine.passes.estimate = engine.parts[0]
+        require_sound((engine.iterate, engine.parts), engine.iterate)
         return engine

@@ -56,6 +56,11 @@ def read_csv(path: Path, separator: str, as_text: Collection[str] = ()) -> Any:
     return frame
 
 
+def read_text(path: Path, separator: str, place: int) -> Any:
+    """Return the column at a place as text, as it is in the file."""
+    return _reader(path, separator)(columns=[place], infer_schema=False).to_series()
+
+
 def _reader(path: Path, separator: str) -> Callable[..., Any]:
     """Return what reads the file with the options it is given."""
     import polars

@@ -29,7 +29,8 @@ def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     Blank lines before the header are left out.
     """
     with opened(path) as stream, _long_fields():
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+        # bytes that are not UTF-8 become lone surrogates, which no valid text contains
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, delimiter=separator)
         numbered = ((reader.line_num, fields) for fields in reader)
         try:
@@ -39,8 +40,21 @@ def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def header(path: Path, separator: str) -> list[str]:
-    """Return the names of the columns."""
-    return next(records(path, separator))[1]
+    """Return the names of the columns; raise ValueError if they are not UTF-8 text."""
+    names = next(records(path, separator))[1]
+    for number, name in enumerate(names, start=1):
+        if _is_undecoded(name):
+            latin = name.encode("utf-8", "surrogateescape").decode("latin-1")
+            raise ValueError(
+                f"{path}: the header is not UTF-8 text: column {number} would be {latin!r} in Latin-1. Save the file "
+                "as UTF-8"
+            )
+    return names
+
+
+def _is_undecoded(text: str) -> bool:
+    """Whether a text contains bytes that are not UTF-8."""
+    return any("\udc80" <= character <= "\udcff" for character in text)
 
 
 def line_of_record(path: Path, separator: str, number: int) -> int:
@@ -56,7 +70,7 @@ def first_mistake(path: Path, separator: str) -> str | None:
     for line, fields in found:
         if len(fields) > width:
             return f"{path}, line {line}: {len(fields)} fields, but the header has {width}"
-        if any("\ufffd" in field for field in fields):
+        if any(map(_is_undecoded, fields)):
             return f"{path}, line {line}: not UTF-8 text: save the file as UTF-8"
         if line > last + 1 and fields and fields[-1].endswith("\n") and len(fields) < width + 1:
             return f"{path}, line {last + 1}: a quotation mark is opened there and never closed"

@@ -20,6 +20,7 @@ SEPARATORS = (",", ";", "\t")
 """What may stand between the fields of a CSV file: the one that is most frequent in its first line does."""
 
 _PAIR = re.compile(rb"^\s*[^\s,;#]+(\s+[^\s,;#:]+:[^\s,;#]+)+\s*(#.*)?$")
+_LABELS = re.compile(rb"^\s*[+-]?\d+(,[+-]?\d+)+(\s+\d+:[^\s,;#]+)+\s*(#.*)?$")
 
 
 def _open_zstd(path: Path, mode: str) -> Any:
@@ -108,7 +109,7 @@ def kind_of(path: Path) -> str:
     lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if not lines:
         raise ValueError(f"{path} is empty" if not start.strip() else f"{path} holds no rows: only remarks")
-    if any(_PAIR.match(line) for line in lines[:100]):
+    if _LABELS.match(lines[0]) or any(_PAIR.match(line) for line in lines[:100]):
         return "svmlight"
     if any(separator.encode() in lines[0] for separator in SEPARATORS):
         return "csv"

@@ -40,6 +40,11 @@ def parse_line(line: bytes) -> Line | None:
     if not tokens:
         return None
     target = finite_number(tokens[0])
+    if target is None and b"," in tokens[0]:
+        raise ValueError(
+            f"the target {_shown(tokens[0])} is not one number: several labels for a row are not supported, write a "
+            "file for each label"
+        )
     if target is None:
         raise ValueError(f"the target {_shown(tokens[0])} is not a finite number")
     indices: list[int] = []

@@ -15,7 +15,7 @@ import numpy as np
 
 from frankwolfe.arguments.lookup import nearest
 from frankwolfe.io.cells import as_numbers, sort_cells
-from frankwolfe.io.csv_frame import read_csv
+from frankwolfe.io.csv_frame import read_csv, read_text
 from frankwolfe.io.records import first_mistake, line_of_record, records, separator_of
 from frankwolfe.io.streams import is_compressed, opened
 from frankwolfe.io.tables import Table, as_words
@@ -34,6 +34,9 @@ DATE = (
     r"([T ]+\d{1,2}:\d{2}.*)?$"
 )
 """What a date looks like: 2024-03-01, 1/3/24, 1 Mar 2024, with a time or without."""
+
+EXACT = 2.0**53
+"""Up to this size float64 holds every integer."""
 
 ADVICE = "Fill them with --missing mean, remove the rows, or leave columns out with --ignore"
 """What to do about missing values."""
@@ -138,6 +141,7 @@ class Columns:
         if not cells.words.any():
             if not np.isfinite(cells.numbers).all():
                 self._refuse_cell(name, int(np.argmin(np.isfinite(cells.numbers))))
+            self._refuse_rounded(name, column, as_numbers(column))
             return cells.numbers
         if column.dtype.is_nested():
             self._refuse_words([name])
@@ -200,7 +204,7 @@ class Columns:
         numeric = [name for name in names if name not in words]
         found = np.empty((self.size, len(numeric)))
         for start in range(0, len(numeric), BLOCK):
-            block = [as_numbers(self.column(name)) for name in numeric[start : start + BLOCK]]
+            block = [self._numbers(name) for name in numeric[start : start + BLOCK]]
             found[:, start : start + BLOCK] = self._polars.DataFrame(block).to_numpy()  # null becomes NaN
         doubtful = [name for j, name in enumerate(numeric) if not np.isfinite(found[:, j]).all()]
         checked = words.union(doubtful)
@@ -211,6 +215,31 @@ class Columns:
             raise ValueError(self._missing_features(gaps, advice))
         places = {place: name for place, name in enumerate(names) if name in words}
         return Table(found, {place: self._words(name, cells[name].missing) for place, name in places.items()})
+
+    def _numbers(self, name: str) -> Any:
+        """Return a column as polars' float64, null where a cell is no number."""
+        column = self.column(name)
+        numbers = as_numbers(column)
+        self._refuse_rounded(name, column, numbers)
+        return numbers
+
+    def _refuse_rounded(self, name: str, column: Any, numbers: Any) -> None:
+        """Raise ValueError if a column holds an integer that float64 would round to another one: an id, perhaps."""
+        if max(abs(numbers.min() or 0.0), abs(numbers.max() or 0.0)) < EXACT:
+            return
+        if column.dtype.is_float():
+            if self._separator is None:
+                return  # the file holds floats
+            column = self._picked(read_text(self.path, self._separator, self.names.index(name)))
+        cells = column.cast(self._polars.String).str.strip_chars()
+        large = numbers.is_finite() & (numbers.abs() >= EXACT) & cells.str.contains(r"^[+-]?\d+$")
+        for row in np.flatnonzero(large.fill_null(False).to_numpy()).tolist():
+            if int(cells[row]) != int(numbers[row]):
+                raise ValueError(
+                    f"{self.path}, {self.place(row)}: column {name!r} holds {shortened(cells[row])}, an integer "
+                    f"beyond 2^53, which float64 rounds to {int(numbers[row])}. If it is an identifier, leave it out "
+                    "with --ignore or take it as a category; if it is a quantity, write it with a decimal point"
+                )
 
     def _words(self, name: str, missing: np.ndarray) -> np.ndarray:
         """Return the words of a column; None where one is missing."""

@@ -68,6 +68,21 @@ class Dictionary(NamedTuple):
         points[0], weights[0] = setting.w, 1.0
         return cls(points, weights, np.array([1, 0]), np.zeros(d), np.zeros(d), np.ones(1))
 
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored dictionary must be like."""
+        return {"number": ([1, 0], [len(self.weights) + 1, 2**62])}
+
+    def require_sound(self, iterate: Any) -> None:
+        """Raise ValueError unless the weights are those of a mixture, and the atoms finite."""
+        number = self.number[0]
+        weights = self.weights[:number]
+        if (
+            not (weights >= 0.0).all()
+            or not abs(weights.sum() - 1.0) < 1e-6
+            or not np.isfinite(self.points[:number]).all()
+        ):
+            raise ValueError("the weights of its atoms do not sum to one")
+
 
 @routine
 def point_at(dictionary, k):

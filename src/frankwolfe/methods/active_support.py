@@ -5,7 +5,7 @@ weights: coordinate ``j`` holds ``|w_j| / R`` of the vertex on its side, and wha
 dictionary of atoms is needed, and a dropped atom is gone: its coordinate is zero.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,19 @@ class ActiveSet(NamedTuple):
         members[: len(support)] = support
         place[support] = np.arange(len(support))
         return cls(members, place, np.array([len(support), 0]), np.array([np.abs(w).sum()]))
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored active set must be like."""
+        d = len(self.members)
+        return {"members": (0, d), "place": (-1, d), "number": ([0, 0], [d + 1, 2**62])}
+
+    def require_sound(self, iterate: Any) -> None:
+        """Raise ValueError unless the members are the support of an iterate: a vector is as long as its members."""
+        support, members = np.flatnonzero(iterate.v), self.members[: self.number[0]]
+        place = np.full(len(self.place), -1)
+        place[members] = np.arange(len(members))
+        if not np.array_equal(np.sort(members), support) or not np.array_equal(place, self.place):
+            raise ValueError("its active set is not the support of its point")
 
 
 @routine

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import ROWS
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import add_row, routine
 from frankwolfe.methods.gradient import TABLE_CHANGE, amend
@@ -32,6 +33,10 @@ class Correction(NamedTuple):
     def of(cls, samples: Any, room: int) -> "Correction":
         """Return an empty correction with room for so many rows."""
         return cls(np.zeros(room, dtype=np.int64), np.zeros((room, *samples.shape[1:])), np.zeros(1, dtype=np.int64))
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored correction must be like."""
+        return {"rows": (0, ROWS), "number": (0, len(self.rows) + 1)}
 
     def clear(self) -> None:
         """Forget it: ``r`` has been made anew."""

@@ -1,9 +1,10 @@
 """Epochs: stretches of steps that begin with an exact gradient. Estimates have them; directions and steps follow."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import FIXED
 from frankwolfe.compile.verbs import routine
 
 
@@ -24,6 +25,10 @@ class Epochs(NamedTuple):
     period: int
     base: np.ndarray
     growth: np.ndarray
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of restored epochs must be like."""
+        return dict.fromkeys(("starts", "base", "growth"), FIXED)
 
     def batch_sizes(self, steps: np.ndarray) -> np.ndarray:
         """Rows in the batches of the steps with these numbers.

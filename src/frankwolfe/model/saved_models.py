@@ -22,6 +22,7 @@ from frankwolfe.model.serialize import described, restored
 from frankwolfe.result import Status
 from frankwolfe.storage.archive import Archive, reason, require_size
 from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage.regular_files import open_regular
 
 FORMAT = 2
 """Version of the layout. The first had no list of its arrays, names of columns in an array, and no preparation."""
@@ -83,9 +84,9 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     """
     if not isinstance(path, str | os.PathLike):  # Python would take a number for an open file
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         raise FileNotFoundError(f"{path} does not exist")
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         try:
             return _model_in(Archive(stream))
         except Exception as error:  # damage can make any reader raise anything, and all of it means the same

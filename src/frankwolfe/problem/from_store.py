@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.arrays import as_targets
 from frankwolfe.data.store.row_store import RowStore
 
 
@@ -12,7 +13,10 @@ def stored_targets(store: RowStore, loss: Any) -> np.ndarray:
     if store.y is None:
         raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
     if store.classes is None:
-        return store.y
+        try:
+            return as_targets(store.y, store.shape[0], loss)
+        except ValueError as error:
+            raise ValueError(f"the targets in {store.path} do not go with this loss: {error}") from None
     if loss.targets == "classes":
         return store.y
     count, kind = len(store.classes), type(loss).__name__

@@ -61,6 +61,8 @@ class Trace(Mapping[str, np.ndarray]):
         self._rows: list[dict[str, float]] = []
         self._pending: list[tuple[dict[str, float], Any]] = []
         self._pending_bytes = 0
+        # where rows are on disk their memory bounds this, too: each table of slopes has a number for every row
+        self._table_room = np.inf if problem.objective.reads is None else problem.X.memory // 8
 
     def record(
         self, w: Any, table: np.ndarray | None = None, multipliers: np.ndarray | None = None, **numbers: float
@@ -80,7 +82,9 @@ class Trace(Mapping[str, np.ndarray]):
         if isinstance(w, np.ndarray):
             nonzero = np.flatnonzero(w)
             packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
-        table = None if table is None or "gap" in numbers else table.copy()
+        if table is not None and ("gap" in numbers or self._pending_bytes + table.nbytes > self._table_room):
+            table = None
+        table = None if table is None else table.copy()
         multipliers = None if table is None or multipliers is None else multipliers.copy()
         self._wait(numbers, *packed, table, multipliers)
         if self._pending_bytes > PENDING_BYTES:

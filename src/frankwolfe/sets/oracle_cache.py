@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import COUNT
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, rebuild, routine, written
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot
@@ -36,6 +37,10 @@ class Memory(NamedTuple):
         """Memory of nothing yet."""
         return cls(np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), tally)
 
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored memory must be like."""
+        return {"place": COUNT, "tally": COUNT}
+
     def written(self, place, atom):
         """Write down an answer; say whether it is finite."""
         answer, usable = self.answers[place], True
@@ -64,6 +69,10 @@ class CoordinateMemory(NamedTuple):
         """Memory of nothing yet."""
         counters = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(1, dtype=np.int64)
         return cls(np.full((size, d), np.nan), *counters, tally)
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored memory must be like."""
+        return {"at": (0, self.questions.shape[1]), "place": COUNT, "tally": COUNT}
 
     def written(self, place, atom):
         """Write down an answer; say whether it is finite."""

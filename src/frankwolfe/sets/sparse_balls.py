@@ -29,6 +29,10 @@ class Selection(NamedTuple):
         """Room for ``d`` sizes and for blocks of up to ``most`` entries."""
         return cls(np.zeros(d), np.zeros(most, dtype=np.int64), np.zeros(most))
 
+    def index_ranges(self):
+        """Return what the index arrays of a restored tracker must be like."""
+        return {"at": (0, len(self.sizes))}
+
 
 @routine
 def ranked(values, rank):

@@ -1,20 +1,23 @@
 """Files that are there whole or not at all."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
-from glob import escape
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
+
+from frankwolfe.storage.file_locks import take_lock
 
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a file to write that takes its name once it is whole; if anything goes wrong, what was there stays.
 
-    The unfinished file lies in the same folder, so that the last move is one within a file system.
+    The unfinished file lies in the same folder, so that the last move is one within a file system. It is locked while
+    it is written: those without a lock were left by processes that were killed, and the next writer removes them.
 
     Parameters
     ----------
@@ -34,30 +37,55 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     path = Path(os.path.realpath(path))  # what a link points at is replaced, and not the link
     if path.exists() and not path.is_file():  # a folder, or a device that a rename would do away with
         raise OSError(f"{path} is not a file that could be replaced")
-    unfinished = path.with_name(_unfinished(path, uuid4().hex))  # nobody else's, in whatever thread or process
+    remove_unfinished(path)
+    unfinished, opened = _begun(path)
     try:
-        with unfinished.open("xb") as stream:
+        with opened as stream:
             if path.exists():
                 os.chmod(stream.fileno(), stat.S_IMODE(path.stat().st_mode))  # who may read it stays as it was
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        unfinished.replace(path)
+            if os.name != "nt":  # while it is locked: another writer must not take it for a left-over
+                unfinished.replace(path)
+        if os.name == "nt":  # Windows renames no open file
+            unfinished.replace(path)
         _settle(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
+def _begun(path: Path) -> tuple[Path, BinaryIO]:
+    """Create and lock a file to write to, under a name that no other thread or process has."""
+    while True:
+        unfinished = new_unfinished(path)
+        stream = unfinished.open("xb")
+        with suppress(OSError):  # some file systems have no locks
+            take_lock(stream.fileno())
+        if unfinished.exists():
+            return unfinished, stream
+        stream.close()  # another writer took it for a left-over before it was locked
+
+
 def remove_unfinished(path: str | os.PathLike) -> None:
-    """Remove what processes that were killed have left of a file: for whoever is the only one to write it."""
-    path = Path(os.path.realpath(path))
-    for left in path.parent.glob(_unfinished(Path(escape(path.name)), "*")):
-        left.unlink(missing_ok=True)
+    """Remove what processes that were killed have left of a file; what a living one writes is locked, and stays."""
+    for left in unfinished_of(Path(os.path.realpath(path))):
+        with suppress(OSError), left.open("rb+") as stream:
+            take_lock(stream.fileno())
+            left.unlink()
 
 
-def _unfinished(path: Path, mark: str) -> str:
-    """Return the name of a file while it is written: hidden, and with its own name for those who find one left over."""
-    return f".{path.name[:180]}.{mark}.unfinished"
+def new_unfinished(path: Path) -> Path:
+    """Return a name for a file while it is written: hidden, and with its own name for those who find one left over."""
+    return path.with_name(f".{path.name[:180]}.{uuid4().hex}.unfinished")
+
+
+def unfinished_of(path: Path) -> list[Path]:
+    """Return the unfinished files, or folders, of a path."""
+    name = re.compile(rf"\.{re.escape(path.name[:180])}\.[0-9a-f]+\.unfinished")
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        return [path.parent / entry.name for entry in entries if name.fullmatch(entry.name)]
+    return []
 
 
 def _settle(folder: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from frankwolfe import __version__
 from frankwolfe.storage.archive import Archive, reason
 from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage.regular_files import open_regular
 
 
 def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping[str, Any]) -> None:
@@ -63,9 +64,9 @@ def read_flat(path: str | os.PathLike, kind: str, version: int) -> dict[str, Any
     """
     if not isinstance(path, str | os.PathLike):  # Python would take a number for an open file
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         raise FileNotFoundError(f"{path} does not exist")
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         try:
             return _values_in(Archive(stream, packed=False), kind, version)
         except Exception as error:  # damage can make any reader raise anything, and all of it means the same
@@ -75,7 +76,7 @@ def read_flat(path: str | os.PathLike, kind: str, version: int) -> dict[str, Any
 def is_flat(path: str | os.PathLike, kind: str) -> bool:
     """Whether a file is of this kind, whatever its version."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path) as stream:
             return bool(_about(Archive(stream, packed=False))["kind"] == kind)
     except Exception:  # as in `read_flat`
         return False

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import FIXED
 from frankwolfe.compile.verbs import routine, row_add_tracked
 from frankwolfe.trackers.tracker_defaults import tracker
 
@@ -103,6 +104,10 @@ class LazyArgmax(NamedTuple):
             sizes.append(-(-sizes[-1] >> BITS))
         starts = np.cumsum([0, *sizes])
         return cls(np.zeros(starts[-1]), starts, float(flip))
+
+    def index_ranges(self):
+        """Return what the index arrays of a restored tracker must be like."""
+        return {"starts": FIXED}
 
     @property
     def lazy(self):

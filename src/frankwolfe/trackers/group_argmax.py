@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import FIXED
 from frankwolfe.compile.verbs import leader, rebuild, routine, row_add_grouped
 from frankwolfe.trackers.argmax import LazyArgmax
 from frankwolfe.trackers.tracker_defaults import tracker
@@ -91,6 +92,10 @@ class GroupTracker(NamedTuple):
             np.zeros(1, dtype=np.int64),
             np.zeros(sizes.max()),
         )
+
+    def index_ranges(self):
+        """Return what the index arrays of a restored tracker must be like."""
+        return dict.fromkeys(("members", "starts", "homes", "home_ends", "shares"), FIXED) | {"stale": (0, 2)}
 
     @property
     def lazy(self):

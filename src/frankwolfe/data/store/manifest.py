@@ -6,11 +6,14 @@ The manifest names all files, with their sizes and checksums. A file that it doe
 """
 
 import json
+import re
 import zlib
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from frankwolfe.storage.archive import reason
 
 FORMAT, VERSION = "frankwolfe rows", 1
 """What a manifest calls itself, and the version of the layout that this library writes. It reads no newer one."""
@@ -154,7 +157,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ValueError(f"{path} is larger than the manifest of any row store")
     try:
         content = json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError, MemoryError):  # the last two where it is nested very deeply
         raise ValueError(f"{path} is damaged, or not whole: it is not JSON") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not the manifest of a row store")
@@ -167,41 +170,99 @@ def read_manifest(folder: Path) -> Manifest:
         raise ValueError(f"{path} is damaged: its checksum does not fit its content")
     try:
         return _built(content)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise ValueError(f"{path} is not a manifest that this library has written") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is not a manifest that this library has written: {reason(error)}") from None
 
 
 def _built(content: dict[str, Any]) -> Manifest:
     known = {name: value for name, value in content.items() if name not in ("format", "version", "parts")}
     found = Manifest(**known, parts=[_part(**part) for part in content["parts"]])
-    if found.layout not in ("csr", "dense") or found.values not in ("float32", "float64"):
-        raise ValueError
-    if found.indices not in ("int32", "int64") or not all(_is_plain(file.name) for file in _files(found)):
-        raise ValueError
+    _require(found.layout in ("csr", "dense"), f"its layout is {found.layout!r}")
+    _require(found.values in ("float32", "float64"), f"its values are {found.values!r}")
+    _require(found.indices in ("int32", "int64"), f"its indices are {found.indices!r}")
+    for name in ("columns", "outputs", "first_column"):
+        _count(name, getattr(found, name))
+    _require_names(found)
+    for part in found.parts:
+        _require_sizes(found, part)
     return found
 
 
-def _files(manifest: Manifest) -> list[File]:
-    return list(chain.from_iterable(part.files for part in manifest.parts))
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
 
 
-def _is_plain(name: str) -> bool:
-    """Whether a name is one of a file in the folder itself."""
-    return bool(name) and Path(name).name == name and name not in (".", "..")
+def _count(name: str, value: Any) -> int:
+    """Return a number of things, which must be an int that the indices of this library can reach."""
+    _require(type(value) is int and 0 <= value < 2**62, f"{name} is {value!r}, which is no count")
+    return int(value)
 
 
-def _file(content: dict[str, Any] | None) -> File | None:
-    return None if content is None else File(str(content["name"]), int(content["bytes"]), int(content["crc32"]))
+def _require_names(manifest: Manifest) -> None:
+    """Raise ValueError unless there is a name for each column, and classes are different words or truth values."""
+    names, classes = manifest.names, manifest.classes
+    if names is not None:
+        _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
+        _require(len(names) == manifest.columns, f"it has {len(names)} names for {manifest.columns} columns")
+    if classes is not None:
+        _require(isinstance(classes, list) and len(classes) > 0, "its classes are no list")
+        _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
+        _require(sorted({*classes}) == classes, "its classes are not in ascending order")
+        _require(manifest.outputs == 0, f"it has {manifest.outputs} outputs, and classes")
+
+
+def _require_sizes(manifest: Manifest, part: Part) -> None:
+    """Raise ValueError unless the files of a part have the sizes that its rows, entries and columns need."""
+    value, index = _BYTES[manifest.values], _BYTES[manifest.indices]
+    for shard in part.shards:
+        rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
+        _require((shard.columns is not None) == (shard.starts is not None) == sparse, "a shard has another layout")
+        _require(sparse or entries == rows * manifest.columns, f"{shard.values.name} has {entries} entries")
+        ends = [0, *shard.cuts]
+        _require(rows > 0 and ends[-1] == rows and sorted({*ends}) == ends, f"{shard.values.name} is cut at no rows")
+        sizes = [entries * value, entries * index, (rows + 1) * index]
+        for file, size in zip(shard.files, sizes, strict=False):
+            _require(file.bytes == size, f"{file.name} has {file.bytes} bytes, and its rows need {size}")
+    width = part.counts.bytes // 8
+    _require(width <= manifest.columns, f"{part.counts.name} has {width} columns, of {manifest.columns}")
+    _require(part is not manifest.parts[-1] or width == manifest.columns, f"{part.counts.name} has {width} columns")
+    beside = {"counts": 8 * width, "squares": 8 * width, "weights": 8 * part.rows}
+    beside["targets"] = 8 * part.rows * max(1, manifest.outputs)
+    for name, size in beside.items():
+        own = getattr(part, name)
+        _require(own is None or own.bytes == size, f"its {name} have not the {size} bytes that they need")
+    first = manifest.parts[0]
+    for name in ("targets", "weights"):
+        same = (getattr(part, name) is None) == (getattr(first, name) is None)
+        _require(same, f"some of its rows have {name}, and others have none")
+
+
+_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+
+
+def _file(content: dict[str, Any]) -> File:
+    file = File(content["name"], _count("bytes", content["bytes"]), _count("crc32", content["crc32"]))
+    _require(_is_plain(file.name), f"{file.name!r} is no file in its folder")
+    return file
+
+
+def _is_plain(name: Any) -> bool:
+    """Whether a name is one of a file in the folder itself, as this library gives them."""
+    return isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,99}", name) is not None
 
 
 def _part(shards: list[dict[str, Any]], **files: Any) -> Part:
     found = [
         Shard(
-            int(shard["rows"]),
-            int(shard["entries"]),
-            [int(row) for row in shard["cuts"]],
-            **{name: _file(shard[name]) for name in ("values", "columns", "starts")},  # type: ignore[arg-type]
+            _count("rows", shard["rows"]),
+            _count("entries", shard["entries"]),
+            [_count("cuts", row) for row in shard["cuts"]],
+            _file(shard["values"]),
+            *(None if shard[name] is None else _file(shard[name]) for name in ("columns", "starts")),
         )
         for shard in shards
     ]
-    return Part(found, **{name: _file(file) for name, file in files.items()})  # type: ignore[arg-type]
+    beside = {name: None if file is None else _file(file) for name, file in files.items()}
+    _require(beside.get("counts") is not None and beside.get("squares") is not None, "it counts no columns")
+    return Part(found, **beside)  # type: ignore[arg-type]

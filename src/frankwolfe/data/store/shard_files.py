@@ -4,33 +4,65 @@ import os
 import sys
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from frankwolfe.data.store.manifest import File
+from frankwolfe.storage.regular_files import open_regular
 
 LITTLE_ENDIAN = sys.byteorder == "little"
 
+Stamp = tuple[int, int]
+"""When a file was last changed, and its number in the file system: another one after it was written or replaced."""
 
-def read_file(folder: Path, file: File, into: np.ndarray, verify: bool) -> None:
-    """Fill an array with the bytes of a file; ``verify`` compares them with the checksum.
+NEVER_READ: Stamp = (-1, -1)
+"""Of a file that is read for the first time."""
+
+
+def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None = NEVER_READ) -> Stamp:
+    """Fill an array with the bytes of a file, compare them with the checksum, and return what tells it from others.
+
+    The checksum of a file that is as it was when it was ``verified`` is not computed again; None: not at all.
 
     A file that is too short, too long or changed is a ValueError that names it; one that is gone a FileNotFoundError.
     """
-    path, room = folder / file.name, memoryview(into).cast("B")
-    assert len(room) == file.bytes
+    path, room = folder / file.name, memoryview(into).cast("B") if into.size else memoryview(bytearray())
     with _opened(path) as stream:
-        _check_size(path, file, os.fstat(stream.fileno()).st_size)
+        status = os.fstat(stream.fileno())
+        _check_size(path, file, status.st_size)
         at = 0
         while at < len(room):
-            got = stream.readinto(room[at:])
+            got = stream.readinto(room[at:])  # type: ignore[attr-defined]
             if not got:
                 raise ValueError(f"{path} ended after {at:,} of {file.bytes:,} bytes: it was changed while it was read")
             at += got
-    if verify and zlib.crc32(room) != file.crc32:
+    stamp = status.st_mtime_ns, status.st_ino
+    if verified not in (stamp, None) and zlib.crc32(room) != file.crc32:
         raise ValueError(f"{path} is damaged: its checksum does not fit its content. Write the store anew")
     if not LITTLE_ENDIAN:
         into.byteswap(inplace=True)
+    return stamp
+
+
+def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:
+    """Raise ValueError unless rows begin one after the other, with columns in order: compiled code goes by them.
+
+    ``columns`` and ``starts`` may be those of the first rows alone; ``entries`` are those of all.
+    """
+    rises = starts[1:] >= starts[:-1]
+    if starts[0] != 0 or not rises.all() or starts[-1] > entries or len(columns) != starts[-1]:
+        raise ValueError(f"{path} is damaged: its rows do not begin one after the other. Write the store anew")
+    if len(columns) == 0:
+        return
+    unsigned = columns.view(f"u{columns.itemsize}")  # a negative column is a very large one
+    ascending = unsigned[1:] > unsigned[:-1]
+    firsts = starts[1:-1]
+    ascending[firsts[(firsts > 0) & (firsts < len(columns))] - 1] = True
+    if unsigned.max() >= width or not ascending.all():
+        raise ValueError(
+            f"{path} is damaged: the columns of its rows are not ascending numbers below {width:,}. Write it anew"
+        )
 
 
 def read_first(folder: Path, file: File, count: int, kind: np.dtype) -> np.ndarray:
@@ -61,14 +93,22 @@ def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
     path = folder / file.name
     if file.bytes % kind.itemsize:
         raise ValueError(f"{path} does not hold numbers of type {kind}")
+    require_size(folder, file)
     found = np.empty(file.bytes // kind.itemsize, kind)
-    read_file(folder, file, found, verify=True)
+    read_file(folder, file, found)
     return found
 
 
-def _opened(path: Path):
+def require_size(folder: Path, file: File) -> None:
+    """Raise ValueError unless a file has the size that the manifest says: before memory is made for it."""
+    path = folder / file.name
+    with _opened(path) as stream:
+        _check_size(path, file, os.fstat(stream.fileno()).st_size)
+
+
+def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb", buffering=0)
+        return open_regular(path, buffering=0)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is gone: the row store is not whole any more. Write it anew") from None
 

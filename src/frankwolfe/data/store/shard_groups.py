@@ -56,6 +56,11 @@ class ShuffledGroups:
         self._orders: list[np.ndarray] = []  # of this pass and the next
         self._at = 0  # group of this pass
 
+    @property
+    def shards(self) -> int:
+        """Number of shards."""
+        return len(self._store.shards)
+
     def group(self, ahead: int = 0) -> np.ndarray:
         """Return the shards of the present group, or of one that comes after it."""
         passes, at = divmod(self._at + ahead, self.plan.groups)

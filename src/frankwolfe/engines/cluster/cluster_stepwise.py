@@ -12,7 +12,7 @@ from frankwolfe.engines.batches import saved_generator
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.lower_bound import sum_rounding
 from frankwolfe.engines.sampled_gap import SampledGap
-from frankwolfe.engines.state import arrays, built, flat, with_arrays
+from frankwolfe.engines.state import arrays, built, flat, restored
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.lifecycle import Setting, others_for_run
 from frankwolfe.methods.residual_samples import COUNTERS
@@ -217,8 +217,8 @@ class ClusterStepwise(ABC):
         """Return an engine that goes on where the one with this state was."""
         engine = cls(problem, method, batch_size, generator, problem.default_start(), {"steps": state["steps"]})
         engine.rows_read, engine.lower_bound = int(state["rows_read"]), float(state["lower_bound"])
-        engine.iterate = with_arrays("iterate", engine.iterate, state)
-        engine.gradient = with_arrays("r", engine.gradient, state)
+        engine.iterate = restored("iterate", engine.iterate, state, problem.n)
+        engine.gradient = restored("r", engine.gradient, state, problem.n)
         if "exact.value" in state:
             engine._exact = engine.steps, built(Evaluation, "exact", state)
         engine._resume()

@@ -13,7 +13,9 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
+from frankwolfe.engines.corrective.copied_columns import column_room
 from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.engines.entries import PLAIN, require_like
 from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
@@ -22,6 +24,10 @@ from frankwolfe.trackers.tracker_defaults import tracker_of
 
 MIN_NEW_ATOMS = 50
 """Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""
+
+LEAST_NEW_ATOMS = 4
+"""Coordinates that a round may add where columns of rows on disk do not fit into memory: each round reads the
+rows twice."""
 
 NEW_PER_ACTIVE, NEW_PER_ACTIVE_FAST = 1, 4
 """Coordinates that a round may add for each that has weight; the second holds where at least nine in ten of those
@@ -114,6 +120,9 @@ class Coordinates(Shifted):
         self.settled = self.covered = False
         rows = problem.samples.rows
         self._copies_ahead = rows.is_sparse and not problem.outputs
+        # columns that fit into the memory of rows on disk; those with weight are always copied, however many they are
+        on_disk = problem.objective.reads is not None
+        self._most = max(1, int(column_room(problem) * problem.d / max(1, problem.X.nnz))) if on_disk else self.d
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
         """Return the combination as a new array, or another one of the same atoms."""
@@ -184,12 +193,13 @@ class Coordinates(Shifted):
             return False  # what there is serves on
         self.active, self.u = self.active[kept], self.u[kept]
         self.growth = NEW_PER_ACTIVE_FAST if len(self.u) >= 0.9 * self.taken else NEW_PER_ACTIVE
-        joining = min(len(promising), self._room(len(self.u)))
+        room = max(self._most - len(self.u), LEAST_NEW_ATOMS)
+        joining = min(len(promising), self._room(len(self.u)), room)
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
         self.spare = self._copies_ahead and self.taken <= self.limits.usual
         if self.spare:
             promising = np.flatnonzero(keys > (SPARE_LEVEL * level if level > 0.0 else level / SPARE_LEVEL))
-            joining += SPARE_PER_ACTIVE * self.taken
+            joining = min(joining + SPARE_PER_ACTIVE * self.taken, room)
         w = self._spread(self.u)
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
         self.u = w[self.active]
@@ -205,6 +215,8 @@ class Coordinates(Shifted):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
+        own = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
+        require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
         for name in self.REMEMBERED:
             setattr(self, name, copied(state[f"atoms.{name}"]))
         if "hessian.H" in state:

@@ -15,6 +15,7 @@ from frankwolfe.engines.batches import generator_state
 from frankwolfe.engines.corrective.copied_columns import column_room, copied_columns, set_of
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
+from frankwolfe.engines.entries import PLAIN, require_entries, require_like
 from frankwolfe.engines.grouped import GroupedEngine
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, copied, flat
@@ -295,6 +296,9 @@ class FewReadsEngine(RoundEngine):
         Batches come from the generator that is given. The state of the other one is in the state, with the scout's.
         """
         engine = cls(problem, problem.default_start(), {"steps": state["steps"], "rows": 0}, generator)
+        require_entries(problem, state)
+        own = {name: getattr(engine, name) for name in cls.remembered}
+        require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
         for name in cls.remembered:
             setattr(engine, name, copied(state.get(name)))
         parts = {name: _below(name, state) for name in ("scout", "inner", "rest")}
@@ -309,6 +313,8 @@ class FewReadsEngine(RoundEngine):
         if parts["rest"]:
             engine.rest = CorrectiveEngine.from_state(problem, parts["rest"])
         if "found.gap" in state:
+            if engine.rest is None and engine.inner is None:
+                raise ValueError("it knows a gap, and no point that has it")
             engine.at = (engine.rest or engine.inner).at  # type: ignore[union-attr]
             alpha = engine.at.alpha.reshape(problem.samples.shape)
             gap, shift = state["found.gap"], copied(state["found.intercept"])

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.dual_bound import dual_gap
+from frankwolfe.engines.entries import PLAIN, require_entries, require_like
 from frankwolfe.engines.lower_bound import sum_rounding
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, built, copied, flat
@@ -42,7 +43,7 @@ class RoundEngine(ABC):
 
     def __init__(self, problem: Problem, earlier: Mapping[str, Any] | None):
         self.problem = problem
-        self.steps = 0 if earlier is None else int(earlier["steps"])  # rounds, those of the earlier run included
+        self.steps = 0 if earlier is None else earlier["steps"]  # rounds, those of the earlier run included
         self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.denied = False  # whether a sample of the rows was left out for the budget
@@ -278,6 +279,10 @@ class RoundEngine(ABC):
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
+        if not self.problem.on_cluster:
+            require_entries(self.problem, state)
+        plain = {name: getattr(self, name) for name in self.remembered}
+        require_like({name: value for name, value in plain.items() if isinstance(value, PLAIN)}, state)
         for name in self.remembered:
             setattr(self, name, copied(state.get(name)))
         self._restore_point(state)

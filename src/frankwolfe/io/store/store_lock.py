@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from frankwolfe.storage.file_locks import take_lock
+
 
 @contextmanager
 def one_writer(path: Path) -> Iterator[None]:
@@ -22,7 +24,7 @@ def _locked(lock: Path, path: Path) -> int:
     while True:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
         try:
-            _take(handle)
+            take_lock(handle)
         except OSError:
             os.close(handle)
             raise OSError(
@@ -31,14 +33,3 @@ def _locked(lock: Path, path: Path) -> int:
         if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
             return handle
         os.close(handle)  # it was done away with in between: another one has to be made
-
-
-def _take(handle: int) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        return
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

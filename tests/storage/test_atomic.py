@@ -1,0 +1,48 @@
+"""Files that are there whole or not at all."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from frankwolfe.storage.atomic import replacing
+
+KILLED = """
+import os, sys
+from frankwolfe.storage.atomic import replacing
+with replacing(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os._exit(1)
+"""
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_a_killed_writer_has_left_goes_with_the_next(tmp_path):
+    for name in ("a", "a.b"):
+        subprocess.run([sys.executable, "-c", KILLED, tmp_path / name], check=False)
+    assert len(names(tmp_path)) == 2
+    with replacing(tmp_path / "a") as stream:
+        stream.write(b"whole")
+    other, own = names(tmp_path)
+    assert own == "a"
+    assert other.startswith(".a.b.")
+
+
+def test_what_others_are_writing_stays(tmp_path):
+    path = tmp_path / "a"
+    with replacing(path) as first:
+        with replacing(path) as second:
+            second.write(b"second")
+        first.write(b"first")
+    assert path.read_bytes() == b"first"
+
+    def write(number):
+        with replacing(path) as stream:
+            stream.write(b"%d" % number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(200)))
+    assert names(tmp_path) == ["a"]
