@@ -15,8 +15,8 @@ class Progress:
             except ImportError:
                 raise ImportError("progress=True needs tqdm: pip install 'frankwolfe[progress]'") from None
             total = max_passes if max_passes < float("inf") else None
-            form = "{desc}: {percentage:3.0f}%|{bar}| {n:.4g}/{total:.0f} UNIT [{elapsed}<{remaining}{postfix}]"
-            form = form if total else "{desc}: {n:.4g} UNIT [{elapsed}{postfix}]"
+            form = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f}/{total:.0f} UNIT [{elapsed}<{remaining}{postfix}]"
+            form = form if total else "{desc}: {n:.1f} UNIT [{elapsed}{postfix}]"
             self._bar = tqdm(total=total, desc=method, bar_format=form.replace("UNIT", unit))
 
     def update(self, passes: float, gap_estimate: float | None = None) -> None:

@@ -265,9 +265,8 @@ def resume(
 def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -> Progress:
     """Return the progress bar of a run, and describe the run for the notice that its code is compiled."""
     bar, wait = Progress(progress, name, limits.passes), waiting()
-    stored = "sparse" if problem.samples.rows.is_sparse else "dense"
     kinds = type(problem.loss).__name__, type(problem.constraint).__name__
-    wait.what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}, {stored} rows"
+    wait.what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}"
     wait.listener = bar.tell if bar.on else None
     return bar
 

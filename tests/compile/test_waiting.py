@@ -148,7 +148,7 @@ def test_warm_up_serves_later_processes_which_then_wait_little_and_tell_how_long
         return json.loads(finished.stdout), finished.stderr
 
     warmed, said = python("warm-up")
-    assert "frankwolfe: compiling 'corrective' for Squared over L1Ball, dense rows: this happens once" in said
+    assert "frankwolfe: compiling 'corrective' for Squared over L1Ball: this happens once" in said
     files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
     fitted, said = python("fit")
     assert said == ""

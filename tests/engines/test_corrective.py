@@ -390,12 +390,13 @@ def test_minimize_stays_within_its_budget(constraint, budget):
 def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     """What is called for the first time on the data has been called on a few rows of it before."""
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
-    monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
-    for limits in (HESSIAN_LIMITS, NONE):
+    for limits in (HESSIAN_LIMITS, NONE):  # each loads the code of its own kind of model
+        monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
         engine = engine_of(problem, limits=limits)
         engine.warm_up()
+        assert ("cycle" in called) == (limits is NONE)
         before = set(called)
         assert engine.rows_read == 0
         engine.advance(8)
