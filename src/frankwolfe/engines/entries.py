@@ -189,7 +189,8 @@ def require_trace(problem: Any, state: Mapping[str, Any]) -> None:
             _, number, entry = name.split(".", 2)
             waiting.setdefault(int(number), {})[entry] = state[name]
     for at, row in enumerate(rows):
-        known = TRACED if at in waiting else (*TRACED, *EVALUATED)
+        # of a noted point the weights were not kept: nothing more will be known of it
+        known = TRACED if at in waiting or row.pop("noted", False) is True else (*TRACED, *EVALUATED)
         if not {*known} <= row.keys() or not all(type(number) in (int, float) for number in row.values()):
             raise ValueError(f"its entry trace.rows has no numbers for point {at}")
     for place, point in waiting.items():
