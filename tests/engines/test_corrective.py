@@ -392,7 +392,7 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
-    for limits in (HESSIAN_LIMITS, NONE):  # each loads the code of its own kind of model
+    for limits in (HessianLimits(300, 300, 300), NONE):  # each loads the code of its own kind of model
         monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
         engine = engine_of(problem, limits=limits)
         engine.warm_up()
