@@ -82,9 +82,9 @@ def check_options(refused: dict[str, bool], loss: str | None, method: str, inter
     for option, given in refused.items():
         if given:
             raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
-    accept_on_cluster(Planned(intercept), as_method(method))
-    if loss is not None:
-        refuse_smoothing(as_loss(loss), None)
+    posed = as_loss("squared" if loss is None else loss)  # the targets decide later, between losses that all can do
+    accept_on_cluster(Planned(intercept, posed), as_method(method))
+    refuse_smoothing(posed, None)
 
 
 @contextmanager

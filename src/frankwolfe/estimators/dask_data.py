@@ -27,8 +27,9 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     """Return what `fit` is given as dask collections, checked as far as that is possible without loading anything."""
     if y is None:
         raise ValueError("y is missing: pass the targets, a dask array or series that is cut as X is")
-    refuse_smoothing(as_loss(model._loss()), None)
-    accept_on_cluster(Planned(bool(model.fit_intercept)), as_method(model.method))
+    loss = as_loss(model._loss())
+    refuse_smoothing(loss, None)
+    accept_on_cluster(Planned(bool(model.fit_intercept), loss), as_method(model.method))
     check_columns(model, X, reset=True)
     weights = None if sample_weight is None else _column("sample_weight", sample_weight, X)
     return X, _column("y", y, X), weights

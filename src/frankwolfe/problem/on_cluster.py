@@ -12,6 +12,7 @@ class Planned(NamedTuple):
     """What is known of a problem before it is posed, for `accept_on_cluster`."""
 
     intercept: bool
+    loss: Any
 
 
 def is_on_cluster(X: Any) -> bool:
