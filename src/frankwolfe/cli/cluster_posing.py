@@ -83,8 +83,8 @@ def check_options(refused: dict[str, bool], loss: str | None, method: str, inter
         if given:
             raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
     posed = as_loss("squared" if loss is None else loss)  # the targets decide later, between losses that all can do
-    accept_on_cluster(Planned(intercept, posed), as_method(method))
     refuse_smoothing(posed, None)
+    accept_on_cluster(Planned(intercept, posed), as_method(method))
 
 
 @contextmanager
