@@ -127,8 +127,10 @@ RADIAL = {
     "Product": fw.Product([fw.L1Ball(3.0)], [4]),
 }
 TARGETS = X @ [1.0, -2.0, 0.0, 1.0]
+EDGE_OF_GRID = pytest.mark.filterwarnings("ignore:.*of the 2 that were tried")
 
 
+@EDGE_OF_GRID
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("constraint", RADIAL.values(), ids=RADIAL)
 def test_every_set_with_a_radius_has_a_path_and_a_search(constraint):
@@ -143,6 +145,7 @@ def test_every_set_with_a_radius_has_a_path_and_a_search(constraint):
     assert constraint.with_radius(search.radius_).for_size(4).contains(search.coef_, 1e-8)
 
 
+@EDGE_OF_GRID
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", NAMED)
 def test_every_name_has_a_path_and_a_search(name):

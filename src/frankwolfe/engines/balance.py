@@ -7,7 +7,7 @@ from frankwolfe.objective.point import Point
 from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
 from frankwolfe.problem import Problem
 
-FARTHEST = 0.15
+FARTHEST = 0.1
 """How far to shift predictions at most in mixing slopes in, relative to how far the linear model may be trusted.
 
 Farther slopes would prove less. The linear model of a slope is trusted about as far as it takes to change slopes by
