@@ -48,9 +48,9 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     >>> import frankwolfe as fw
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = fw.FrankWolfeClassifierCV(radii=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> model = fw.FrankWolfeClassifierCV(radii=[1.0, 10.0, 100.0, 1000.0]).fit(X, y)
     >>> model.radius_
-    10.0
+    100.0
     """
 
     def __init__(
@@ -132,9 +132,9 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     >>> import frankwolfe as fw
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = fw.FrankWolfeRegressorCV(radii=[10.0, 1000.0], rule="1se").fit(X, y)
+    >>> model = fw.FrankWolfeRegressorCV(radii=[10.0, 1000.0, 2000.0, 3000.0], rule="1se").fit(X, y)
     >>> model.radius_
-    1000.0
+    2000.0
     """
 
     def __init__(
