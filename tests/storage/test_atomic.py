@@ -4,6 +4,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from frankwolfe.storage import atomic
 from frankwolfe.storage.atomic import replacing
 
 KILLED = """
@@ -45,4 +46,21 @@ def test_what_others_are_writing_stays(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(200)))
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_file_that_another_writer_is_about_to_remove_is_begun_anew(tmp_path, monkeypatch):
+    taken, take_lock = [], atomic.take_lock
+
+    def contested(handle):
+        if not taken:  # the other writer has the lock already, and removes the file a moment later
+            taken.extend(tmp_path.iterdir())
+            raise BlockingIOError
+        take_lock(handle)
+
+    monkeypatch.setattr(atomic, "take_lock", contested)
+    with replacing(tmp_path / "a") as stream:
+        taken[0].unlink()
+        stream.write(b"whole")
+    assert (tmp_path / "a").read_bytes() == b"whole"
     assert names(tmp_path) == ["a"]

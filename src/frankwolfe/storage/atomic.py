@@ -60,11 +60,16 @@ def _begun(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         unfinished = new_unfinished(path)
         stream = unfinished.open("xb")
-        with suppress(OSError):  # some file systems have no locks
+        taken = False
+        try:
             take_lock(stream.fileno())
-        if unfinished.exists():
+        except BlockingIOError:  # another writer is about to remove the file as a left-over: it was not locked yet
+            taken = True
+        except OSError:  # some file systems have no locks
+            pass
+        if not taken and unfinished.exists():
             return unfinished, stream
-        stream.close()  # another writer took it for a left-over before it was locked
+        stream.close()
 
 
 def remove_unfinished(path: str | os.PathLike) -> None:
