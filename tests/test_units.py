@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
+from frankwolfe.objective.intercept import Sums, bracketed_root, trust_region
 
 N, D = 24, 8
 RNG = np.random.default_rng(3)
@@ -83,3 +84,45 @@ def test_no_success_far_from_what_other_units_find(unit, seed):
         result = fw.minimize(problem, tol=tol, max_passes=500)
         assert result.success
         assert result.fun - problem.value(better) <= result.tolerance * (1.0 + 1e-6)
+
+
+CURVED = {
+    "huber": lambda b: (np.clip(b - 3.0, -0.01, 0.01), float(abs(b - 3.0) < 0.01)),
+    "cauchy": lambda b: ((b - 3.0) / (1.0 + (b - 3.0) ** 2), (1.0 - (b - 3.0) ** 2) / (1.0 + (b - 3.0) ** 2) ** 2),
+}
+"""Slope and curvature of a loss whose second derivative is at most one, as functions of an intercept."""
+
+
+@pytest.mark.parametrize("exponent", [-50, -7, 50])
+@pytest.mark.parametrize("name", CURVED)
+def test_searches_for_an_intercept_do_not_depend_on_units(name, exponent):
+    def slope(b, unit):
+        rise, curve = CURVED[name](b / unit)
+        return rise * unit, curve, 1e-16 * unit
+
+    def by_bracket(unit, start):
+        return bracketed_root(lambda b: slope(b, unit), start * unit, 1.0) / unit
+
+    def by_region(unit, start):
+        found, _ = trust_region(
+            lambda b: Sums(0.0, np.array([slope(b[0], unit)[0]]), 1e-16 * unit),
+            lambda b: np.array([[slope(b[0], unit)[1]]]),
+            np.array([start * unit]),
+            smoothness=1.0,
+        )
+        return found[0] / unit
+
+    for search in (by_bracket, by_region):
+        for start in (0.0, 2.5, -40.0):
+            assert search(2.0**exponent, start) == search(1.0, start)
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("unit", [2.0**-47, 2.0**30])
+def test_nor_does_smoothing_where_an_intercept_alone_fits(unit):
+    def run(unit):
+        problem = fw.Problem(X, np.full(N, 2.0 * unit), fw.Pinball(0.3), fw.L2Ball(unit), intercept=True)
+        result = fw.minimize(problem, "shcgm", tol=0, max_passes=3, batch_size=1, random_state=0)
+        return [*(result.x / unit), result.intercept / unit, result.fun / unit]
+
+    assert run(unit) == run(1.0)

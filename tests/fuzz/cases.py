@@ -166,7 +166,7 @@ def make(seed, number):
         weights, weighted = data.weights(rng, len(X))
     side = None
     if chance["side"] and data.LOSSES[loss].convex:
-        method, side = "auto" if method != "shcgm" else method, _side(rng, constraint, X.shape[1] * max(1, outputs))
+        method, side = "auto" if method != "shcgm" else method, _side(rng, constraint, X.shape[1], outputs)
     slow = sets.needs_programs(constraint)
     smooth = data.LOSSES[loss].smooth
     chosen, step = (method, "its own") if compiled or side or not smooth else _method(rng, method)
@@ -229,10 +229,11 @@ def _shaped(found, shape, told):
     return replace(found, set=_shaped(found.set, shape, told)) if hasattr(found, "set") else found
 
 
-def _side(rng, constraint, size):
+def _side(rng, constraint, d, outputs):
     """Return up to three bounds that some point of the set keeps to: ranges, one side, equations; sums and caps too."""
     with fw.python_mode():
-        made = constraint.make()
+        size, made = d * max(1, outputs), constraint.make()
+        made = made.shaped(d, outputs) if outputs else made
         corners = np.array([np.asarray(made.vertex(rng.normal(size=size))).ravel() for _ in range(4)])
     point, m = corners.T @ rng.dirichlet(np.ones(4)), int(rng.integers(1, 4))
     kind = rng.random()

@@ -236,6 +236,11 @@ def test_polytope_takes_dense_and_sparse_matrices(stored):
     assert not flat.contains([0.0, 0.0])
 
 
+def test_constraints_of_zeros_say_nothing():
+    square = fw.Polytope([*SQUARE, [0.0, 0.0]], [1.0, 1.0, 1.0, 1.0, 1e15])
+    np.testing.assert_array_equal(square.vertex([1.0, -1.0]), [-1.0, 1.0])
+
+
 def test_signed_boxes():
     box = fw.Box.signed([1, -1, 0], [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(box.lower, [0.0, -2.0, -3.0])

@@ -33,6 +33,8 @@ def smoothing_units(problem: Problem) -> Units:
     if not problem.needs_smoothing:
         return Units()
     loss, reach = problem.zero_value, problem.side_reach
+    if not loss > 0.0:  # an intercept alone fits: what it has to fit has the right units too
+        loss = problem.objective.without_intercept().value
     loss = loss if 0.0 < loss < np.inf else 1.0
     return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
 

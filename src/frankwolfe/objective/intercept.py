@@ -162,7 +162,10 @@ class Sums(NamedTuple):
 
 
 def bracketed_root(
-    slope: Callable[[float], tuple[float, float, float]], start: float, most: int = MOST_ROUNDS
+    slope: Callable[[float], tuple[float, float, float]],
+    start: float,
+    smoothness: float = 0.0,
+    most: int = MOST_ROUNDS,
 ) -> float:
     """Return where a rising function is zero, to rounding: Newton's method in a bracket that is made as it goes.
 
@@ -172,6 +175,8 @@ def bracketed_root(
         From a point to the function there, its derivative, and its rounding.
     start : float
         Anywhere: as long as one side of the root is open, steps grow geometrically.
+    smoothness : float
+        Largest derivative of the function, zero if it is not known. It tells how far the first step may go.
     most : int
         Most points to look at.
 
@@ -180,10 +185,11 @@ def bracketed_root(
     >>> float(round(bracketed_root(lambda b: (b**3 - 8.0, 3.0 * b * b, 1e-15), start=-1e6), 12))
     2.0
     """
-    low, high, here, last, before, limit = -np.inf, np.inf, start, 0.0, np.inf, max(1.0, abs(start))
-    best, least = start, np.inf
+    low, high, here, last, before = -np.inf, np.inf, start, 0.0, np.inf
+    best, least, limit = start, np.inf, 0.0
     for _ in range(most):
         rise, curve, rounding = slope(here)
+        limit = limit or first_reach(abs(start), abs(rise), smoothness or curve)
         if abs(rise) < least:
             best, least = here, abs(rise)
         if not abs(rise) > 2.0 * rounding or not np.isfinite(rise):
@@ -204,6 +210,12 @@ def bracketed_root(
     return best
 
 
+def first_reach(size: float, slope: float, curvature: float) -> float:
+    """Return how far a first step may go: in units of the predictions, so that the search is the same in all units."""
+    step = EXPANSION * slope / curvature if curvature > 0.0 else np.inf
+    return max(size, step) if np.isfinite(step) else max(size, 1.0)
+
+
 def trust_region(
     sums: Callable[[np.ndarray], Sums],
     hessian: Callable[[np.ndarray], np.ndarray],
@@ -211,6 +223,7 @@ def trust_region(
     curvature: np.ndarray | None = None,
     most: int = MOST_ROUNDS,
     resolution: float = 0.0,
+    smoothness: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Minimise a smooth function of few variables until its slope is rounding: Newton's method in a trust region.
 
@@ -229,6 +242,8 @@ def trust_region(
         Most points to look at.
     resolution : float
         Steps shorter than this change nothing.
+    smoothness : float
+        Largest second derivative, zero if it is not known. It tells how far the first step may go.
 
     Returns
     -------
@@ -236,7 +251,8 @@ def trust_region(
         The point, and an approximate second derivative there if one was needed.
     """
     here, at = start.copy(), sums(start)
-    H, fresh, radius = curvature, curvature is None, EXPANSION * max(1.0, float(np.linalg.norm(start)))
+    H, fresh = curvature, curvature is None
+    radius = EXPANSION * first_reach(float(np.linalg.norm(start)), float(np.linalg.norm(at.slope)), smoothness)
     for _ in range(most):
         if not np.abs(at.slope).max() > 2.0 * at.rounding or not np.isfinite(at.value):
             break

@@ -81,11 +81,13 @@ class InterceptSearch:
             start = self._first()
         curve = None if before is None else before.curve
         if not self.over.outputs and self.loss.convex:
-            return np.array([bracketed_root(self._slope, float(start[0]))]), None
+            return np.array([bracketed_root(self._slope, float(start[0]), self.smoothness)]), None
         least = EPSILON**2 * self.over.largest  # less changes no prediction, large or small
-        found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least)
+        found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least, self.smoothness)
         if not self.is_level(found[0]):
-            found = trust_region(self.sums, self._hessian, self._from_afar(found[0]), resolution=least)
+            found = trust_region(
+                self.sums, self._hessian, self._from_afar(found[0]), None, resolution=least, smoothness=self.smoothness
+            )
         return found
 
     def _from_afar(self, start: np.ndarray) -> np.ndarray:
@@ -97,7 +99,12 @@ class InterceptSearch:
         scale = self.over.spread if self.loss.convex and np.isfinite(self.over.spread) else 0.0
         while scale > 1.0:
             near = InterceptSearch(self.over.scaled(1.0 / scale), self.loss)
-            start = scale * trust_region(near.sums, near._hessian, start / scale, most=QUICK_ROUNDS)[0]
+            start = (
+                scale
+                * trust_region(near.sums, near._hessian, start / scale, most=QUICK_ROUNDS, smoothness=self.smoothness)[
+                    0
+                ]
+            )
             scale *= 0.1
         return start
 

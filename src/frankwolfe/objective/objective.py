@@ -189,13 +189,17 @@ class Objective:
 
         Of an objective with an intercept ``shift`` at the zero model: see `Problem.tolerance`.
         """
-        loss, samples = self.base_loss, self.samples
-        zero = Objective(samples._replace(loss=loss), self.size, self.executor).point(samples.table())
+        loss, samples, zero = self.base_loss, self.samples, self.without_intercept()
         pulls = np.abs(zero.alpha.reshape(len(samples.weights), -1)).sum(axis=1)
         if loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
             pulls += samples.weights * self.curvature_scale * np.abs(shift).max()
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
             return self.column_norms(pulls) * np.sqrt(pulls.sum())
+
+    def without_intercept(self) -> Point:
+        """Evaluate the zero model whose intercept is zero too. No row is read."""
+        samples = self.samples._replace(loss=self.base_loss)
+        return Objective(samples, self.size, self.executor).point(samples.table())
 
     @cached_property
     def curvature_scale(self) -> float:

@@ -12,9 +12,6 @@ from scipy import sparse
 ROUNDS = 3
 """Rounds in which constraints bound coordinates by the bounds of others."""
 
-TINY = 1e-300
-"""What is divided by instead of zero."""
-
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -99,7 +96,9 @@ def coordinate_sizes(A: Any, b: Any, E: Any, e: Any) -> np.ndarray:
     largest = np.zeros(len(bound))
     np.maximum.at(largest, row, np.abs(entry))
     suggested = np.zeros(M.shape[1])
-    np.maximum.at(suggested, column, (np.abs(bound) / np.maximum(largest, TINY))[row])
+    with np.errstate(over="ignore"):  # entries may be subnormal
+        ratio = np.minimum(np.abs(bound)[row] / largest[row], np.finfo(float).max)
+    np.maximum.at(suggested, column, ratio)
     sizes = np.maximum(np.abs(low), np.abs(high))
     sizes = np.where(np.isfinite(sizes), sizes, suggested)
     return np.where(sizes > 0.0, sizes, sizes.max() or 1.0)
@@ -115,7 +114,8 @@ def _in_units(M: Any, bound: Any, sizes: np.ndarray) -> tuple[Any, Any]:
     if M is None:
         return None, None
     M = sparse.csr_array(M) @ sparse.diags_array(sizes)
-    scales = _power_of_two(np.maximum(abs(M).max(axis=1).toarray().ravel(), TINY))
+    largest = abs(M).max(axis=1).toarray().ravel()
+    scales = _power_of_two(np.where(largest > 0.0, largest, 1.0))
     return sparse.diags_array(1.0 / scales) @ M, bound / scales
 
 
