@@ -3,7 +3,7 @@
     python benchmarks/relaxed_sums.py
 
 The library's kernels round as they are written, so that they mean the same on every processor. The dot products with
-dense rows are the exception (`frankwolfe.data.dense`): in order, each addition waits for the one before; reordered, a
+dense rows are the exception (`frankwolfe.rows.dense`): in order, each addition waits for the one before; reordered, a
 vector of them is done at once. Rows are visited in random order, as stochastic steps do.
 """
 

@@ -7,7 +7,7 @@ from scipy.linalg import lstsq
 
 import frankwolfe as fw
 from frankwolfe.completion import Offsets
-from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
+from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries
 
 SHAPE = (12, 9)
 

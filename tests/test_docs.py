@@ -158,11 +158,11 @@ def unknown_files(text):
 
 def test_what_a_text_names_and_is_not_there_is_found():
     text = (
-        "see `frankwolfe.data.rows.Centred`, `frankwolfe.data.rows.Dense`, `fw.L1Ball`, `fw.L3Ball`, `frankwolfe.rowz`"
+        "`frankwolfe.rows.samples.Centred`, `frankwolfe.rows.dense.Dense`, `fw.L1Ball`, `fw.L3Ball`, `frankwolfe.rowz`"
     )
-    assert unknown_names(text) == ["frankwolfe.data.rows.Centred", "fw.L3Ball", "frankwolfe.rowz"]
+    assert unknown_names(text) == ["frankwolfe.rows.samples.Centred", "fw.L3Ball", "frankwolfe.rowz"]
     text = (
-        "`moves/steps.py`, `steps/damped.py`, [here](../src/frankwolfe/data/rows.py#L12), `sets/rows.py`, docs/none.md"
+        "`moves/steps.py`, `steps/damped.py`, [here](../src/frankwolfe/rows/csr.py#L12), `sets/rows.py`, docs/none.md"
     )
     assert unknown_files(text) == ["moves/steps.py", "sets/rows.py", "docs/none.md"]
 

@@ -14,7 +14,9 @@ ROOT = Path(frankwolfe.__file__).parent
 LAYERS = (
     ("linalg", "arguments", "compile", "storage"),
     ("trackers",),
-    ("losses", "data"),
+    ("losses", "rows", "io"),
+    ("store",),
+    ("shards",),
     ("sets",),
     ("objective", "theory"),
     ("cluster",),
@@ -24,7 +26,6 @@ LAYERS = (
     ("engines",),
     ("run", "completion", "datasets"),
     ("path",),
-    ("io",),
     ("model", "precompile"),
     ("estimators", "experiments"),
     ("cli",),
@@ -73,8 +74,7 @@ def test_no_two_modules_have_one_name_and_few_are_at_the_top():
 PROBES = {
     "arguments/arrays.py": "frames of other libraries",
     "io/tables.py": "frames of other libraries, and what they hold",
-    "io/store/block_arrays.py": "frames of other libraries",
-    "io/store/block_sources.py": "frames of other libraries, and iterators of blocks",
+    "store/sources.py": "frames of other libraries, and iterators of blocks",
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
     "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
     "methods/lifecycle.py": "the door for estimates, directions and step rules",
@@ -82,7 +82,8 @@ PROBES = {
     "sets/callbacks.py": "the door for plain Python objects, which are no parts",
     "estimators/matrix_completion.py": "scikit-learn sets feature_names_in_ for frames only",
     "estimators/regressor.py": "scikit-learn sets feature_names_in_ for frames only",
-    "data/executors.py": "what the operating system offers",
+    "shards/local.py": "what the operating system offers",
+    "linalg/threads.py": "what the operating system offers",
 }
 """Modules that look whether an attribute is there, and why. Elsewhere parts answer, by defaults if need be."""
 

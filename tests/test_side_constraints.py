@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.data import blocks
 from frankwolfe.engines.balance import balanced
+from frankwolfe.rows import blocks
 from tests import cases
 from tests.fuzz.optimum import PROGRAMS
 from tests.programs import described

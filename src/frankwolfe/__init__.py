@@ -17,12 +17,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "frankwolfe.problem": ("Problem", "Evaluation", "LinearBounds"),
     "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
-    "frankwolfe.data.observed_entries": ("Factors",),
+    "frankwolfe.rows.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize", "resume"),
     "frankwolfe.cluster.cluster_error": ("ClusterError",),
     "frankwolfe.engines.checkpoints": ("CheckpointWarning",),
-    "frankwolfe.data.store.row_store": ("RowStore", "open_rows"),
-    "frankwolfe.io.store.write_rows": ("write_rows",),
+    "frankwolfe.store.reader": ("RowStore", "open_rows"),
+    "frankwolfe.store.write_rows": ("write_rows",),
     "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.engines.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
@@ -128,9 +128,6 @@ if TYPE_CHECKING:
     from frankwolfe.completion import CompletionProblem as CompletionProblem
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
-    from frankwolfe.data.observed_entries import Factors as Factors
-    from frankwolfe.data.store.row_store import RowStore as RowStore
-    from frankwolfe.data.store.row_store import open_rows as open_rows
     from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
     from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
@@ -144,7 +141,6 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
     from frankwolfe.experiments.tournament import Tournament as Tournament
     from frankwolfe.experiments.tournament import tournament as tournament
-    from frankwolfe.io.store.write_rows import write_rows as write_rows
     from frankwolfe.losses import Cauchy as Cauchy
     from frankwolfe.losses import Hinge as Hinge
     from frankwolfe.losses import Huber as Huber
@@ -204,6 +200,7 @@ if TYPE_CHECKING:
     from frankwolfe.result import Result as Result
     from frankwolfe.result import Status as Status
     from frankwolfe.result import Trace as Trace
+    from frankwolfe.rows.observed_entries import Factors as Factors
     from frankwolfe.run import minimize as minimize
     from frankwolfe.run import resume as resume
     from frankwolfe.sets import Birkhoff as Birkhoff
@@ -230,6 +227,9 @@ if TYPE_CHECKING:
     from frankwolfe.sets import Spectrahedron as Spectrahedron
     from frankwolfe.sets import TraceBall as TraceBall
     from frankwolfe.sets import Translated as Translated
+    from frankwolfe.store.reader import RowStore as RowStore
+    from frankwolfe.store.reader import open_rows as open_rows
+    from frankwolfe.store.write_rows import write_rows as write_rows
     from frankwolfe.theory import Diameters as Diameters
     from frankwolfe.theory import RateBounds as RateBounds
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.store.reader import RowStore
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem

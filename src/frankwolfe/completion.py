@@ -8,13 +8,12 @@ import numpy as np
 from frankwolfe.arguments.arrays import as_targets, as_weights
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_budget
-from frankwolfe.data.observed_entries import Factored, Factors, ObservedEntries
-from frankwolfe.data.rows import Samples
-from frankwolfe.data.triplets import as_places, as_triplets, in_order
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
+from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries, as_places, as_triplets, in_order
+from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.sampled import SampledTraceBall
 from frankwolfe.sets.spectral import TraceBall, checked_shape
 

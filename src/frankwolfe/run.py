@@ -11,9 +11,6 @@ from frankwolfe.arguments.lookup import lookup
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
-from frankwolfe.data.executors import executor_for
-from frankwolfe.data.store.row_store import RowStore
-from frankwolfe.data.store.shard_groups import GroupPlan
 from frankwolfe.engines.certificates import Start
 from frankwolfe.engines.checkpoints import Checkpoints, as_checkpoint_path
 from frankwolfe.engines.driver import Driver
@@ -28,6 +25,9 @@ from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
+from frankwolfe.shards.disk import GroupPlan
+from frankwolfe.shards.local import executor_for
+from frankwolfe.store.reader import RowStore
 from frankwolfe.trackers.tracker_defaults import tracker_of
 
 CLUSTER_BATCH = 0.01

@@ -19,7 +19,7 @@ from frankwolfe.losses import LOSSES
 from frankwolfe.methods.table import METHODS
 from frankwolfe.path import radius_path
 from frankwolfe.sets.named import DEFAULT_RADIUS, SETS, as_constraint
-from frankwolfe.storage import atomic
+from frankwolfe.storage import files as atomic
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()

@@ -18,8 +18,8 @@ import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.compile.kernels import Kernel, kernel
 from frankwolfe.compile.verbs import RELAXED
-from frankwolfe.data.dense import dot_row
 from frankwolfe.objective.sums import evaluate_losses, sum_conjugates
+from frankwolfe.rows.dense import dot_row
 from tests import cases
 from tests.own_parts import LogCosh
 
@@ -183,8 +183,8 @@ def test_kernels_may_be_met_for_the_first_time_in_threads(tmp_path):
 import json
 import numpy as np
 import frankwolfe as fw
-from frankwolfe.data import blocks
-from frankwolfe.data.executors import Threads
+from frankwolfe.rows import blocks
+from frankwolfe.shards.local import Threads
 blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN = 0, 20, 0
 X = np.random.default_rng(0).normal(size=(80, 5))
 problem = fw.Problem(X, np.sign(X[:, 0]), loss="logistic", constraint=fw.L1Ball(1.0)).own(Threads(4))

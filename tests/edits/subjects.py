@@ -14,8 +14,8 @@ import pandas
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.data.store.manifest import _checksum
 from frankwolfe.model.preparation import Preparation
+from frankwolfe.store.format import _checksum
 from tests.edits.edits import edited_array, edited_content, replaced_file
 
 TOL = 1e-3

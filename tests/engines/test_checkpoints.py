@@ -13,7 +13,7 @@ from frankwolfe.engines.corrective import sampled_start
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.storage.flat_files import read_flat, write_flat
+from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
 from tests.engines.test_protocol import OWN, with_intercept
 

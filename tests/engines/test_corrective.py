@@ -10,9 +10,6 @@ from scipy.special import expit
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel
-from frankwolfe.data.centred import Centred
-from frankwolfe.data.chunked_rows import ChunkedRows
-from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
@@ -22,7 +19,10 @@ from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.observer import TableError
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.objective.objective import Objective
+from frankwolfe.rows.centred import Centred
+from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.shards.chunked_rows import ChunkedRows
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known

@@ -13,7 +13,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_digits, load_wine
 
 import frankwolfe as fw
-from frankwolfe.data.centred import Centred
+from frankwolfe.rows.centred import Centred
 
 N, D, CLASSES = 24, 4, 3
 

@@ -11,11 +11,11 @@ from scipy.sparse.linalg import aslinearoperator
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import add_row
-from frankwolfe.data.rows import as_rows
 from frankwolfe.engines.corrective.trace_model import project_to_trace_ball
 from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
+from frankwolfe.rows.samples import as_rows
 from frankwolfe.sets.rank_one import Asked, Gram, KrylovAnswer
 from tests import cases
 from tests.sets.test_oracles import ask

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.data import blocks
 from frankwolfe.engines.corrective import row_blocks, sampled_start
+from frankwolfe.rows import blocks
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted

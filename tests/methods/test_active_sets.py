@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods import active_dictionary as dictionary
@@ -16,6 +15,7 @@ from frankwolfe.methods.active_dictionary import Dictionary, head_for, look_up, 
 from frankwolfe.methods.active_support import ActiveSet, clear, extreme, put, slack
 from frankwolfe.methods.lifecycle import Setting
 from frankwolfe.methods.moves import Transfer
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot
 from tests import cases
 from tests.own_parts import CappedSimplex, HullOf, WeightedL1Ball

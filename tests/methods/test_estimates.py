@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.rows.iterate import Iterate
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import textbook

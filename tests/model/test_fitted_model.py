@@ -13,7 +13,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.model.serialize import described
-from frankwolfe.storage import atomic
+from frankwolfe.storage import files as atomic
 from tests import cases
 
 SIZE = 9

@@ -9,7 +9,7 @@ import numpy as np
 
 import frankwolfe as fw
 from frankwolfe.engines.checkpoints import read_checkpoint
-from frankwolfe.storage.flat_files import read_flat, write_flat
+from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
 from tests.engines.test_protocol import OWN, PROBLEMS
 

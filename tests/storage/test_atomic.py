@@ -4,12 +4,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from frankwolfe.storage import atomic
-from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage import files as atomic
+from frankwolfe.storage.files import replacing
 
 KILLED = """
 import os, sys
-from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage.files import replacing
 with replacing(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.data.store.manifest import _checksum
+from frankwolfe.store.format import _checksum
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.data.store.row_store import PROGRAM_BYTES
+from frankwolfe.store.reader import PROGRAM_BYTES
 
 
 @pytest.mark.parametrize("method", ["auto", "corrective", "sfw"])

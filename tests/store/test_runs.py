@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.data.store.shard_groups import GroupPlan, ShuffledGroups
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.grouped import GroupedEngine
 from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.objective.objective import Block, Objective
+from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
 from tests.test_side_constraints import optimum
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.io.store import file_sources
+from frankwolfe.store import sources as file_sources
 
 SPARSE = sparse.csr_array(sparse.random_array((400, 30), density=0.1, rng=1).toarray().round(9))
 

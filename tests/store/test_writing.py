@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.io.store import file_sources, shard_writer
+from frankwolfe.store import sources as file_sources
+from frankwolfe.store import writer as shard_writer
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(300, 7))

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import add_row, leader
-from frankwolfe.data.csr import CSR
-from frankwolfe.data.dense import Dense
-from frankwolfe.data.rows import as_rows
+from frankwolfe.rows.csr import CSR
+from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.samples import as_rows
 from frankwolfe.trackers.argmax import BITS, LazyArgmax
 
 FLIPS = pytest.mark.parametrize("flip", [1.0, -1.0])

@@ -71,7 +71,7 @@ def _started(workers: int) -> "Iterator[Client]":
 
     from dask.distributed import Client, LocalCluster
 
-    from frankwolfe.data.executors import available_cores
+    from frankwolfe.linalg.threads import available_cores
 
     threads = max(1, available_cores() // workers)
     with (

@@ -15,8 +15,6 @@ from frankwolfe.arguments.lookup import nearest
 from frankwolfe.cli.posing import Posed, Specification, counted
 from frankwolfe.cluster.collections import column_array
 from frankwolfe.cluster.target_survey import Survey, survey_targets
-from frankwolfe.data.store.manifest import NAME as MANIFEST
-from frankwolfe.data.store.row_store import open_rows
 from frankwolfe.io.read import Data, Features, feature_names
 from frankwolfe.io.streams import is_compressed, kind_of
 from frankwolfe.io.targets import DEFAULT_LOSSES, encoded, kind_of_target
@@ -26,6 +24,8 @@ from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import posed
 from frankwolfe.problem.on_cluster import Planned, accept_on_cluster, refuse_smoothing
 from frankwolfe.sets.named import as_constraint
+from frankwolfe.store.format import NAME as MANIFEST
+from frankwolfe.store.reader import open_rows
 
 CHUNKS, SMALLEST, SHARD = 16, 2**16, 2**24
 """A file that is converted gets about so many shards, each of at least and at most so many bytes."""
@@ -198,7 +198,7 @@ def _opened(
             f"{path} is read by one process only. Make a row store of it, in a folder that all workers reach: "
             f"frankwolfe convert {path} --out FOLDER; or Parquet files"
         )
-    from frankwolfe.io.store.write_rows import write_rows
+    from frankwolfe.store.write_rows import write_rows
 
     shard = max(SMALLEST, min(SHARD, path.stat().st_size // CHUNKS))
     write_rows(folder / "rows", path, target=target, weights=weights, ignore=ignore, shard=shard)

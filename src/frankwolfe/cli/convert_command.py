@@ -32,7 +32,7 @@ def convert(
     The file is read once, a piece at a time, and every value is checked. The folder is there whole or not at all.
     """
     with answering():
-        from frankwolfe.io.store.write_rows import write_rows
+        from frankwolfe.store.write_rows import write_rows
 
         store = write_rows(
             out,

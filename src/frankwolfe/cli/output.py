@@ -118,7 +118,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
                 NOT_WRITTEN,
             ) from error
         return
-    from frankwolfe.storage.atomic import replacing
+    from frankwolfe.storage.files import replacing
 
     with writing(path), replacing(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")

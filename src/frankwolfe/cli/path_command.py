@@ -184,7 +184,7 @@ def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from frankwolfe.storage.atomic import replacing
+    from frankwolfe.storage.files import replacing
 
     figure = found.plot(names=names).figure
     with replacing(out) as stream:

@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 from frankwolfe.arguments.lookup import nearest
-from frankwolfe.data.store.row_store import DEFAULT_MEMORY, open_rows
 from frankwolfe.io.read import Data, Features, read_data
 from frankwolfe.io.tables import listed
 from frankwolfe.io.tabular import ADVICE
@@ -20,6 +19,7 @@ from frankwolfe.path import posed
 from frankwolfe.problem import Problem
 from frankwolfe.problem.from_store import stored_targets
 from frankwolfe.sets.named import as_constraint
+from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
 
 ALL_TEXT = ""
 """What ``--categorical`` says without a name."""

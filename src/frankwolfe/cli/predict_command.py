@@ -91,9 +91,9 @@ def _read(data: Path, model: "FittedModel", missing: str) -> "Data":
 
 def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
     """Return a row store, whose columns must be those of the model."""
-    from frankwolfe.data.store.row_store import DEFAULT_MEMORY, open_rows
     from frankwolfe.io.read import Data
     from frankwolfe.io.targets import row_number
+    from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
 
     store = open_rows(data, DEFAULT_MEMORY if memory is None else memory)
     names = model.features.names
@@ -108,7 +108,7 @@ def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
 
 def _stored_scores(found: "Data", model: "FittedModel") -> Any:
     """Return the scores of the rows of a store, by one read."""
-    from frankwolfe.data.store.stored_rows import StoredRows
+    from frankwolfe.shards.disk import StoredRows
 
     return StoredRows(found.X).dot_all(model.weights) + model.intercept
 
@@ -117,7 +117,7 @@ def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
     """Return the numbers of the rows that can be predicted."""
     import numpy as np
 
-    from frankwolfe.data.store.row_store import RowStore
+    from frankwolfe.store.reader import RowStore
 
     whole = np.ones(found.X.shape[0], dtype=bool)
     if model.preparation.fill is None and not isinstance(found.X, RowStore):

@@ -9,7 +9,7 @@ import numpy as np
 from dask.distributed import Client, LocalCluster, default_client, futures_of
 
 from frankwolfe.cluster.part_loader import Chunks
-from frankwolfe.data.executors import available_cores
+from frankwolfe.linalg.threads import available_cores
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.cluster.handles import Handle, Missing
-from frankwolfe.data.centred import Centred
-from frankwolfe.data.chunked_rows import ChunkedRows
-from frankwolfe.data.executors import executor_for
-from frankwolfe.data.multi_output import MultiOutput
-from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.objective.objective import Objective
+from frankwolfe.rows.centred import Centred
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.rows.samples import Samples, as_rows
+from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.shards.local import executor_for
 
 worker_threads: ContextVar[int] = ContextVar("worker_threads")
 """How many threads the worker has, where it does something that is no task."""

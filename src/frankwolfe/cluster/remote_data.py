@@ -13,8 +13,8 @@ from frankwolfe.cluster.collections import chunks_of, client_at_hand
 from frankwolfe.cluster.parts import Posed
 from frankwolfe.cluster.remote_objective import RemoteObjective
 from frankwolfe.cluster.remote_samples import RemoteSamples
-from frankwolfe.data.remote_rows import RemoteRows
 from frankwolfe.objective.intercept import shifted
+from frankwolfe.shards.remote_rows import RemoteRows
 
 
 @dataclass(frozen=True, eq=False)

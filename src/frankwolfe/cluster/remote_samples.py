@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 from frankwolfe.cluster.cluster import Cluster
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.recipes import Zeros
-from frankwolfe.data.remote_rows import RemoteRows
+from frankwolfe.shards.remote_rows import RemoteRows
 
 
 class RemoteSamples(NamedTuple):
-    """What stands for `frankwolfe.data.rows.Samples` where rows are on a cluster.
+    """What stands for `frankwolfe.rows.samples.Samples` where rows are on a cluster.
 
     Attributes
     ----------

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.data.observed_entries import named_weights, weights_named
 from frankwolfe.engines.balance import balanced
 from frankwolfe.engines.dual_bound import bound_at
 from frankwolfe.engines.limits import Stopwatch
@@ -22,6 +21,7 @@ from frankwolfe.engines.schedule import CertificateSchedule
 from frankwolfe.engines.state import below, built, flat, under
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation
+from frankwolfe.rows.observed_entries import named_weights, weights_named
 
 STOCHASTIC_OPTIMISM = 10.0
 """How much lower than the exact gap to expect a stochastic estimate at first, where no table certifies."""

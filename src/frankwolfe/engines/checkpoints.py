@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from frankwolfe.arguments.user_warnings import warn_user
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import copied
-from frankwolfe.storage.atomic import remove_unfinished
-from frankwolfe.storage.flat_files import is_flat, read_flat, write_flat
+from frankwolfe.storage.archive import is_flat, read_flat, write_flat
+from frankwolfe.storage.files import remove_unfinished
 
 KIND, VERSION = "checkpoint", 1
 """What the files are, and the version of what is in them: engines' states among it, so it changes with them."""

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.data.centred import mean_prediction
 from frankwolfe.engines.entries import require_entries
 from frankwolfe.engines.state import built, flat
 from frankwolfe.methods.lifecycle import Abilities
@@ -86,7 +85,7 @@ class ExactPasses:
         self._exact = self.steps, found
         if self.problem.intercept:
             rows, shift = self.problem.samples.rows, self.problem.samples.loss.shift
-            shift[:] = found.intercept + mean_prediction(rows, w)
+            shift[:] = found.intercept + rows.mean_prediction(w)
         return found
 
     def price_of_intercept(self, w: Any) -> int:

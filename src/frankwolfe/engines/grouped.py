@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.data.rows import Samples
-from frankwolfe.data.store.row_store import Room
-from frankwolfe.data.store.shard_groups import ShuffledGroups
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain, require_permutation
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.residual_samples import mean_residual, unvisited
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
+from frankwolfe.rows.samples import Samples
+from frankwolfe.shards.disk import ShuffledGroups, StoredRows
+from frankwolfe.store.reader import Room
 
 
 class Group:

@@ -28,12 +28,12 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import prediction, residual
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.schedule import TABLE_SHARE
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
+from frankwolfe.store.reader import RowStore
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part
-from frankwolfe.data.observed_entries import ObservedEntries
 from frankwolfe.engines.entries import fields_of, require_like, require_ranges
 from frankwolfe.problem.linear_bounds import SideRows
+from frankwolfe.rows.observed_entries import ObservedEntries
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 

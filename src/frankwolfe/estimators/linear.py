@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, refuse_dates
 from frankwolfe.arguments.sparse_indices import checked_sparse
-from frankwolfe.data.store.row_store import RowStore
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.result import Result
 from frankwolfe.sets.named import as_constraint, carried
+from frankwolfe.shards.disk import StoredRows
+from frankwolfe.store.reader import RowStore
 
 
 class LinearModel(CertifiedEstimator, ABC):

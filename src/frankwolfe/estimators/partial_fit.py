@@ -11,12 +11,12 @@ from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import refuse_dask
+from frankwolfe.store.reader import RowStore
 
 Function = TypeVar("Function", bound=Callable)
 

@@ -20,13 +20,13 @@ from sklearn.utils.validation import _check_method_params, _check_sample_weight
 
 from frankwolfe.advice import on_radius
 from frankwolfe.arguments.lookup import lookup
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import refuse_dask
 from frankwolfe.result import Result, Status
+from frankwolfe.store.reader import RowStore
 
 RULES = {"best": "best", "1se": "1se"}
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
+from frankwolfe.store.reader import RowStore
 
 
 class SignedColumns(NamedTuple):

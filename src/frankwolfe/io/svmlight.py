@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compile.kernels import compiling
-from frankwolfe.data.executors import available_cores
 from frankwolfe.io.streams import is_compressed, opened
 from frankwolfe.io.svmlight_blocks import BYTE_ORDER_MARK, Rows, read_mapped, read_stream
 from frankwolfe.io.svmlight_lines import parse_line
+from frankwolfe.linalg.threads import available_cores
 
 SMALL = 2**18
 """Bytes up to which plain Python is done before compiled code would be loaded."""

@@ -38,7 +38,7 @@ def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarra
     """Return the Hessian in the weights once the intercept follows them: ``H - cross' total^+ cross``.
 
     For models whose Hessian is formed. With columns far from zero, large numbers cancel here: where data is at hand
-    row by row, better form ``H`` from columns less their means (see `frankwolfe.data.centred.Centred`).
+    row by row, better form ``H`` from columns less their means (see `frankwolfe.rows.centred.Centred`).
 
     Parameters
     ----------

@@ -1,13 +1,14 @@
-"""One thread for linear algebra.
+"""One thread for linear algebra, and how many for the library's own work.
 
 A threaded BLAS splits a sum by the number of threads, and so rounds it differently with another number. Every public
 function whose result depends on such a sum therefore runs with one thread: `single_threaded` marks it. The library has
-threads of its own for large data, whose sums do not depend on their number (`frankwolfe.data.executors`).
+threads of its own for large data, whose sums do not depend on their number (`frankwolfe.shards.local`).
 
 One thread is also faster on small matrices. NumPy and SciPy load a BLAS each, and the idle threads of both spin: models
 of a few hundred weights take several times as long with two threads as with one.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import CDLL
@@ -101,3 +102,26 @@ def _set(libraries: list[Library], numbers: list[int]) -> None:
     """Tell each library how many threads to use."""
     for library, number in zip(libraries, numbers, strict=True):
         library.set_threads(number)
+
+
+# --- threads of the library -------------------------------------------------------------------------------------------
+
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""Environment variables that limit how many threads a process should use; the least of them counts."""
+
+
+def available_cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_threads() -> int:
+    """Return how many threads to use where nobody says: the cores at hand, or fewer if the environment says so.
+
+    Examples
+    --------
+    >>> default_threads() >= 1
+    True
+    """
+    limits = [int(value) for name in VARIABLES if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
+    return min([available_cores(), *limits])

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import deposit, routine
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.methods.active_support import NOTHING
+from frankwolfe.rows.iterate import Iterate
 
 BUDGET = 2**26
 """Most bytes that stored atoms may take (64 MB): every step reads all of those in use, which should fit in a cache."""

@@ -7,9 +7,9 @@ to change the iterate.
 from typing import Any, NamedTuple
 
 from frankwolfe.compile.verbs import deposit, inner, prediction, row_entry, shrink
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.methods.active_dictionary import RECOMPOSE, Dictionary, make_room, point_at, recompose, reweigh
 from frankwolfe.methods.active_support import ActiveSet, clear, inner_active, put
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Hot
 
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import deposit, inner, oracle, rebuild, routine
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.methods.epochs import FOREVER, Epochs, place_in_epoch
 from frankwolfe.methods.gradient import FAILED
 from frankwolfe.methods.lifecycle import direction
 from frankwolfe.methods.moves import Straight
 from frankwolfe.methods.smoothness import objective_smoothness
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full
 
 ENOUGH = 27.0 * 3.0 / 8.0

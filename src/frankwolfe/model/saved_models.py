@@ -21,8 +21,7 @@ from frankwolfe.model.run_record import Run
 from frankwolfe.model.serialize import described, restored
 from frankwolfe.result import Status
 from frankwolfe.storage.archive import Archive, reason, require_size
-from frankwolfe.storage.atomic import replacing
-from frankwolfe.storage.regular_files import open_regular
+from frankwolfe.storage.files import open_regular, replacing
 
 FORMAT = 2
 """Version of the layout. The first had no list of its arrays, names of columns in an array, and no preparation."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import kink_slopes
-from frankwolfe.data.rows import Samples
 from frankwolfe.objective.point import Point
+from frankwolfe.rows.samples import Samples
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The objective of a problem: all that reads every row of the data is here.
 
-Work is cut into blocks of rows (`frankwolfe.data.blocks`). What is done with a block is a task that fills its part of
-an array, or returns arrays to be added up in block order. An executor says who does it (`frankwolfe.data.executors`).
+Work is cut into blocks of rows (`frankwolfe.rows.blocks`). What is done with a block is a task that fills its part of
+an array, or returns arrays to be added up in block order. An executor says who does it (`frankwolfe.shards.local`).
 """
 
 from collections.abc import Callable
@@ -10,11 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.data import blocks
-from frankwolfe.data.blocks import block_entries, even_parts
-from frankwolfe.data.executors import Serial, Threads, executor_for
-from frankwolfe.data.rows import Samples
-from frankwolfe.data.store.stored_rows import Place, StoredRows
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.kinked_intercept import kinked_point
@@ -29,6 +24,11 @@ from frankwolfe.objective.sums import (
     sum_residuals,
 )
 from frankwolfe.objective.way import Way
+from frankwolfe.rows import blocks
+from frankwolfe.rows.blocks import block_entries, even_parts
+from frankwolfe.rows.samples import Samples
+from frankwolfe.shards.disk import Place, StoredRows
+from frankwolfe.shards.local import Serial, Threads, executor_for
 
 
 class Block(NamedTuple):

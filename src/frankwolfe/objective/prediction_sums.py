@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.data.rows import Samples
 from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature, slope_blur
+from frankwolfe.rows.samples import Samples
 
 Over = Callable[[Callable[[slice], tuple]], tuple]
 """Runs a task for the samples of each block and adds up what it returns."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.compile.waiting import timed
-from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.limits import Limits
@@ -18,6 +17,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
 from frankwolfe.sets.named import carried
+from frankwolfe.shards.local import executor_for
 
 
 def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.problem.problem import Problem
+from frankwolfe.shards.disk import StoredRows
 
 WHOLE = 2**24
 """Bytes of an array up to which all of it goes into a fingerprint."""

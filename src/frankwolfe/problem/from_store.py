@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets
-from frankwolfe.data.store.row_store import RowStore
+from frankwolfe.store.reader import RowStore
 
 
 def stored_targets(store: RowStore, loss: Any) -> np.ndarray:

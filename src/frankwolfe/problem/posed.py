@@ -6,14 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_vector
-from frankwolfe.data.iterate import Iterate
-from frankwolfe.data.remote_rows import RemoteRows
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.barriers import Barrier
+from frankwolfe.shards.remote_rows import RemoteRows
+from frankwolfe.store.reader import RowStore
 
 
 class PosedProblem:

@@ -9,11 +9,6 @@ from scipy.sparse import issparse
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_flag
-from frankwolfe.data.centred import centred, mean_prediction
-from frankwolfe.data.executors import Serial, Threads
-from frankwolfe.data.rows import Samples, as_rows
-from frankwolfe.data.store.row_store import RowStore
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, shifted
@@ -25,8 +20,13 @@ from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.on_cluster import accept_on_cluster, is_on_cluster, refuse_smoothing, remote_data
 from frankwolfe.problem.posed import PosedProblem
 from frankwolfe.problem.smoothing import accept_smoothing, accept_unbounded, as_side
+from frankwolfe.rows.centred import centred
+from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.atoms import for_shape
 from frankwolfe.sets.checks import a_set
+from frankwolfe.shards.disk import StoredRows, rows_of
+from frankwolfe.shards.local import Serial, Threads
+from frankwolfe.store.reader import RowStore
 from frankwolfe.theory import Diameters, diameters
 
 ROUNDING = 1e-13
@@ -217,7 +217,7 @@ class Problem(PosedProblem):
         """Return the intercept of a point with weights ``w``: a number, or an array for several outputs."""
         if at.shift is None:
             return 0.0
-        shift = at.shift - mean_prediction(self._samples.rows, w)
+        shift = at.shift - self._samples.rows.mean_prediction(w)
         return shift if self.outputs else float(shift[0])
 
     def own(self, executor: Serial | Threads | None = None) -> "Problem":
@@ -245,7 +245,7 @@ class Problem(PosedProblem):
         """
         if self.intercept and not self._loss.convex and not self.on_cluster:
             mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
-            self._guess = Guess(np.atleast_1d(intercept + mean_prediction(self._samples.rows, w)), mean)
+            self._guess = Guess(np.atleast_1d(intercept + self._samples.rows.mean_prediction(w)), mean)
 
     def value(self, w: Any) -> float:
         """Objective ``F(w)``."""
@@ -414,7 +414,8 @@ def _samples(
     matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, outputs: int, intercept: bool
 ) -> Samples:
     """Return checked data as kernels take it; with an intercept, columns lose their means and the loss has a shift."""
-    rows = as_rows(matrix, outputs)
+    rows = rows_of(matrix, outputs)
     if intercept:
-        return Samples(centred(rows, weights), targets, weights, shifted(loss))
+        rows = rows.centred(weights) if isinstance(rows, StoredRows) else centred(rows, weights)
+        return Samples(rows, targets, weights, shifted(loss))
     return Samples(rows, targets, weights, loss)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frankwolfe.data.observed_entries import named_weights, weights_named
+from frankwolfe.rows.observed_entries import named_weights, weights_named
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem

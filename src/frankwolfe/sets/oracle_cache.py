@@ -8,7 +8,7 @@ import numpy as np
 
 from frankwolfe.compile.part import COUNT
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, rebuild, routine, written
-from frankwolfe.data.iterate import Iterate
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.counters import Counts
 from frankwolfe.trackers.tracker_defaults import tracker

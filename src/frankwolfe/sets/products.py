@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild
-from frankwolfe.data.iterate import Iterate
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, vertex_of
 from frankwolfe.sets.barriers.product import ProductBarrier
 from frankwolfe.sets.base import constraint_set, no_radius

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import recount
-from frankwolfe.data.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.linalg.singular import Triplets, leading_triplets
+from frankwolfe.rows.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.sets.base import constraint_set
 from frankwolfe.sets.rank_one import CLOSE, CLOSER, Asked
 from frankwolfe.sets.structure import Structure, TraceNorm

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.data.rows import Samples, as_rows
 from frankwolfe.engines.batches import saved_generator
 from frankwolfe.engines.loop import advance
 from frankwolfe.engines.lower_bound import sum_rounding
@@ -19,6 +18,7 @@ from frankwolfe.methods.residual_samples import COUNTERS
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
+from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.trackers.tracker_defaults import tracker_of
 
 

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from frankwolfe.cluster.parts import Part, threads_here
 from frankwolfe.cluster.recipes import DenseWeights, SparseWeights, packed
-from frankwolfe.data.executors import executor_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.sampled_start import SAMPLED, minimise_sample
 from frankwolfe.problem import Problem
+from frankwolfe.shards.local import executor_for
 
 
 def mean_sample_optimum(problem: Problem) -> tuple[np.ndarray, int]:

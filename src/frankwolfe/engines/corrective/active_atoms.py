@@ -11,7 +11,6 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
-from frankwolfe.data.iterate import Iterate
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.copied_columns import column_room
 from frankwolfe.engines.corrective.row_blocks import active_matrix
@@ -19,6 +18,7 @@ from frankwolfe.engines.entries import PLAIN, require_like
 from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.coordinate_hull import Hull
 from frankwolfe.trackers.tracker_defaults import tracker_of
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.linalg.matrix_norms import column_norms
 from frankwolfe.problem import Problem
+from frankwolfe.store.reader import RowStore
 
 MAX_WEIGHTS = 600
 """Up to how many weights Newton models may be minimised over the set itself, which costs the cube of their number.

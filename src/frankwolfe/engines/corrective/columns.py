@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import verb
-from frankwolfe.data.csr import ONE, TWO
-from frankwolfe.data.dense import dot_row
 from frankwolfe.engines.corrective.hessian_model import Hessian
+from frankwolfe.rows.csr import ONE, TWO
+from frankwolfe.rows.dense import dot_row
 
 
 @verb

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.data.multi_output import MultiOutput
 from frankwolfe.objective.objective import Block
 from frankwolfe.problem import Problem
+from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.sets.coordinate_hull import Hull
 from frankwolfe.sets.norm_balls import L1Ball
 from frankwolfe.sets.polytopes import NonNegativeL1Ball, Simplex

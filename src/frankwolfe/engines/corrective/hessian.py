@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from frankwolfe.data.multi_output import MultiOutput
-from frankwolfe.data.store.row_store import RowStore
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.linalg.schur import eliminated
 from frankwolfe.linalg.weighted_gram import weighted_gram
 from frankwolfe.objective.objective import Block
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.store.reader import RowStore
 
 BLOCK_NUMBERS = 2**21
 """Numbers in a block of rows. Twice or half as many: no difference in time."""

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.data.blocks import even_parts
-from frankwolfe.data.chunked_rows import ChunkedRows
-from frankwolfe.data.dense import Dense
-from frankwolfe.data.multi_output import MultiOutput
-from frankwolfe.data.remote_rows import RemoteRows
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.engines.corrective.active_blocks import DenseBlock, RowsBlock, SparseBlock
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.corrective.sparse_gram import mirror, sort_by_columns
 from frankwolfe.objective.objective import Block, Objective
+from frankwolfe.rows.blocks import even_parts
+from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.shards.disk import StoredRows
+from frankwolfe.shards.remote_rows import RemoteRows
 
 JOINED_ENTRIES = 2**18
 """Entries up to which blocks are joined: less work than that is not worth the call. Twice or half: no difference in

@@ -7,8 +7,8 @@ is proven by it: the rounds that follow, and their certificates, read all rows.
 
 from typing import Any
 
-from frankwolfe.data.store.stored_rows import StoredRows
 from frankwolfe.problem import Problem
+from frankwolfe.shards.disk import StoredRows
 
 SAMPLED = 16
 """One row in so many is in the sample. Twice as many, or half: runs on w8a (49,749 x 300) take about as long. All of

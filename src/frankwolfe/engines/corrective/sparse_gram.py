@@ -3,7 +3,7 @@
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.data.csr import ONE, TWO
+from frankwolfe.rows.csr import ONE, TWO
 
 
 @kernel

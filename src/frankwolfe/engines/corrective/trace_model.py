@@ -41,7 +41,7 @@ class TraceModel(NamedTuple):
     Attributes
     ----------
     view : view of the data
-        With ``predict`` and ``pull`` (see `frankwolfe.data.multi_output.Seen`).
+        With ``predict`` and ``pull`` (see `frankwolfe.rows.multi_output.Seen`).
     hessian_product : function
         From changes of predictions ``z`` to ``D z``.
     centre, slope : arrays

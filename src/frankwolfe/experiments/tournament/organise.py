@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from frankwolfe.arguments.keywords import teaching
 from frankwolfe.arguments.settings import as_budget, as_flag, as_threads
-from frankwolfe.data.executors import available_cores
 from frankwolfe.experiments.tournament.catalogue import Case, collected
 from frankwolfe.experiments.tournament.outcome import Entry, Tournament
 from frankwolfe.experiments.tournament.pool import in_processes, in_turn
 from frankwolfe.experiments.tournament.run_files import RunFolder
 from frankwolfe.experiments.tournament.runs import Budget, Facts, Run, Task
+from frankwolfe.linalg.threads import available_cores
 from frankwolfe.methods.table import METHODS, Method, as_method
 
 REFERENCE = "auto"

@@ -14,7 +14,7 @@ from frankwolfe.experiments.tournament.kappa_effect import KappaEffect, kappa_ef
 from frankwolfe.experiments.tournament.profiles import Costs, Profile, first_below, performance_profile
 from frankwolfe.experiments.tournament.ranking import Standing, rank
 from frankwolfe.experiments.tournament.runs import Budget, Facts, Run
-from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage.files import replacing
 
 TAUS = np.geomspace(1.0, 100.0, 81)
 SMALLEST_SECONDS = 1e-6

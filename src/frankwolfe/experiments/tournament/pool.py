@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from frankwolfe.data.executors import VARIABLES
 from frankwolfe.experiments.tournament.runs import Budget, Facts, Run, Task, performed
+from frankwolfe.linalg.threads import VARIABLES
 from frankwolfe.problem import Problem
 
 GRACE_SECONDS = 300.0

@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 import frankwolfe
 from frankwolfe.experiments.tournament.runs import COLUMNS, Budget, Facts, Run, Task
 from frankwolfe.problem import Problem
-from frankwolfe.storage.atomic import replacing
+from frankwolfe.storage.files import replacing
 
 FORMAT = 1
 """Raised whenever what is measured, or how it is stored, changes."""

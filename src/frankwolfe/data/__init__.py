@@ -1,1 +1,0 @@
-"""Rows of data, by layout, and points that predict from them."""

@@ -1,1 +1,0 @@
-"""Rows on disk: a folder of shards, and how they are read."""

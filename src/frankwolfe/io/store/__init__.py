@@ -1,1 +1,0 @@
-"""Row stores, written: from blocks of anything, or from data files."""

@@ -1,0 +1,1 @@
+"""Rows by layout: how one row, and all of them, are read."""

@@ -1,0 +1,261 @@
+"""Rows of a sparse matrix in compressed-row form."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import hint
+from frankwolfe.rows.blocks import parts_by_size
+from frankwolfe.rows.flat_matrices import SeenFlat, sandwich_flat
+from frankwolfe.trackers.argmax import track, track_group
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+UNSIGNED: dict[np.dtype, type] = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+"""Types without a sign. Compiled code does not ask whether such a number counts from the end, as -1 would."""
+
+SIGNED: dict[np.dtype, type] = {np.dtype(np.uint32): np.int32, np.dtype(np.uint64): np.int64}
+
+
+class CSR(NamedTuple):
+    """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row, and without a sign."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> "CSR":
+        """Return the rows of a matrix, which is not copied."""
+        return cls(matrix.data, matrix.indices.view(UNSIGNED[matrix.indices.dtype]), matrix.indptr)
+
+    @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return 0
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return True
+
+    def row_dot(self, i, v):
+        """Inner product of row ``i`` with ``v``."""
+        data, indices, z = self.data, self.indices, 0.0
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            z += data[k] * v[indices[k]]
+        return z
+
+    def row_add(self, i, c, r):
+        """Add ``c`` times row ``i`` to ``r``."""
+        data, indices = self.data, self.indices
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            r[indices[k]] += c * data[k]
+
+    def row_size(self, i):
+        """Return the number of stored entries of row ``i``."""
+        return self.indptr[i + 1] - self.indptr[i]
+
+    def row_item(self, i, at):
+        """Column and value of a stored entry."""
+        k = self.indptr[i] + at
+        return np.int64(self.indices[k]), self.data[k]
+
+    def fetch_row(self, i):
+        """Ask for the stored columns and values of row ``i``, a cache line at a time."""
+        data, indices = self.data, self.indices
+        start, stop = self.indptr[i], self.indptr[i + 1]
+        for k in range(start, stop, 16):
+            hint(indices, k)
+        for k in range(start, stop, 8):
+            hint(data, k)
+
+    def row_entry(self, i, j):
+        """Entry ``j`` of row ``i``, by bisection."""
+        indices = self.indices
+        low, high = self.indptr[i], self.indptr[i + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < j:
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.indptr[i + 1] and indices[low] == j:
+            return np.float64(self.data[low])
+        return 0.0
+
+    def row_sandwich(self, i, left, right):
+        """Prediction of row ``i`` for the weight matrix ``left right'``."""
+        return sandwich_flat(self, i, left, right)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenFlat(self, left, right)
+
+    def row_add_tracked(self, i, c, r, bounds, starts, flip):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
+        data, indices = self.data, self.indices
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            j = indices[k]
+            x = r[j] + c * data[k]
+            r[j] = x
+            track(bounds, starts, flip, j, x)
+
+    def row_add_grouped(self, i, c, r, groups):
+        """Add ``c`` times row ``i`` to ``r``, tracked by a tracker over groups."""
+        data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
+        shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            j = indices[k]
+            before = abs(r[j])
+            r[j] += c * data[k]
+            after = abs(r[j])
+            if len(ends) == 0:  # one group for every entry: one look less into memory
+                track_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+            else:
+                for home in range(ends[j], ends[j + 1]):
+                    track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
+
+    def mean_prediction(self, w: np.ndarray) -> float:
+        """Return what centring subtracts from all predictions: nothing."""
+        return 0.0
+
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        squares = np.zeros(d)
+        add_weighted_squares(*self, weights, squares)
+        return np.sqrt(squares)
+
+    def stored(self) -> int:
+        """Return the number of stored entries."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def cut(self, entries: int) -> list[slice]:
+        """Cut the rows into blocks of about so many stored entries, at least a row each."""
+        return parts_by_size(self.indptr, entries)
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""
+        pairs = np.empty((d, 2))
+        return pairs[:, 0], pairs[:, 1]
+
+    def some_rows(self, chosen: np.ndarray) -> "CSR":
+        """Return a copy of some rows."""
+        sizes = np.diff(self.indptr)[chosen]
+        starts = np.concatenate([np.zeros(1, self.indptr.dtype), np.cumsum(sizes, dtype=self.indptr.dtype)])
+        places = np.repeat(self.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        return CSR(self.data[places], self.indices[places], starts)
+
+    def block(self, part: slice) -> "CSR":
+        """Return some rows that follow each other; entries are not copied, and counted as in the whole."""
+        return CSR(self.data, self.indices, self.indptr[part.start : part.stop + 1])
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Inner products of all rows with ``w``, or with its columns."""
+        z = np.empty((len(self.indptr) - 1, *w.shape[1:]))
+        if w.ndim == 1:
+            multiply(*self, w, z)
+        else:
+            multiply_matrix(*self, w, z)
+        return z
+
+    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
+        """Sum of all rows, each times its entry of ``alpha``."""
+        r = np.zeros((d, *alpha.shape[1:]))
+        if alpha.ndim == 1:
+            combine(*self, alpha, r)
+        else:
+            combine_matrix(*self, alpha, r)
+        return r
+
+    def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
+        most = self.stored()  # room for all entries: what is not written to is not memory yet
+        starts = np.zeros(len(self.indptr), np.int64)
+        data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
+        press(*self, place, data, columns, starts)
+        stored = int(starts[-1])
+        data.resize(stored, refcheck=False)  # in place: gives back what was not needed
+        columns.resize(stored, refcheck=False)
+        return data, columns.view(np.uint32), starts
+
+    def matrix(self, d: int) -> sparse.csr_array:
+        """Return the rows as a matrix of SciPy's with ``d`` columns."""
+        whole = slice(self.indptr[0], self.indptr[-1])
+        starts = self.indptr - self.indptr[0]
+        columns: np.ndarray = self.indices[whole].view(SIGNED[self.indices.dtype])
+        return sparse.csr_array((self.data[whole], columns, starts), shape=(len(starts) - 1, d))
+
+
+@kernel
+def multiply(data, indices, indptr, w, z):
+    """Fill ``z`` with the inner products of all rows with ``w``."""
+    for i in range(len(z)):
+        even, odd, k, stop = 0.0, 0.0, np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, which take longer
+            even += data[k] * w[indices[k]]
+            odd += data[k + ONE] * w[indices[k + ONE]]
+            k += TWO
+        z[i] = even + odd if k == stop else even + odd + data[k] * w[indices[k]]
+
+
+@kernel
+def multiply_matrix(data, indices, indptr, W, Z):
+    """Fill ``Z`` with the inner products of all rows with the columns of ``W``."""
+    for i in range(len(Z)):
+        Z[i] = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x, j = data[k], indices[k]
+            for c in range(Z.shape[1]):
+                Z[i, c] += x * W[j, c]
+
+
+@kernel
+def combine(data, indices, indptr, alpha, r):
+    """Add all rows, each times its entry of ``alpha``, to ``r``."""
+    for i in range(len(alpha)):
+        c, k, stop = alpha[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while k + ONE < stop:  # two at a time: a seventh less time
+            r[indices[k]] += c * data[k]
+            r[indices[k + ONE]] += c * data[k + ONE]
+            k += TWO
+        if k < stop:
+            r[indices[k]] += c * data[k]
+
+
+@kernel
+def combine_matrix(data, indices, indptr, alpha, R):
+    """Add all rows, each times its entries of ``alpha``, to the columns of ``R``."""
+    for i in range(len(alpha)):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x, j = data[k], indices[k]
+            for c in range(R.shape[1]):
+                R[j, c] += x * alpha[i, c]
+
+
+@kernel
+def add_weighted_squares(data, indices, indptr, weights, squares):
+    """Add the squares of all entries, each times its row's weight, to their columns."""
+    for i in range(len(weights)):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x = np.float64(data[k])
+            squares[indices[k]] += weights[i] * x * x
+
+
+@kernel
+def press(data, indices, indptr, place, to_data, to_columns, starts):
+    """Copy the entries of the columns that have a ``place``.
+
+    Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
+    the room for one entry more.
+    """
+    at = np.uint64(0)
+    for i in range(len(indptr) - 1):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j = place[indices[k]]
+            to_data[at] = data[k]
+            to_columns[at] = j
+            at += np.uint64(j >= 0)
+        starts[i + 1] = at

@@ -1,0 +1,360 @@
+"""Observed entries of a matrix as rows of data, and a matrix of low rank as its factors: never one of full size.
+
+Row ``i`` of the data is a one at the place of entry ``i``. The gradient is then the sparse matrix with ``alpha_i``
+there, and is kept as ``alpha`` alone: a vector as long as there are entries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import accept, compress, row_sandwich
+
+ROOM_BYTES = 2**27
+"""Memory for the factors of an iterate; when it is full, the smallest singular values go."""
+
+LEAST_ROOM = 32
+"""Fewest columns of the factors, whatever their memory."""
+
+
+@kernel
+def predict_entries(rows, columns, left, right, z):
+    """Fill ``z`` with the entries of ``left right'`` at the given places."""
+    for i in range(len(z)):
+        row, column, total = left[rows[i]], right[columns[i]], 0.0
+        for k in range(len(row)):
+            total += row[k] * column[k]
+        z[i] = total
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The matrix ``left @ right.T``, of low rank, which is never formed.
+
+    Attributes
+    ----------
+    left : array of shape (p, rank)
+    right : array of shape (q, rank)
+
+    Examples
+    --------
+    >>> W = Factors(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0], [5.0]]))
+    >>> W.shape, W.rank, W.at([0, 1], [2, 0])
+    ((2, 3), 1, array([5., 6.]))
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.left), len(self.right)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self.left) * len(self.right)
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of the factors."""
+        return self.left.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the factors."""
+        return self.left.nbytes + self.right.nbytes
+
+    def at(self, rows: Any, columns: Any) -> np.ndarray:
+        """Return the entries at these rows and columns."""
+        rows, columns = np.asarray(rows), np.asarray(columns)
+        z = np.empty(len(rows))
+        predict_entries(rows, columns, np.ascontiguousarray(self.left), np.ascontiguousarray(self.right), z)
+        return z
+
+    def dense(self) -> np.ndarray:
+        """Return the whole matrix."""
+        return self.left @ self.right.T
+
+    def decomposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singular value decomposition: left vectors, values, right vectors, without those that are zero."""
+        if self.rank == 0:
+            return self.left, np.zeros(0), self.right
+        (one, triangle), (other, second) = np.linalg.qr(self.left), np.linalg.qr(self.right)
+        left, sizes, right = np.linalg.svd(triangle @ second.T, full_matrices=False)
+        kept = sizes > 1e-14 * max(sizes[0], 1e-300)
+        return one @ left[:, kept], sizes[kept], other @ right.T[:, kept]
+
+    @property
+    def singular_values(self) -> np.ndarray:
+        """Singular values, in falling order."""
+        return self.decomposed()[1]
+
+
+def named_weights(name: str, w: Any) -> dict[str, np.ndarray]:
+    """Return weights, an array or factors, as arrays by name.
+
+    Examples
+    --------
+    >>> sorted(named_weights("w", Factors(np.ones((2, 1)), np.ones((3, 1)))))
+    ['w.left', 'w.right']
+    """
+    return {f"{name}.left": w.left, f"{name}.right": w.right} if isinstance(w, Factors) else {name: w}
+
+
+def weights_named(name: str, arrays: Mapping[str, Any]) -> Any:
+    """Return the weights that `named_weights` wrote under a name."""
+    return arrays[name] if name in arrays else Factors(arrays[f"{name}.left"], arrays[f"{name}.right"])
+
+
+class ObservedEntries(NamedTuple):
+    """Places of the observed entries, in order of row and column.
+
+    Attributes
+    ----------
+    rows, columns : arrays of int
+        Of each entry.
+    starts : array of int
+        Where the entries of each row of the matrix start.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+    @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return 0
+
+    def row_add(self, i, c, r):
+        """Add ``c`` to what ``r`` holds at entry ``i``."""
+        r[i] += c
+
+    def row_sandwich(self, i, left, right):
+        """Entry ``i`` of ``left right'``."""
+        return left[self.rows[i]] * right[self.columns[i]]
+
+    def fetch_row(self, i):
+        """Leave it: an entry is two numbers."""
+
+    def matrix(self, values: np.ndarray, columns: int) -> sparse.csr_array:
+        """Return the sparse matrix with these values at the entries."""
+        return sparse.csr_array((values, self.columns, self.starts), shape=(len(self.starts) - 1, columns))
+
+    def dot_all(self, w: Factors) -> np.ndarray:
+        """Entries of a matrix at all places."""
+        return w.at(self.rows, self.columns)
+
+    def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
+        """Return the gradient: ``alpha`` itself."""
+        return alpha.copy()
+
+    def stored(self) -> int:
+        """Return the number of entries."""
+        return len(self.rows)
+
+    def cut(self, entries: int) -> list[slice]:
+        """Return all entries as one block: a gradient has a number for each of them, and is no sum."""
+        return [slice(0, len(self.rows))]
+
+    def block(self, part: slice) -> "ObservedEntries":
+        """Return some entries that follow each other, in arrays of the same types."""
+        starts = np.clip(self.starts, part.start, part.stop) - part.start
+        return ObservedEntries(self.rows[part], self.columns[part], starts)
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
+        """Return the data as matrices ``left S right'`` see it."""
+        return SeenEntries(self, left, right)
+
+
+class SeenEntries(NamedTuple):
+    """The entries as matrices ``left S right'`` see them."""
+
+    entries: ObservedEntries
+    left: np.ndarray
+    right: np.ndarray
+
+    def predict(self, S: np.ndarray) -> np.ndarray:
+        """Entries of ``left S right'``."""
+        return Factors(self.left @ S, self.right).at(self.entries.rows, self.entries.columns)
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Gradient in ``S``, given the derivatives."""
+        return self.left.T @ (self.entries.matrix(alpha, len(self.right)) @ self.right)
+
+
+class EntryAtom(NamedTuple):
+    """The matrix ``amount * left right'``, seen at the observed entries."""
+
+    left: np.ndarray
+    right: np.ndarray
+    amount: float
+    entries: ObservedEntries
+
+    def prediction(self, rows, i):
+        """Entry ``i`` of the atom."""
+        return self.amount * row_sandwich(rows, i, self.left, self.right)
+
+    def inner(self, r):
+        """Inner product of the atom with the sparse matrix ``r``."""
+        total = 0.0
+        for i in range(len(r)):
+            total += r[i] * row_sandwich(self.entries, i, self.left, self.right)
+        return self.amount * total
+
+    def deposit(self, iterate, c):
+        """Add ``c`` times the atom to the iterate."""
+        accept(iterate, self.left, self.right, c * self.amount)
+
+
+class Factored(NamedTuple):
+    """The iterate ``scale[0] * left right'``, of which the first ``number[0]`` columns of both factors are in use."""
+
+    left: np.ndarray
+    right: np.ndarray
+    number: np.ndarray
+    scale: np.ndarray
+    entries: ObservedEntries
+
+    @classmethod
+    def at(cls, w: Factors, entries: ObservedEntries) -> "Factored":
+        """Iterate that starts at ``w``."""
+        p, q = w.shape
+        room = max(LEAST_ROOM, min(2 * min(p, q), ROOM_BYTES // (8 * (p + q))), 2 * w.rank)
+        left, right = np.zeros((p, room)), np.zeros((q, room))
+        left[:, : w.rank], right[:, : w.rank] = w.left, w.right
+        return cls(left, right, np.array([w.rank]), np.ones(1), entries)
+
+    def require_sound(self, iterate: Any) -> None:
+        """Raise ValueError unless so many columns are in use as there are."""
+        columns = self.left.shape[1]
+        if self.right.shape[1] != columns or not 0 <= self.number[0] <= columns:
+            raise ValueError("its factors have not as many columns as are in use")
+
+    def prediction(self, rows, i):
+        """Entry ``i`` of the iterate."""
+        left, right, total = self.left[rows.rows[i]], self.right[rows.columns[i]], 0.0
+        for k in range(self.number[0]):
+            total += left[k] * right[k]
+        return self.scale[0] * total
+
+    def inner(self, r):
+        """Inner product of the iterate with the sparse matrix ``r``."""
+        rows, columns, left, right, total = self.entries.rows, self.entries.columns, self.left, self.right, 0.0
+        for i in range(len(r)):
+            one, other, entry = left[rows[i]], right[columns[i]], 0.0
+            for k in range(self.number[0]):
+                entry += one[k] * other[k]
+            total += r[i] * entry
+        return self.scale[0] * total
+
+    def shrink(self, c):
+        """Multiply the iterate by ``c``; times zero, nothing is left of it."""
+        scale = self.scale[0] * c
+        if scale < 1e-100:
+            if scale == 0.0:
+                self.number[0] = 0
+            self.left[:, : self.number[0]] *= scale
+            scale = 1.0
+        self.scale[0] = scale
+
+    def accept(self, left, right, c):
+        """Add ``c left right'``: one more column in both factors."""
+        if self.number[0] == self.left.shape[1]:
+            compress(self)
+        at, share = self.number[0], c / self.scale[0]
+        self.left[:, at] = share * left
+        self.right[:, at] = right
+        self.number[0] = at + 1
+
+    def compress(self):
+        """Decompose the factors and keep the larger singular values, at most half as many as there is room."""
+        left, right, m = self.left, self.right, self.number[0]
+        one, triangle = np.linalg.qr(left[:, :m].copy())
+        other, second = np.linalg.qr(right[:, :m].copy())
+        turn, sizes, turned = np.linalg.svd(np.dot(np.ascontiguousarray(triangle), np.ascontiguousarray(second.T)))
+        kept = 0
+        while kept < min(len(sizes), left.shape[1] // 2) and sizes[kept] > 1e-14 * sizes[0]:
+            kept += 1
+        basis = np.dot(np.ascontiguousarray(one), np.ascontiguousarray(turn[:, :kept]))
+        for k in range(kept):
+            root = sqrt(sizes[k])
+            left[:, k] = root * basis[:, k]
+        basis = np.dot(np.ascontiguousarray(other), np.ascontiguousarray(turned[:kept].T))
+        for k in range(kept):
+            root = sqrt(sizes[k])
+            right[:, k] = root * basis[:, k]
+        self.number[0] = kept
+
+    def dense(self) -> Factors:
+        """Return the iterate as factors of its own, its singular vectors."""
+        m = self.number[0]
+        left, sizes, right = Factors(self.scale[0] * self.left[:, :m], self.right[:, :m]).decomposed()
+        return Factors(left * sizes, right)
+
+
+def as_triplets(rows: Any, columns: Any, values: Any, shape: tuple[int, int] | None) -> tuple:
+    """Return rows, columns, values and the shape, from triplets or from a sparse matrix."""
+    if sparse.issparse(rows):
+        if columns is not None or values is not None:
+            raise TypeError("pass a sparse matrix alone, or rows, columns and values")
+        matrix = checked_sparse("the matrix", rows).tocoo()
+        if shape not in (None, matrix.shape):
+            raise ValueError(f"shape is {shape}, but the matrix has shape {matrix.shape}")
+        (rows, columns), values, shape = matrix.coords, matrix.data, matrix.shape
+    elif columns is None or values is None:
+        raise TypeError("pass rows, columns and values, or a sparse matrix")
+    if np.size(values) == 0:
+        raise ValueError("there are no entries")
+    rows = as_places("rows", rows, shape and shape[0])
+    columns = as_places("columns", columns, shape and shape[1])
+    if not len(rows) == len(columns) == np.size(values):
+        raise ValueError(
+            f"{len(rows)} rows, {len(columns)} columns and {np.size(values)} values: there must be as many"
+        )
+    return rows, columns, values, shape or (int(rows.max()) + 1, int(columns.max()) + 1)
+
+
+def as_places(name: str, index: Any, side: int | None) -> np.ndarray:
+    """Return row or column numbers, checked against the side of the matrix."""
+    try:
+        array = np.asarray(index)
+    except ValueError:
+        raise TypeError(f"{name} must be a vector of ints: its entries differ in length") from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be a vector of ints, got {array.dtype} of shape {array.shape}")
+    if array.size and (array.min() < 0 or (side is not None and array.max() >= side)):
+        at = int(np.flatnonzero((array < 0) | (array >= (np.inf if side is None else side)))[0])
+        limit = "" if side is None else f", but the matrix has {side}"
+        raise ValueError(f"{name} must be numbers from 0{limit}; entry {at} is {array[at]}")
+    return array
+
+
+def in_order(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[ObservedEntries, np.ndarray]:
+    """Return the entries in order of row and column, in numbers as narrow as will do, and that order."""
+    kind = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
+    rows, columns = rows.astype(kind, copy=False), columns.astype(kind, copy=False)
+    order = np.lexsort((columns, rows)).astype(kind)
+    counts = np.bincount(rows, minlength=shape[0])
+    entries = ObservedEntries(rows[order], columns[order], np.concatenate([[0], np.cumsum(counts)]).astype(kind))
+    _refuse_repeats(entries)
+    return entries, order
+
+
+def _refuse_repeats(entries: ObservedEntries) -> None:
+    """Raise ValueError if an entry is given twice."""
+    same = (np.diff(entries.rows) == 0) & (np.diff(entries.columns) == 0)
+    if same.any():
+        at, many = int(np.flatnonzero(same)[0]), int(same.sum())
+        raise ValueError(
+            f"{many} {'entry is' if many == 1 else 'entries are'} given more than once, the first at row "
+            f"{entries.rows[at]}, column {entries.columns[at]}: average them first, or keep the latest"
+        )

@@ -1,0 +1,1 @@
+"""Where rows are: in memory, on disk, on a cluster."""

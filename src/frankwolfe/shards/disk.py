@@ -1,0 +1,403 @@
+"""Rows of a store, read shard by shard: for work on all rows, and for groups that stochastic methods sample from."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial, reduce
+from itertools import pairwise
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.rows.centred import Centred
+from frankwolfe.rows.csr import CSR
+from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.flat_matrices import SeenFlat
+from frankwolfe.rows.multi_output import MultiOutput, Seen
+from frankwolfe.rows.samples import as_rows
+from frankwolfe.store.reader import LIMIT, Room, RowStore
+
+MOST_ROOMS = 4
+"""Shards in memory at most, while all of them are read in turn: two that are worked on, two that are read ahead."""
+
+
+class Reading:
+    """One read of some shards in order.
+
+    A room is memory for one shard. The thread that reads waits for one to be free, so no more shards are in memory than
+    there are rooms. Work is done in the order of the shards, so the first ones are always let go of.
+
+    Parameters
+    ----------
+    store : RowStore
+        What is read.
+    numbers : sequence of int
+        Which shards, in order.
+    uses : sequence of int
+        How often each will be asked for, before its room is free again.
+    rooms : list of Room
+        Memory to read into.
+    read : callable
+        Told the number of each shard that has been read.
+    """
+
+    def __init__(
+        self,
+        store: RowStore,
+        numbers: Sequence[int],
+        uses: Sequence[int],
+        rooms: list[Room],
+        read: Callable[[int], None],
+    ):
+        self._store, self._left, self._told = store, dict(zip(numbers, uses, strict=True)), read
+        self._free: SimpleQueue[Room | None] = SimpleQueue()
+        for room in rooms:
+            self._free.put(room)
+        self._lock = Lock()
+        self._rooms: dict[int, Room] = {}
+        self._stopped = False
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
+        self._rows: dict[int, Future] = {number: self._pool.submit(self._read, number) for number in numbers}
+
+    def _read(self, number: int) -> Any:
+        room = self._free.get()
+        if room is None or self._stopped:
+            return None
+        self._rooms[number] = room
+        rows = self._store.read([number], room)
+        self._told(number)
+        return rows
+
+    @contextmanager
+    def shard(self, number: int) -> Iterator[Any]:
+        """Have the rows of a shard while the block runs; nothing that looks at them may be kept."""
+        yield self._rows[number].result()
+        with self._lock:
+            self._left[number] -= 1
+            if self._left[number] == 0:
+                del self._rows[number]
+                self._free.put(self._rooms.pop(number))
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._stopped = True
+        for future in list(self._rows.values()):
+            future.cancel()
+        self._free.put(None)  # for the one that waits
+        self._pool.shutdown(wait=True)
+
+
+@contextmanager
+def reading(
+    store: RowStore, numbers: Sequence[int], uses: Sequence[int], read: Callable[[int], None]
+) -> Iterator[Reading]:
+    """Read shards in order while the block runs, ahead of those who ask for them."""
+    rooms = store.lend_rooms(min(MOST_ROOMS, len(numbers), store.memory // max(store.largest_shard, 1)))
+    stream = Reading(store, numbers, uses, rooms, read)
+    try:
+        yield stream
+    finally:
+        stream.close()
+        store.return_rooms(rooms)
+
+
+class Place(NamedTuple):
+    """Where a block of rows is: among all rows, and in which shard."""
+
+    part: slice
+    shard: int
+    within: slice
+
+
+class StoredRows:
+    """Rows of a store that are not in memory, as an `Objective` takes them.
+
+    What is done to rows of other layouts, to centre them or to predict several outputs, is done to each shard as it is
+    read. Everything here reads the data, unless it says that it does not.
+
+    Parameters
+    ----------
+    store : RowStore
+        The rows.
+    layers : tuple of functions
+        From the rows of a shard to rows in another layout, applied in turn.
+    """
+
+    def __init__(self, store: RowStore, layers: tuple[Callable[[Any], Any], ...] = ()):
+        self.store, self.layers = store, layers
+        self.rows_read = 0
+        self._lock = Lock()
+
+    def through(self, layer: Callable[[Any], Any], first: bool = False) -> "StoredRows":
+        """Return the rows in another layout: after all that is done to them, or before it."""
+        return StoredRows(self.store, (layer, *self.layers) if first else (*self.layers, layer))
+
+    def centred(self, weights: np.ndarray) -> "StoredRows":
+        """Return dense rows less their weighted mean, for which all of them are read; sparse rows as they are."""
+        if self.is_sparse:
+            return self
+        first = self.store.head(1)[0].astype(np.float64)
+        apart = StoredRows(self.store, (partial(_less, means=first),))
+        return self.through(partial(_less, means=first + apart.add_all(weights, len(first))), first=True)
+
+    def mean_prediction(self, w: np.ndarray) -> Any:
+        """Return what centring subtracts from all predictions: a number, or one for each output."""
+        return self.head.mean_prediction(w)
+
+    def for_run(self) -> "StoredRows":
+        """Return the same rows with a count of reads of their own."""
+        return StoredRows(self.store, self.layers)
+
+    @property
+    def reads(self) -> float:
+        """How often all rows have been read."""
+        return self.rows_read / self.store.shape[0]
+
+    def count(self, shard: int) -> None:
+        """Take note that a shard has been read."""
+        with self._lock:
+            self.rows_read += self.store.shards[shard].rows
+
+    def dressed(self, rows: Any) -> Any:
+        """Return the rows of a shard in the layout that is wanted."""
+        return reduce(lambda found, layer: layer(found), self.layers, rows)
+
+    # --- what is known without reading ----------------------------------------------------------------------------
+
+    @cached_property
+    def head(self) -> Any:
+        """A few rows, from the beginning."""
+        return self.dressed(self.store.first_rows(8))
+
+    @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return self.head.outputs
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return self.store.is_sparse
+
+    def stored(self) -> int:
+        """Return the number of stored entries, each counted once for each output."""
+        return self.store.nnz * max(1, self.outputs)
+
+    def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for an iterate and a gradient."""
+        return self.head.vectors(d)
+
+    def places(self, entries: int) -> list[Place]:
+        """Cut all shards into blocks of about so many entries, each counted once for each output."""
+        found, entries = [], max(1, entries // max(1, self.outputs))
+        for number, shard in enumerate(self.store.shards):
+            first = int(self.store.offsets[number])
+            count = max(1, min(len(shard.cuts), -(-shard.entries // max(entries, 1))))
+            chosen = np.linspace(0, len(shard.cuts), count + 1).round().astype(int)[1:] - 1
+            for begin, end in pairwise([0, *(shard.cuts[k] for k in chosen)]):
+                found.append(Place(slice(first + begin, first + end), number, slice(begin, end)))
+        return found
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self, places: list[Place]) -> "Iterator[StoredBlocks]":
+        """Read the shards of some blocks, in order, while the block runs."""
+        numbers, uses = np.unique([place.shard for place in places], return_counts=True)
+        with reading(self.store, numbers.tolist(), uses.tolist(), self.count) as stream:
+            yield StoredBlocks(self, stream)
+
+    def block(self, part: slice) -> Any:
+        """Return some rows that follow each other, in memory of their own; the first few are at hand."""
+        if part.stop <= self.head_rows:
+            return self.head.block(slice(part.start, part.stop))
+        numbers = range(
+            int(np.searchsorted(self.store.offsets, part.start, side="right")) - 1,
+            int(np.searchsorted(self.store.offsets, part.stop)),
+        )
+        for number in numbers:
+            self.count(number)
+        first = int(self.store.offsets[numbers.start])
+        rows = self.dressed(self.store.read(numbers))
+        return rows.block(slice(part.start - first, part.stop - first))
+
+    @property
+    def head_rows(self) -> int:
+        """Number of rows in `head`."""
+        return min(8, self.store.shards[0].rows)
+
+    def group(self, numbers: Any, room: Any = None) -> Any:
+        """Return the rows of some shards, one shard after the other."""
+        for number in numbers:
+            self.count(int(number))
+        return self.dressed(self.store.read(numbers, room))
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Inner products of all rows with ``w``; where that is zero nothing is read."""
+        outputs = (self.outputs,) if self.outputs else ()
+        z = np.zeros((self.store.shape[0], *(outputs or w.shape[1:])))
+        if np.any(w):
+            for place, rows in self.in_turn():
+                z[place.part] = rows.dot_all(w)
+        return z
+
+    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times.
+
+        If all weights are equal, and nothing was taken off the columns, they were summed up when the rows were written.
+        """
+        plain = self.head.rows if self.outputs else self.head
+        if np.ptp(weights) == 0.0 and isinstance(plain, CSR | Dense):
+            return np.repeat(np.sqrt(self.store.squares * weights[0]), max(1, self.outputs))
+        squares = np.zeros(d)
+        for place, rows in self.in_turn():
+            squares += rows.column_norms(weights[place.part], d) ** 2
+        return np.sqrt(squares)
+
+    def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
+        """Sum of all rows, each times its entry of ``alpha``."""
+        total = np.zeros(size)
+        for place, rows in self.in_turn():
+            total += rows.add_all(alpha[place.part], size)
+        return total
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> Seen | SeenFlat:
+        """Return the data as matrices ``left S right'`` see it: with several outputs ``X left``, in memory."""
+        if not self.outputs:
+            return SeenFlat(self, left, right)
+        images = np.empty((self.store.shape[0], left.shape[1]))
+        for place, rows in self.in_turn():
+            images[place.part] = rows.rows.dot_all(left)
+        return Seen(images, right)
+
+    def in_turn(self, entries: int | None = None) -> Iterator[tuple[Place, Any]]:
+        """Yield all blocks, of about so many entries or whole shards, with their rows; nothing of them may be kept."""
+        places = self.places(entries or self.stored())
+        with self.reading(places) as blocks:
+            for place in places:
+                with blocks.rows(place) as rows:
+                    yield place, rows
+
+
+def _less(rows: Dense, means: np.ndarray) -> Centred:
+    return Centred(rows.values, means)
+
+
+def rows_of(matrix: Any, outputs: int = 0) -> Any:
+    """Return the rows of a checked matrix without copying it, or of a store that is read when rows are needed."""
+    if not isinstance(matrix, RowStore):
+        return as_rows(matrix, outputs)
+    stored = StoredRows(matrix)
+    return stored.through(partial(MultiOutput, outputs=outputs)) if outputs else stored
+
+
+class StoredBlocks:
+    """Blocks of rows while they are read."""
+
+    def __init__(self, rows: StoredRows, stream: Reading):
+        self._rows, self._stream = rows, stream
+
+    @contextmanager
+    def rows(self, place: Place) -> Iterator[Any]:
+        """Have the rows of a block while the block runs."""
+        with self._stream.shard(place.shard) as rows:
+            yield self._rows.dressed(rows).block(place.within)
+
+
+class GroupPlan(NamedTuple):
+    """How many groups there are, and what they hold at most and at least.
+
+    One group is worked on while the next one is read, so each has half of the memory.
+
+    Attributes
+    ----------
+    groups : int
+        Their number.
+    most_rows, most_entries : int
+        What the largest can hold: room for any group.
+    fewest_rows : int
+        What the smallest can hold.
+    """
+
+    groups: int
+    most_rows: int
+    most_entries: int
+    fewest_rows: int
+
+    @classmethod
+    def of(cls, store: RowStore) -> "GroupPlan":
+        """Plan groups of equally many shards, or one less, for the memory of a store."""
+        count, most = len(store.shards), max(shard.entries for shard in store.shards)
+        together = max(1, min(count, (store.memory // 2) // store.largest_shard, LIMIT // max(most, 1)))
+        groups = -(-count // together)
+        rows = np.sort([shard.rows for shard in store.shards])
+        entries = np.sort([shard.entries for shard in store.shards])
+        large, small = -(-count // groups), count // groups
+        return cls(groups, int(rows[-large:].sum()), int(entries[-large:].sum()), int(rows[:small].sum()))
+
+
+class ShuffledGroups:
+    """All shards in a new random order for each pass, in groups.
+
+    Parameters
+    ----------
+    store : RowStore
+        Whose shards.
+    generator : numpy.random.Generator
+        Of the orders, and of nothing else: the next ones are known whenever they are needed.
+    """
+
+    def __init__(self, store: RowStore, generator: np.random.Generator):
+        self._store, self._generator = store, generator
+        self.plan = GroupPlan.of(store)
+        self._orders: list[np.ndarray] = []  # of this pass and the next
+        self._at = 0  # group of this pass
+
+    @property
+    def shards(self) -> int:
+        """Number of shards."""
+        return len(self._store.shards)
+
+    def group(self, ahead: int = 0) -> np.ndarray:
+        """Return the shards of the present group, or of one that comes after it."""
+        passes, at = divmod(self._at + ahead, self.plan.groups)
+        while len(self._orders) <= passes:
+            self._orders.append(self._generator.permutation(len(self._store.shards)))
+        return np.array_split(self._orders[passes], self.plan.groups)[at]
+
+    def steps(self, batch_size: int) -> int:
+        """Return how many batches the present group is worth: its share of those of a pass."""
+        self.group()
+        groups = np.array_split(self._orders[0], self.plan.groups)
+        before = sum(self._rows(group) for group in groups[: self._at])
+        return (before + self._rows(groups[self._at])) // batch_size - before // batch_size
+
+    def _rows(self, group: np.ndarray) -> int:
+        return sum(self._store.shards[number].rows for number in group)
+
+    def go_on(self) -> None:
+        """Go on to the next group."""
+        self._at += 1
+        if self._at == self.plan.groups:
+            self._at = 0
+            self._orders.pop(0)
+
+    def parts(self, group: np.ndarray) -> list[slice]:
+        """Return where the rows of some shards are among all rows."""
+        offsets = self._store.offsets
+        return [slice(int(offsets[number]), int(offsets[number + 1])) for number in group]
+
+    def state(self) -> dict[str, Any]:
+        """Return the orders, the place in them, and the generator."""
+        return {
+            "orders": np.array(self._orders).reshape(len(self._orders), len(self._store.shards)),
+            "group": self._at,
+            "generator": self._generator.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where the one with this state was."""
+        self._orders, self._at = list(np.array(state["orders"])), int(state["group"])
+        self._generator.bit_generator.state = state["generator"]

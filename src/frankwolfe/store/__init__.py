@@ -1,0 +1,1 @@
+"""Row stores: folders of shards on disk, read and written."""

@@ -1,0 +1,378 @@
+"""The files of a row store: the manifest that lists them, and how each one is read and checked."""
+
+import json
+import os
+import re
+import sys
+import zlib
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from frankwolfe.storage.archive import reason
+from frankwolfe.storage.files import open_regular
+
+FORMAT, VERSION = "frankwolfe rows", 1
+"""What a manifest calls itself, and the version of the layout that this library writes. It reads no newer one."""
+
+NAME = "manifest.json"
+
+LARGEST = 2**30
+"""Most bytes of a manifest: a larger one is none."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a store: its name in the folder, its size, and the CRC-32 of its bytes."""
+
+    name: str
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some rows that follow each other.
+
+    Attributes
+    ----------
+    rows, entries : int
+        How many rows, and how many stored entries they have.
+    cuts : list of int
+        Rows at which work on the shard may be cut: even parts of bounded size, by their ends.
+    values, columns, starts : File
+        The entries row by row; where only some are stored, the columns that they are in, and where rows begin.
+    """
+
+    rows: int
+    entries: int
+    cuts: list[int]
+    values: File
+    columns: File | None = None
+    starts: File | None = None
+
+    @property
+    def files(self) -> list[File]:
+        """The files of the rows."""
+        return [file for file in (self.values, self.columns, self.starts) if file is not None]
+
+    @property
+    def bytes(self) -> int:
+        """Size of the rows."""
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one call has written: shards, and what goes with their rows and with the columns.
+
+    ``counts`` are the stored entries of each column, ``squares`` the sums of their squares.
+    """
+
+    shards: list[Shard]
+    counts: File
+    squares: File
+    targets: File | None = None
+    weights: File | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(shard.rows for shard in self.shards)
+
+    @property
+    def files(self) -> list[File]:
+        """All files of the part."""
+        beside = [file for file in (self.counts, self.squares, self.targets, self.weights) if file is not None]
+        return [*chain.from_iterable(shard.files for shard in self.shards), *beside]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a store holds.
+
+    Attributes
+    ----------
+    layout : str
+        ``"csr"`` or ``"dense"``.
+    columns : int
+        Number of columns.
+    values, indices : str
+        Types: ``"float32"`` or ``"float64"``; ``"int32"`` or ``"int64"``.
+    outputs : int
+        Numbers in a target, where it is a row of them; 0 where it is one.
+    names : list of str or None
+        Names of the columns.
+    classes : list or None
+        What the targets, class numbers then, stand for.
+    first_column : int
+        What the source called the first column: 0, or 1 in most svmlight files.
+    parts : list of Part
+        The rows.
+    """
+
+    layout: str
+    columns: int
+    values: str
+    indices: str
+    outputs: int = 0
+    names: list[str] | None = None
+    classes: list[Any] | None = None
+    first_column: int = 0
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """All shards, in the order of the rows."""
+        return list(chain.from_iterable(part.shards for part in self.parts))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(part.rows for part in self.parts)
+
+    def text(self) -> str:
+        """Return the manifest as JSON, with a checksum of its own."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return json.dumps({**content, "crc32": _checksum(content)}, indent=1)
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a store, or say what is wrong with it."""
+    path = folder / NAME
+    if not folder.exists():
+        raise FileNotFoundError(f"{folder} does not exist")
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is a file, not a row store: fw.write_rows(store, {str(folder)!r}) makes one of it")
+    if not path.is_file():
+        raise ValueError(f"{folder} is not a row store: it has no {NAME}. fw.write_rows makes one")
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"{path} is larger than the manifest of any row store")
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError, MemoryError):  # the last two where it is nested very deeply
+        raise ValueError(f"{path} is damaged, or not whole: it is not JSON") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is not the manifest of a row store")
+    if content.get("version") != VERSION:
+        raise ValueError(
+            f"{path} has version {content.get('version')!r} of the format; this version of frankwolfe reads {VERSION}: "
+            "install a newer one, or write the store anew"
+        )
+    if content.pop("crc32", None) != _checksum(content):
+        raise ValueError(f"{path} is damaged: its checksum does not fit its content")
+    try:
+        return _built(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is not a manifest that this library has written: {reason(error)}") from None
+
+
+def _built(content: dict[str, Any]) -> Manifest:
+    known = {name: value for name, value in content.items() if name not in ("format", "version", "parts")}
+    found = Manifest(**known, parts=[_part(**part) for part in content["parts"]])
+    _require(found.layout in ("csr", "dense"), f"its layout is {found.layout!r}")
+    _require(found.values in ("float32", "float64"), f"its values are {found.values!r}")
+    _require(found.indices in ("int32", "int64"), f"its indices are {found.indices!r}")
+    for name in ("columns", "outputs", "first_column"):
+        _count(name, getattr(found, name))
+    _require_names(found)
+    for part in found.parts:
+        _require_sizes(found, part)
+    return found
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _count(name: str, value: Any) -> int:
+    """Return a number of things, which must be an int that the indices of this library can reach."""
+    _require(type(value) is int and 0 <= value < 2**62, f"{name} is {value!r}, which is no count")
+    return int(value)
+
+
+def _require_names(manifest: Manifest) -> None:
+    """Raise ValueError unless there is a name for each column, and classes are different words or truth values."""
+    names, classes = manifest.names, manifest.classes
+    if names is not None:
+        _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
+        _require(len(names) == manifest.columns, f"it has {len(names)} names for {manifest.columns} columns")
+    if classes is not None:
+        _require(isinstance(classes, list) and len(classes) > 0, "its classes are no list")
+        _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
+        _require(sorted({*classes}) == classes, "its classes are not in ascending order")
+        _require(manifest.outputs == 0, f"it has {manifest.outputs} outputs, and classes")
+
+
+def _require_sizes(manifest: Manifest, part: Part) -> None:
+    """Raise ValueError unless the files of a part have the sizes that its rows, entries and columns need."""
+    value, index = _BYTES[manifest.values], _BYTES[manifest.indices]
+    for shard in part.shards:
+        rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
+        _require((shard.columns is not None) == (shard.starts is not None) == sparse, "a shard has another layout")
+        _require(sparse or entries == rows * manifest.columns, f"{shard.values.name} has {entries} entries")
+        ends = [0, *shard.cuts]
+        _require(rows > 0 and ends[-1] == rows and sorted({*ends}) == ends, f"{shard.values.name} is cut at no rows")
+        sizes = [entries * value, entries * index, (rows + 1) * index]
+        for file, size in zip(shard.files, sizes, strict=False):
+            _require(file.bytes == size, f"{file.name} has {file.bytes} bytes, and its rows need {size}")
+    width = part.counts.bytes // 8
+    _require(width <= manifest.columns, f"{part.counts.name} has {width} columns, of {manifest.columns}")
+    _require(part is not manifest.parts[-1] or width == manifest.columns, f"{part.counts.name} has {width} columns")
+    beside = {"counts": 8 * width, "squares": 8 * width, "weights": 8 * part.rows}
+    beside["targets"] = 8 * part.rows * max(1, manifest.outputs)
+    for name, size in beside.items():
+        own = getattr(part, name)
+        _require(own is None or own.bytes == size, f"its {name} have not the {size} bytes that they need")
+    first = manifest.parts[0]
+    for name in ("targets", "weights"):
+        same = (getattr(part, name) is None) == (getattr(first, name) is None)
+        _require(same, f"some of its rows have {name}, and others have none")
+
+
+_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+
+
+def _file(content: dict[str, Any]) -> File:
+    file = File(content["name"], _count("bytes", content["bytes"]), _count("crc32", content["crc32"]))
+    _require(_is_plain(file.name), f"{file.name!r} is no file in its folder")
+    return file
+
+
+def _is_plain(name: Any) -> bool:
+    """Whether a name is one of a file in the folder itself, as this library gives them."""
+    return isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,99}", name) is not None
+
+
+def _part(shards: list[dict[str, Any]], **files: Any) -> Part:
+    found = [
+        Shard(
+            _count("rows", shard["rows"]),
+            _count("entries", shard["entries"]),
+            [_count("cuts", row) for row in shard["cuts"]],
+            _file(shard["values"]),
+            *(None if shard[name] is None else _file(shard[name]) for name in ("columns", "starts")),
+        )
+        for shard in shards
+    ]
+    beside = {name: None if file is None else _file(file) for name, file in files.items()}
+    _require(beside.get("counts") is not None and beside.get("squares") is not None, "it counts no columns")
+    return Part(found, **beside)  # type: ignore[arg-type]
+
+
+LITTLE_ENDIAN = sys.byteorder == "little"
+
+Stamp = tuple[int, int]
+"""When a file was last changed, and its number in the file system: another one after it was written or replaced."""
+
+NEVER_READ: Stamp = (-1, -1)
+"""Of a file that is read for the first time."""
+
+
+def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None = NEVER_READ) -> Stamp:
+    """Fill an array with the bytes of a file, compare them with the checksum, and return what tells it from others.
+
+    The checksum of a file that is as it was when it was ``verified`` is not computed again; None: not at all.
+
+    A file that is too short, too long or changed is a ValueError that names it; one that is gone a FileNotFoundError.
+    """
+    path, room = folder / file.name, memoryview(into).cast("B") if into.size else memoryview(bytearray())
+    with _opened(path) as stream:
+        status = os.fstat(stream.fileno())
+        _check_size(path, file, status.st_size)
+        at = 0
+        while at < len(room):
+            got = stream.readinto(room[at:])  # type: ignore[attr-defined]
+            if not got:
+                raise ValueError(f"{path} ended after {at:,} of {file.bytes:,} bytes: it was changed while it was read")
+            at += got
+    stamp = status.st_mtime_ns, status.st_ino
+    if verified not in (stamp, None) and zlib.crc32(room) != file.crc32:
+        raise ValueError(f"{path} is damaged: its checksum does not fit its content. Write the store anew")
+    if not LITTLE_ENDIAN:
+        into.byteswap(inplace=True)
+    return stamp
+
+
+def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:
+    """Raise ValueError unless rows begin one after the other, with columns in order: compiled code goes by them.
+
+    ``columns`` and ``starts`` may be those of the first rows alone; ``entries`` are those of all.
+    """
+    rises = starts[1:] >= starts[:-1]
+    if starts[0] != 0 or not rises.all() or starts[-1] > entries or len(columns) != starts[-1]:
+        raise ValueError(f"{path} is damaged: its rows do not begin one after the other. Write the store anew")
+    if len(columns) == 0:
+        return
+    unsigned = columns.view(f"u{columns.itemsize}")  # a negative column is a very large one
+    ascending = unsigned[1:] > unsigned[:-1]
+    firsts = starts[1:-1]
+    ascending[firsts[(firsts > 0) & (firsts < len(columns))] - 1] = True
+    if unsigned.max() >= width or not ascending.all():
+        raise ValueError(
+            f"{path} is damaged: the columns of its rows are not ascending numbers below {width:,}. Write it anew"
+        )
+
+
+def read_first(folder: Path, file: File, count: int, kind: np.dtype) -> np.ndarray:
+    """Return the first few numbers of a file, which are not compared with its checksum."""
+    path = folder / file.name
+    with _opened(path) as stream:
+        _check_size(path, file, os.fstat(stream.fileno()).st_size)
+        found = np.frombuffer(stream.read(count * kind.itemsize), kind.newbyteorder("<"))
+    return found.astype(kind)
+
+
+def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype) -> np.ndarray:
+    """Return some numbers of a file, from its middle, which are not compared with its checksum."""
+    path, size = folder / file.name, count * kind.itemsize
+    with _opened(path) as stream:
+        _check_size(path, file, os.fstat(stream.fileno()).st_size)
+        stream.seek(first * kind.itemsize)
+        content = b""
+        while len(content) < size and (more := stream.read(size - len(content))):
+            content += more
+    if len(content) < size:
+        raise ValueError(f"{path} ended after {len(content):,} of {size:,} bytes: it was changed while it was read")
+    return np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
+
+
+def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
+    """Return the numbers in a file, which is verified."""
+    path = folder / file.name
+    if file.bytes % kind.itemsize:
+        raise ValueError(f"{path} does not hold numbers of type {kind}")
+    require_size(folder, file)
+    found = np.empty(file.bytes // kind.itemsize, kind)
+    read_file(folder, file, found)
+    return found
+
+
+def require_size(folder: Path, file: File) -> None:
+    """Raise ValueError unless a file has the size that the manifest says: before memory is made for it."""
+    path = folder / file.name
+    with _opened(path) as stream:
+        _check_size(path, file, os.fstat(stream.fileno()).st_size)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return open_regular(path, buffering=0)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is gone: the row store is not whole any more. Write it anew") from None
+
+
+def _check_size(path: Path, file: File, found: int) -> None:
+    if found != file.bytes:
+        raise ValueError(
+            f"{path} has {found:,} bytes, and the manifest says {file.bytes:,}: it was cut off or replaced. Copy the "
+            "store again, or write it anew"
+        )

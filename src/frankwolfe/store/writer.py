@@ -1,0 +1,440 @@
+"""The writer of a store: checks blocks of rows, cuts them into shards and writes these in a thread."""
+
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.arguments.arrays import as_matrix, as_vector
+from frankwolfe.rows.blocks import LEAST, even_parts, parts_by_size
+from frankwolfe.store.format import File, Manifest, Part, Shard
+from frankwolfe.store.sources import RowBlock, as_array
+
+
+def filling(stream: BinaryIO) -> BinaryIO:
+    """Return what a file's content is written to: the file itself, but where a test lets the disk be full."""
+    return stream
+
+
+class ShardWriter:
+    """Writes files of a store.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to.
+    first : int
+        Number of the first shard.
+
+    Attributes
+    ----------
+    shards : list of Shard
+        What was written.
+    counts, squares : array
+        Stored entries of each column in all of them, and sums of their squares.
+    """
+
+    def __init__(self, folder: Path, first: int):
+        self.folder, self.shards = folder, list[Shard]()
+        self.counts, self.squares = np.zeros(0, np.int64), np.zeros(0)
+        self._next = first
+        self._files: list[Path] = []
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-write")
+        self._busy: Future | None = None
+
+    def shard(self, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
+        """Begin to write matrices, one below the other, as a shard; wait for the one before, and raise its errors."""
+        self.wait()
+        write = self._dense if isinstance(pieces[0], np.ndarray) else self._sparse
+        self._busy = self._pool.submit(write, self._next, list(pieces), width, index)
+        self._next += 1
+
+    def wait(self) -> None:
+        """Wait until everything is written; raise what went wrong."""
+        if self._busy is not None:
+            busy, self._busy = self._busy, None
+            busy.result()
+
+    def file(self, name: str, values: np.ndarray) -> File:
+        """Write numbers to a file, little-endian."""
+        values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        path, content = self.folder / name, memoryview(values).cast("B") if values.size else memoryview(b"")
+        self._files.append(path)
+        with path.open("wb") as stream:
+            filling(stream).write(content)
+        return File(name, len(content), zlib.crc32(content))
+
+    def close(self) -> None:
+        """Let the thread end, when it has written what it was given."""
+        self._pool.shutdown()
+
+    def undo(self) -> None:
+        """Remove all files that were written."""
+        self.close()
+        for path in self._files:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def _dense(self, number: int, pieces: list[np.ndarray], width: int, index: np.dtype) -> None:
+        values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        self._count(np.full(width, len(values)), np.einsum("ij,ij->j", values, values, dtype=np.float64))
+        cuts = [part.stop for part in even_parts(len(values), width, LEAST)]
+        self.shards.append(Shard(len(values), values.size, cuts, self.file(f"{number:06}-values.bin", values)))
+
+    def _sparse(self, number: int, pieces: list[Any], width: int, index: np.dtype) -> None:
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(piece.indptr) for piece in pieces]))])
+        values = np.concatenate([piece.data for piece in pieces])
+        columns = np.concatenate([piece.indices for piece in pieces])
+        places = columns.astype(np.intp, copy=False)
+        squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
+        self._count(np.bincount(places, minlength=width), squares)
+        self.shards.append(
+            Shard(
+                len(starts) - 1,
+                len(values),
+                [part.stop for part in parts_by_size(starts, LEAST)],
+                self.file(f"{number:06}-values.bin", values),
+                self.file(f"{number:06}-columns.bin", columns),
+                self.file(f"{number:06}-starts.bin", starts.astype(index)),
+            )
+        )
+
+    def _count(self, counts: np.ndarray, squares: np.ndarray) -> None:
+        """Add what a shard has in each column."""
+        self.counts, self.squares = (padded(old, len(counts)) for old in (self.counts, self.squares))
+        self.counts += counts
+        self.squares += squares
+
+
+def padded(values: np.ndarray, width: int) -> np.ndarray:
+    """Return as many numbers as there are columns: zeros for those that were not there yet."""
+    return np.pad(values, (0, max(0, width - len(values))))
+
+
+class Targets:
+    """Collects the targets of blocks: 8 bytes a row, or a row of them.
+
+    Words and truth values are classes. Which there are is known at the end, and they are numbered in ascending order.
+
+    Parameters
+    ----------
+    before : Manifest, optional
+        Of the store that is added to: kind and classes are those that are there.
+    """
+
+    def __init__(self, before: Manifest | None = None):
+        self._before = before
+        self._kind: str | None = None
+        self.outputs = 0
+        self._found: list[np.ndarray] = []
+        self._codes: dict[Any, int] = {}
+        if before is not None:
+            self.outputs = before.outputs
+            self._kind = self._kind_before(before)
+            self._codes = {name: code for code, name in enumerate(before.classes or [])}
+
+    @staticmethod
+    def _kind_before(before: Manifest) -> str:
+        if before.parts[0].targets is None:
+            return "none"
+        return "classes" if before.classes is not None else "rows of numbers" if before.outputs else "numbers"
+
+    def take(self, y: Any, n: int) -> None:
+        """Take over the targets of ``n`` rows."""
+        values = None if y is None else as_array(y)
+        kind = _kind_of(values)
+        if self._kind is not None and kind != self._kind:
+            raise ValueError(f"the targets are {kind}, and those of the rows before are {self._kind}")
+        self._kind = kind
+        if values is None:
+            return
+        if len(values) != n:
+            raise ValueError(f"y has {len(values)} entries, but there are {n} rows in X")
+        if kind == "classes":
+            self._found.append(self._coded(values))
+            return
+        outputs = values.shape[1] if values.ndim == 2 else 0
+        if (self._found or self._before is not None) and outputs != self.outputs:
+            raise ValueError(f"y has {outputs} columns, and those of the rows before have {self.outputs}")
+        self.outputs = outputs
+        numbers = values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"y holds NaN or infinity (first in row {int(np.argwhere(~np.isfinite(numbers))[0, 0])})")
+        self._found.append(numbers)
+
+    def _coded(self, values: np.ndarray) -> np.ndarray:
+        names, codes = np.unique(values.astype(str) if values.dtype.kind != "b" else values, return_inverse=True)
+        own = []
+        for name in names.tolist():
+            if self._before is not None and name not in self._codes:
+                raise ValueError(f"y holds {name!r}, which is none of the classes in the store")
+            own.append(self._codes.setdefault(name, len(self._codes)))
+        return np.array(own)[codes].astype(np.float64)
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """What class numbers stand for, in ascending order."""
+        return sorted(self._codes) if self._kind == "classes" else None
+
+    def numbers(self) -> np.ndarray | None:
+        """Return all targets as numbers."""
+        if not self._found:
+            return None
+        found = np.concatenate(self._found)
+        if self._kind != "classes":
+            return found
+        place = {name: number for number, name in enumerate(sorted(self._codes))}
+        return np.array([float(place[name]) for name in self._codes])[found.astype(np.int64)]
+
+
+def _kind_of(values: np.ndarray | None) -> str:
+    if values is None:
+        return "none"
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise ValueError(f"y must be a vector, or a matrix with a row for each row of X; got shape {values.shape}")
+    if values.dtype == object and all(isinstance(entry, str) for entry in values.ravel()[:1]):
+        mixed = [entry for entry in values.ravel() if not isinstance(entry, str)]
+        if mixed:
+            raise ValueError(f"y holds words and other things, such as {mixed[0]!r}")
+        return "classes"
+    if values.dtype.kind in "Ub":
+        if values.ndim == 2:
+            raise ValueError("y must be a vector where it holds classes")
+        return "classes"
+    if values.dtype.kind not in "fiu" and values.dtype != object:
+        raise TypeError(f"y must hold numbers or words, got dtype {values.dtype}")
+    return "numbers" if values.ndim == 1 else "rows of numbers"
+
+
+SHARD = 2**24
+"""Bytes of a shard where nobody says: large enough for a disk, small enough for many to fit into memory."""
+
+
+class Wanted(NamedTuple):
+    """What a user asks of a store.
+
+    Attributes
+    ----------
+    dtype : dtype or None
+        Type of the values; None for that of the first block.
+    shard : int
+        Bytes of a shard.
+    names : sequence of str or None
+        Names of the columns.
+    columns : int or None
+        How many there are, where blocks need not show it.
+    first_column : int
+        What the source calls the first one.
+    """
+
+    dtype: Any = None
+    shard: int = SHARD
+    names: Sequence[str] | None = None
+    columns: int | None = None
+    first_column: int = 0
+
+
+class Writer:
+    """Writes shards of about one size, whatever the blocks are like.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to.
+    wanted : Wanted
+        What is asked for.
+    before : Manifest, optional
+        Of the store that is added to: what is there says what can be added.
+    """
+
+    def __init__(self, folder: Path, wanted: Wanted, before: Manifest | None = None):
+        self.folder, self.wanted, self.before = folder, wanted, before
+        self.rows = 0  # taken so far
+        self._dtype = None if wanted.dtype is None else np.dtype(wanted.dtype)
+        self._layout: str | None = None
+        self._index: np.dtype = np.dtype(np.int32)
+        self._width = wanted.columns or 0
+        if before is not None:
+            self._continue(before)
+        self._targets, self._weights = Targets(before), _Weights(before)
+        self._pending: list[Any] = []
+        self._pending_bytes = 0
+        self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
+        self._part: Part | None = None
+
+    def _continue(self, before: Manifest) -> None:
+        wanted = self.wanted
+        if self._dtype is not None and self._dtype != before.values:
+            raise ValueError(f"the store holds {before.values}: {self._dtype} cannot be added to it")
+        if wanted.names is not None and before.names is not None and list(wanted.names) != before.names:
+            raise ValueError("the names of the columns differ from those in the store")
+        if wanted.first_column != before.first_column:
+            raise ValueError(
+                f"columns are counted from {wanted.first_column} here, and from {before.first_column} in the store"
+            )
+        self._dtype, self._layout = np.dtype(before.values), before.layout
+        self._index, self._width = np.dtype(before.indices), before.columns
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def take(self, block: RowBlock) -> None:
+        """Take over a block; shards that are full are written."""
+        if _is_empty(block.X):
+            return
+        try:
+            matrix = as_matrix(block.X)
+            n = matrix.shape[0]
+            matrix = self._fitting(matrix)
+            self._targets.take(block.y, n)
+            self._weights.take(block.weights, n)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{error} (in the block of rows that begins with row {self.rows})") from None
+        self.rows += n
+        size, at = _row_bytes(matrix), 0
+        while at < n:
+            room = max(1, int(self._room(matrix, at, size)))
+            piece = matrix[at : at + room]
+            self._pending.append(piece)
+            self._pending_bytes += _bytes(piece)
+            at += room
+            if self._pending_bytes >= self.wanted.shard:
+                self._flush()
+
+    def _room(self, matrix: Any, at: int, size: float) -> float:
+        """Return how many rows, from a place on, fill up the shard."""
+        left = self.wanted.shard - self._pending_bytes
+        if isinstance(matrix, np.ndarray):
+            return -(-left // size)
+        upto = matrix.indptr[at] + left / (matrix.data.itemsize + matrix.indices.itemsize)
+        return float(np.searchsorted(matrix.indptr[at:], upto)) or 1.0
+
+    def _fitting(self, matrix: Any) -> Any:
+        """Return a block in the types of the store, or say why it does not fit."""
+        layout = "dense" if isinstance(matrix, np.ndarray) else "csr"
+        self._layout = self._layout or layout
+        if layout != self._layout:
+            raise ValueError(f"the block is {_called(layout)}, and the rows before it are {_called(self._layout)}")
+        d = matrix.shape[1]
+        self._check_width(d)
+        self._width = max(self._width, d)
+        self._dtype = self._dtype or matrix.dtype
+        if self.wanted.dtype is None and matrix.dtype.itemsize > self._dtype.itemsize:
+            raise ValueError(
+                "the block is float64, and the rows before it are float32: say dtype='float32' or 'float64'"
+            )
+        if matrix.dtype != self._dtype:
+            with np.errstate(over="ignore"):
+                matrix = matrix.astype(self._dtype)
+            values = matrix if layout == "dense" else matrix.data
+            if not np.isfinite(values).all():
+                raise ValueError(f"some values are too large for {self._dtype}")
+        if layout == "csr":
+            self._index = np.dtype(np.int64) if self._width > 2**31 - 1 else self._index
+            if matrix.indices.dtype != self._index:
+                matrix = _with_index(matrix, self._index)
+        return matrix
+
+    def _check_width(self, d: int) -> None:
+        fixed = self._layout == "dense" or self.wanted.columns is not None or self.wanted.names is not None
+        if self._width and d != self._width and (fixed or d > 2**31 - 1 >= self._width):
+            raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
+
+    def _flush(self) -> None:
+        """Have what is pending written as a shard."""
+        if self._pending:
+            self._out.shard(self._pending, self._width, self._index)
+            self._pending, self._pending_bytes = [], 0
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Write what is left, and what goes with the rows."""
+        self._flush()
+        self._out.wait()
+        if not self._out.shards:
+            raise ValueError("there are no rows to write")
+        name = f"part-{0 if self.before is None else len(self.before.parts)}"
+        targets, weights = self._targets.numbers(), self._weights.numbers()
+        write, out = self._out.file, self._out
+        self._part = Part(
+            out.shards,
+            write(f"{name}-counts.bin", padded(out.counts, self._width)),
+            write(f"{name}-squares.bin", padded(out.squares, self._width)),
+            None if targets is None else write(f"{name}-targets.bin", targets),
+            None if weights is None else write(f"{name}-weights.bin", weights),
+        )
+        out.close()
+
+    def manifest(self, before: list[Part]) -> Manifest:
+        """Return what the store holds, with what was there before."""
+        assert self._part is not None
+        assert self._layout is not None
+        assert self._dtype is not None
+        names = self.wanted.names if self.before is None else self.before.names
+        return Manifest(
+            self._layout,
+            self._width,
+            self._dtype.name,
+            self._index.name,
+            self._targets.outputs,
+            None if names is None else [str(name) for name in names],
+            self._targets.classes,
+            self.wanted.first_column,
+            [*before, self._part],
+        )
+
+    def undo(self) -> None:
+        """Remove all files that were written."""
+        self._out.undo()
+
+
+class _Weights:
+    """Weights of rows, as they come: all blocks have them, or none has."""
+
+    def __init__(self, before: Manifest | None):
+        self._known = None if before is None else before.parts[0].weights is not None
+        self._found: list[np.ndarray] = []
+
+    def take(self, weights: Any, n: int) -> None:
+        if self._known is not None and self._known != (weights is not None):
+            raise ValueError(
+                f"sample_weight is {'missing' if self._known else 'new'}: all rows have weights, or none has"
+            )
+        self._known = weights is not None
+        if weights is None:
+            return
+        found = as_vector("sample_weight", weights, n, "rows in X")
+        if (found < 0.0).any():
+            raise ValueError(f"sample_weight must not be negative, got {found.min():g}")
+        self._found.append(found)
+
+    def numbers(self) -> np.ndarray | None:
+        return np.concatenate(self._found) if self._found else None
+
+
+def _is_empty(X: Any) -> bool:
+    return np.shape(X)[:1] == (0,)
+
+
+def _bytes(matrix: Any) -> int:
+    if isinstance(matrix, np.ndarray):
+        return matrix.nbytes
+    return matrix.data.nbytes + matrix.indices.nbytes
+
+
+def _row_bytes(matrix: Any) -> float:
+    return matrix.shape[1] * matrix.itemsize if isinstance(matrix, np.ndarray) else 0.0
+
+
+def _with_index(matrix: Any, kind: np.dtype) -> sparse.csr_array:
+    starts = matrix.indptr if len(matrix.data) > 2**31 - 1 else matrix.indptr.astype(kind)
+    return sparse.csr_array((matrix.data, matrix.indices.astype(kind), starts), shape=matrix.shape)
+
+
+def _called(layout: str) -> str:
+    return "dense" if layout == "dense" else "sparse"
