@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-processors fuzz edits soak lint format bench bench-all compare clean
+.PHONY: demo test test-processors fuzz edits soak lint format bench bench-all tournament compare clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -65,6 +65,10 @@ bench-all: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/step_cost.py --json out/bench/step_cost.json
 	$(BIN)/python benchmarks/memory.py --json out/bench/memory.json
 	$(BIN)/python benchmarks/l1_ball/race.py --out out/bench --tables out/bench/step_cost.json out/bench/memory.json
+
+# all methods on many problems, as a report: open out/tournament/report.html. QUICK=1: a few small problems
+tournament: $(VENV)/installed
+	$(BIN)/python -m benchmarks.tournament --out out/tournament $(if $(QUICK),--quick)
 
 # Is this revision slower than another one? make compare BASE=main~20
 BASE ?= HEAD

@@ -27,7 +27,7 @@ LAYERS = (
     ("run", "completion", "datasets"),
     ("path",),
     ("model", "precompile"),
-    ("estimators", "experiments"),
+    ("estimators", "paper"),
     ("cli",),
 )
 """Folders and modules at the top, the lowest layer first. Those of one layer do not import each other."""

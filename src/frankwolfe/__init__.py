@@ -117,7 +117,6 @@ _HOMES = {
         "NonNegativeRegressor",
         "SimplexRegressor",
     ),
-    "frankwolfe.experiments.tournament": ("Tournament", "tournament"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -139,8 +138,6 @@ if TYPE_CHECKING:
     from frankwolfe.estimators import MatrixCompletion as MatrixCompletion
     from frankwolfe.estimators import NonNegativeRegressor as NonNegativeRegressor
     from frankwolfe.estimators import SimplexRegressor as SimplexRegressor
-    from frankwolfe.experiments.tournament import Tournament as Tournament
-    from frankwolfe.experiments.tournament import tournament as tournament
     from frankwolfe.losses import Cauchy as Cauchy
     from frankwolfe.losses import Hinge as Hinge
     from frankwolfe.losses import Huber as Huber

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from frankwolfe.cli import main
-from frankwolfe.experiments import reproduce
+from frankwolfe.paper import reproduce
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.observer import TableError
-from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.objective.objective import Objective
+from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.sets.coordinate_hull import Hull

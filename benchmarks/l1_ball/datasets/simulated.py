@@ -22,7 +22,7 @@ class Dataset(BaseDataset):
     def reference(self, X, y):
         """Work the optimum out: unlike the tables' it is not known beforehand."""
         import frankwolfe as fw
-        from frankwolfe.experiments.reference import certified_optimum
+        from frankwolfe.paper.reference import certified_optimum
 
         problem = fw.Problem(X, y, "logistic", fw.L1Ball(self.radius))
         found = certified_optimum(problem, tolerance=1e-12)

@@ -15,7 +15,6 @@ from frankwolfe.cli.output import Program
 from frankwolfe.cli.path_command import path
 from frankwolfe.cli.predict_command import predict
 from frankwolfe.cli.reproduce_command import reproduce
-from frankwolfe.cli.tournament_command import tournament
 from frankwolfe.cli.warm_up_command import warm_up
 
 
@@ -33,5 +32,5 @@ def main() -> None:
     gc.set_threshold(100_000)  # what is loaded stays: to look for garbage in it takes an eighth of the start
 
 
-for command in (info, fit, predict, path, convert, reproduce, tournament, warm_up):
+for command in (info, fit, predict, path, convert, reproduce, warm_up):
     main.add_command(command)

@@ -8,7 +8,7 @@ import click
 from frankwolfe.cli.output import answering
 
 if TYPE_CHECKING:
-    from frankwolfe.experiments.pages import Findings
+    from frankwolfe.paper.pages import Findings
 
 
 @click.command(short_help="The paper's experiments, as a report.")
@@ -30,8 +30,8 @@ def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, s
     Figure 1, Tables 1 and 2, the gap as a stopping rule, the theory's bounds and non-convex losses go to
     OUT/report.html, the figure alone to PNG and SVG files, and all traces to a CSV file.
     """
-    from frankwolfe.experiments import reproduce as experiments
-    from frankwolfe.experiments.convergence import PAPER_METHODS
+    from frankwolfe.paper import reproduce as experiments
+    from frankwolfe.paper.convergence import PAPER_METHODS
 
     plan = (experiments.QUICK if quick else experiments.Plan())._replace(source=source)
     if seeds is not None:
@@ -65,7 +65,7 @@ def _show(findings: "Findings", out: Path) -> None:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from frankwolfe.experiments.pages import verdict
+    from frankwolfe.paper.pages import verdict
 
     console = Console()
     for race in findings.races:

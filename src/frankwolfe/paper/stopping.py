@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.datasets import Table
-from frankwolfe.experiments.reference import Reference
+from frankwolfe.paper.reference import Reference
 from frankwolfe.run import minimize
 
 TOLERANCES = (3e-1, 1e-1, 3e-2, 1e-2, 3e-3)

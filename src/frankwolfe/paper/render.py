@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.experiments.report import Chart, Column, DataTable, Report, Section, Series
+from frankwolfe.paper.report import Chart, Column, DataTable, Report, Section, Series
 
 DIGITS = 6  # of a number in the page's data: finer than any screen
 MISSING = "\N{EN DASH}"
@@ -27,7 +27,7 @@ def render(report: Report) -> str:
 
     Examples
     --------
-    >>> from frankwolfe.experiments.report import Chart, Report, Section, Series
+    >>> from frankwolfe.paper.report import Chart, Report, Section, Series
     >>> curve = Series("fw", {"passes": [1, 2, 4], "gap": [1.0, 0.4, 0.1]}, colour="#1d4ed8")
     >>> chart = Chart("gap", "The gap falls", x=[("passes", "Passes")], y=[("gap", "Gap")], series=[curve])
     >>> page = render(Report("A run", "of one method", [("data", "none")], [Section("Curves", ["One."], [chart])]))
@@ -53,7 +53,7 @@ def render(report: Report) -> str:
 
 
 def _file(name: str) -> str:
-    return resources.files("frankwolfe.experiments").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("frankwolfe.paper").joinpath(name).read_text(encoding="utf-8")
 
 
 def _anchors(titles: Iterable[str]) -> list[str]:

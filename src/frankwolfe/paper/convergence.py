@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.datasets import Table
-from frankwolfe.experiments.reference import Reference, certified_optimum
+from frankwolfe.paper.reference import Reference, certified_optimum
 from frankwolfe.problem import Problem
 from frankwolfe.run import minimize
 

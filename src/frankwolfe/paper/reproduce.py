@@ -12,13 +12,13 @@ import numpy as np
 
 from frankwolfe import __version__
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.experiments.bounds import measure, small_problem
-from frankwolfe.experiments.convergence import EXTRA_METHODS, PAPER_METHODS, Race, race
-from frankwolfe.experiments.figures import figure_one
-from frankwolfe.experiments.nonconvex_losses import descend
-from frankwolfe.experiments.pages import Findings, compose
-from frankwolfe.experiments.render import render
-from frankwolfe.experiments.stopping import observe
+from frankwolfe.paper.bounds import measure, small_problem
+from frankwolfe.paper.convergence import EXTRA_METHODS, PAPER_METHODS, Race, race
+from frankwolfe.paper.figures import figure_one
+from frankwolfe.paper.nonconvex_losses import descend
+from frankwolfe.paper.pages import Findings, compose
+from frankwolfe.paper.render import render
+from frankwolfe.paper.stopping import observe
 
 
 class Plan(NamedTuple):

@@ -8,8 +8,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from frankwolfe.experiments.render import render
-from frankwolfe.experiments.report import Chart, DataTable, Report, Section, Series
+from frankwolfe.paper.render import render
+from frankwolfe.paper.report import Chart, DataTable, Report, Section, Series
 
 HOSTILE = "</script><script>alert('x')</script> & <b>\"bold\"</b> {{js}} \u2028"
 X = [("passes", "Passes over the data"), ("seconds", "Seconds")]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from frankwolfe.experiments.convergence import Race
-from frankwolfe.experiments.style import COLOURS
+from frankwolfe.paper.convergence import Race
+from frankwolfe.paper.style import COLOURS
 
 
 def figure_one(races: Sequence[Race], paths: Sequence[Path]) -> None:

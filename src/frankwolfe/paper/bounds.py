@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.experiments.reference import certified_optimum
 from frankwolfe.methods.table import as_method
+from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.problem import Problem
 from frankwolfe.sets import L1Ball
 from frankwolfe.theory import RateBounds

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.experiments.bounds import Measured
-from frankwolfe.experiments.convergence import PAPER_METHODS, TAIL, THEORY_EXPONENTS, Curve, Race
-from frankwolfe.experiments.nonconvex_losses import Descent
-from frankwolfe.experiments.render import MISSING
-from frankwolfe.experiments.report import Cell, Chart, DataTable, Report, Section, Series
-from frankwolfe.experiments.stopping import Stopping
-from frankwolfe.experiments.style import COLOURS
+from frankwolfe.paper.bounds import Measured
+from frankwolfe.paper.convergence import PAPER_METHODS, TAIL, THEORY_EXPONENTS, Curve, Race
+from frankwolfe.paper.nonconvex_losses import Descent
+from frankwolfe.paper.render import MISSING
+from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series
+from frankwolfe.paper.stopping import Stopping
+from frankwolfe.paper.style import COLOURS
 
 HORIZONTAL = [("passes", "passes over the data"), ("seconds", "seconds"), ("lmo_calls", "oracle calls")]
 

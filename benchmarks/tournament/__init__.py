@@ -1,0 +1,1 @@
+"""Compare all methods of the library on many problems; run it with ``python -m benchmarks.tournament``."""
