@@ -16,7 +16,7 @@ from frankwolfe.compile.verbs import derivative, prediction
 from frankwolfe.methods.gradient import amend
 from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.sets.atoms import Full, Hot, Workspace
-from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.base import Hull
 
 
 class LogCosh(NamedTuple):

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import frankwolfe as fw
 from frankwolfe.sets import outside
-from frankwolfe.sets.atoms import vertex_of
+from frankwolfe.sets.base import vertex_of
 from tests import cases
 from tests.own_parts import CappedSimplex, ConstantThenDecay, LogCosh, SmoothedTable, SpanningTrees, WeightedL1Ball
 

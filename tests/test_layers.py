@@ -12,8 +12,8 @@ import frankwolfe
 ROOT = Path(frankwolfe.__file__).parent
 
 LAYERS = (
-    ("linalg", "arguments", "compile", "storage"),
-    ("trackers",),
+    ("arguments", "compile", "storage"),
+    ("linalg",),
     ("losses", "rows", "io"),
     ("store",),
     ("shards",),
@@ -112,8 +112,8 @@ def test_attributes_are_looked_for_at_the_doors_only():
     [
         ("SquaredHinge", "losses/convex.py", "losses/__init__.py"),
         ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
-        ("OWLBall", "sets/sparse_balls.py", "sets/__init__.py"),
-        ("LpBall", "sets/smooth_balls.py", "sets/__init__.py"),
+        ("OWLBall", "sets/sorted.py", "sets/__init__.py"),
+        ("LpBall", "sets/smooth.py", "sets/__init__.py"),
         ("CoordinateAverage", "methods/estimates/coordinate_average.py", "methods/table.py"),
         ("BlendedPairwise", "methods/directions.py", "methods/table.py"),
         ("LogAdaptive", "methods/steps/open_loop.py", "methods/steps/__init__.py"),

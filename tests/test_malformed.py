@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import for_shape, vertex_of
+from frankwolfe.sets.base import for_shape, vertex_of
 from tests import cases
 from tests.malformed import NUMBERS, Odd, Site, matrices, vectors, verdict
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import for_shape
+from frankwolfe.sets.base import for_shape
 from tests import cases
 from tests.fuzz import sets
 from tests.reference.losses import derivatives, losses

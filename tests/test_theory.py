@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import frankwolfe as fw
-from frankwolfe.linalg import matrix_norms as matrices
+from frankwolfe.linalg import matrices
 from tests import cases
 from tests.sets.test_oracles import VERTICES
 

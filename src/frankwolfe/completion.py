@@ -14,8 +14,7 @@ from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries, as_places, as_triplets, in_order
 from frankwolfe.rows.samples import Samples
-from frankwolfe.sets.sampled import SampledTraceBall
-from frankwolfe.sets.spectral import TraceBall, checked_shape
+from frankwolfe.sets.spectral import SampledTraceBall, TraceBall, checked_shape
 
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""

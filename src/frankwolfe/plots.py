@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frankwolfe.sets.grouping import as_labels
+from frankwolfe.sets.groups import as_labels
 
 if TYPE_CHECKING:
     from frankwolfe.path import RadiusPath

@@ -25,10 +25,10 @@ from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
+from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.disk import GroupPlan
 from frankwolfe.shards.local import executor_for
 from frankwolfe.store.reader import RowStore
-from frankwolfe.trackers.tracker_defaults import tracker_of
 
 CLUSTER_BATCH = 0.01
 """Part of the rows in a batch where they are on a cluster: there every step is a round trip to the workers."""

@@ -21,7 +21,7 @@ from frankwolfe.objective.objective import Objective
 from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples, as_rows
-from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.base import Hull
 from frankwolfe.shards.chunked_rows import ChunkedRows
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed

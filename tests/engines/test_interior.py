@@ -14,7 +14,7 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian import Formed, loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
-from frankwolfe.sets.atoms import for_shape
+from frankwolfe.sets.base import for_shape
 from tests import cases
 from tests.programs import optimum
 

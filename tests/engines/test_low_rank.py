@@ -16,7 +16,7 @@ from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows.samples import as_rows
-from frankwolfe.sets.rank_one import Asked, Gram, KrylovAnswer
+from frankwolfe.sets.spectral import Asked, Gram, KrylovAnswer
 from tests import cases
 from tests.sets.test_oracles import ask
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import frankwolfe as fw
-from frankwolfe.linalg.schur import EliminatedIntercept, eliminated
+from frankwolfe.linalg.matrices import EliminatedIntercept, eliminated
 
 N, OUTPUTS = 7, 3
 

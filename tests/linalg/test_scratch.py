@@ -5,7 +5,7 @@ from threading import Barrier
 
 import numpy as np
 
-from frankwolfe.linalg.scratch import ROOM, scratch
+from frankwolfe.linalg.threads import ROOM, scratch
 
 
 def test_purposes_and_threads_have_memory_of_their_own():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frankwolfe.linalg.weighted_gram import weighted_gram
+from frankwolfe.linalg.matrices import weighted_gram
 
 
 @pytest.mark.parametrize("least", [0.0, -1.0])
@@ -15,7 +15,7 @@ def test_it_is_the_sum_over_the_rows_whatever_the_signs_of_the_weights(least):
 
 
 def test_many_rows_are_multiplied_some_at_a_time(monkeypatch):
-    monkeypatch.setattr("frankwolfe.linalg.weighted_gram.ROOM", 30)
+    monkeypatch.setattr("frankwolfe.linalg.matrices.ROOM", 30)
     rng = np.random.default_rng(1)
     rows, weights = rng.normal(size=(40, 5)), rng.random(40)
     np.testing.assert_allclose(weighted_gram(rows, weights), rows.T * weights @ rows, rtol=1e-12)

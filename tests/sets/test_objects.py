@@ -14,8 +14,8 @@ import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.compile.part import short
 from frankwolfe.sets import outside
-from frankwolfe.sets.linear_programs import ScaledProgram
 from frankwolfe.sets.named import SETS as NAMED
+from frankwolfe.sets.polytopes import ScaledProgram
 from tests import cases
 
 D = 9

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import oracle, rebuild
-from frankwolfe.trackers.argmax import LazyArgmax
+from frankwolfe.linalg.argmax import LazyArgmax
 from tests import cases
 
 EVERY_SET = pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe import sets
-from frankwolfe.sets.atoms import for_shape
-from frankwolfe.sets.image_diameters import widths
+from frankwolfe.sets.base import for_shape, widths
 from tests import cases
 
 D = 4

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.sets.atoms import for_shape
+from frankwolfe.sets.base import for_shape
 from tests import cases
 from tests.programs import Solver, has_program
 from tests.reference.losses import wide

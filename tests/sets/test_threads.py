@@ -8,7 +8,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.sets import outside
-from frankwolfe.sets.counters import Counts
+from frankwolfe.sets.cached import Counts
 from tests import cases
 
 RUNS, D = 32, 9

@@ -8,7 +8,7 @@ from scipy import sparse
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
 from frankwolfe.cluster.recipes import DenseWeights, SparseWeights
-from frankwolfe.linalg.long_vectors import dot_difference, sum_of_sizes
+from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
 from frankwolfe.objective.prediction_sums import PredictionSums
 from frankwolfe.rows.centred import Centred
 

@@ -32,7 +32,7 @@ from frankwolfe.methods.residual_samples import COUNTERS
 from frankwolfe.methods.table import METHODS, Method
 from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem import Problem
-from frankwolfe.trackers.tracker_defaults import tracker_of
+from frankwolfe.sets.base import tracker_of
 
 BATCH, MOST_BATCH = 32, 1024
 """Rows of a step: where the oracle is cheap, and at most where it looks at all weights. Of 8 to 512 none was best:

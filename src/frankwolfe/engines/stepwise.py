@@ -19,7 +19,7 @@ from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, residu
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.trackers.tracker_defaults import tracker_of
+from frankwolfe.sets.base import tracker_of
 
 PARTS = (ESTIMATE, "direction", "step")
 """Names of the parts of a method, in states."""

@@ -14,8 +14,10 @@ from contextlib import contextmanager, suppress
 from ctypes import CDLL
 from functools import cache, wraps
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -125,3 +127,37 @@ def default_threads() -> int:
     """
     limits = [int(value) for name in VARIABLES if (value := os.environ.get(name, "")).isdigit() and int(value) > 0]
     return min([available_cores(), *limits])
+
+
+ROOM = 2**18
+"""Numbers that are kept room for, at the most: 2 MB for each purpose and thread."""
+
+
+class _Kept(local):
+    """What each thread keeps, by purpose."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, np.ndarray] = {}
+
+
+_kept = _Kept()
+
+
+def scratch(purpose: str, n: int, width: int) -> np.ndarray:
+    """Return an array of floats, not filled in. The thread that asks for the same purpose again gets the same memory.
+
+    Larger ones than `ROOM` are new.
+
+    Examples
+    --------
+    >>> first = scratch("example", 2, 3)
+    >>> first.shape, np.shares_memory(first, scratch("example", 4, 1))
+    ((2, 3), True)
+    """
+    if n * width > ROOM:
+        return np.empty((n, width))
+    numbers = _kept.numbers.get(purpose)
+    if numbers is None or len(numbers) < n * width:
+        # what grows once will grow again
+        numbers = _kept.numbers[purpose] = np.empty(n * width if numbers is None else ROOM)
+    return numbers[: n * width].reshape(n, width)

@@ -15,7 +15,7 @@ from frankwolfe.methods.active_dictionary import Dictionary, consult, head_for, 
 from frankwolfe.methods.active_support import ActiveSet, extreme, inner_active, weight
 from frankwolfe.methods.lifecycle import direction
 from frankwolfe.methods.moves import Exchange, Slide, Straight, Transfer
-from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.base import Hull
 
 NEARLY_ALL = 1.0 - 1e-7
 """Weight from which on no step goes away from an atom. It could grow up to ``weight / (1 - weight)``, where the digits

@@ -18,7 +18,7 @@ from frankwolfe.model.probabilities import probabilities_of
 from frankwolfe.model.run_record import Run
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
-from frankwolfe.sets.checks import a_set
+from frankwolfe.sets.base import a_set
 
 
 def _versions() -> dict[str, str]:

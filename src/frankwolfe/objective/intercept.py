@@ -21,7 +21,7 @@ from frankwolfe.compile.verbs import (
     smoothness,
     value,
 )
-from frankwolfe.linalg.schur import FLAT
+from frankwolfe.linalg.matrices import FLAT
 from frankwolfe.losses.loss_defaults import loss
 
 EPSILON = float(np.finfo(np.float64).eps)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.linalg.long_vectors import sum_of_sizes
+from frankwolfe.linalg.matrices import sum_of_sizes
 
 EPSILON = float(np.finfo(np.float64).eps)
 

@@ -10,8 +10,8 @@ from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import vertex_of
 from frankwolfe.sets.barriers import Barrier
+from frankwolfe.sets.base import vertex_of
 from frankwolfe.shards.remote_rows import RemoteRows
 from frankwolfe.store.reader import RowStore
 

@@ -22,8 +22,7 @@ from frankwolfe.problem.posed import PosedProblem
 from frankwolfe.problem.smoothing import accept_smoothing, accept_unbounded, as_side
 from frankwolfe.rows.centred import centred
 from frankwolfe.rows.samples import Samples
-from frankwolfe.sets.atoms import for_shape
-from frankwolfe.sets.checks import a_set
+from frankwolfe.sets.base import a_set, for_shape
 from frankwolfe.shards.disk import StoredRows, rows_of
 from frankwolfe.shards.local import Serial, Threads
 from frankwolfe.store.reader import RowStore

@@ -12,10 +12,10 @@ import numpy as np
 
 from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import relaxed
-from frankwolfe.linalg.scratch import scratch
+from frankwolfe.linalg.argmax import track
+from frankwolfe.linalg.threads import scratch
 from frankwolfe.rows.dense import AllEntries, Dense
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.trackers.argmax import track
 
 BLOCK = 2**16
 """Entries that are centred at a time, where all rows are read: they stay in cache until they are used."""

@@ -7,9 +7,9 @@ from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import hint
+from frankwolfe.linalg.argmax import track, track_group
 from frankwolfe.rows.blocks import parts_by_size
 from frankwolfe.rows.flat_matrices import SeenFlat, sandwich_flat
-from frankwolfe.trackers.argmax import track, track_group
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 

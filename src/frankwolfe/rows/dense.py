@@ -6,10 +6,10 @@ import numpy as np
 
 from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import relaxed, row_add
-from frankwolfe.linalg.scratch import scratch
+from frankwolfe.linalg.argmax import track
+from frankwolfe.linalg.threads import scratch
 from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.flat_matrices import SeenFlat, sandwich_flat
-from frankwolfe.trackers.argmax import track
 
 
 @relaxed  # 53 ns instead of 236 for 300 columns: benchmarks/relaxed_sums.py

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import fetch_row, row_dot, row_entry, row_item, row_size
-from frankwolfe.trackers.argmax import track, track_group
+from frankwolfe.linalg.argmax import track, track_group
 
 
 class MultiOutput(NamedTuple):

@@ -1,13 +1,12 @@
 """Atoms: the vertices an oracle returns, typed by what they cost to use."""
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, row_dot, row_entry
-from frankwolfe.sets.base import completed
-from frankwolfe.trackers.tracker_defaults import tracker, tracker_of
+from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, routine, row_dot, row_entry
+from frankwolfe.sets.base import tracker
 
 
 class Hot(NamedTuple):
@@ -175,41 +174,31 @@ class Workspace(NamedTuple):
         return cls(np.zeros(d))
 
 
-def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
-    """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
-
-    With several outputs it is told both, through ``shaped``, then how many weights that makes, through ``for_size``.
-    """
-    completed(type(constraint))
-    return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
-
-
-def checked_direction(r: Any) -> np.ndarray:
-    """Return a direction to ask an oracle about as a float64 vector, or say what is wrong with it."""
-    r = np.asarray(r, dtype=np.float64)
-    if r.ndim != 1 or r.size == 0:
-        raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
-    if not np.isfinite(r).all():
-        raise ValueError("r holds NaN or infinity")
-    return r
+@routine
+def normalise(r, room):
+    """Fill ``room`` with ``r`` divided by its largest size, which becomes 1; say whether it has a non-zero at all."""
+    largest = 0.0
+    for j in range(len(r)):
+        largest = max(largest, abs(r[j]))
+    if largest == 0.0:
+        room[:] = 0.0
+        return False
+    lift = 1e200 if largest < 1e-200 else 1.0  # subnormal entries are lifted first, or 1 / largest would overflow
+    largest *= lift
+    for j in range(len(r)):
+        room[j] = lift * r[j] / largest
+    return True
 
 
-def vertex_of(constraint: Any, r: Any) -> np.ndarray:
-    """Vertex of the set that minimises ``<r, s>``, as an array.
-
-    Parameters
-    ----------
-    r : array of shape (d,)
-        The direction; finite.
-
-    Returns
-    -------
-    array of shape (d,)
-    """
-    r = checked_direction(r)
-    ready = for_shape(constraint, r.size)
-    own = tracker_of(ready, r.size)
-    own.rebuild(r)
-    atom = ready.oracle(own, r)
-    reraise()
-    return atom.dense(r.size)
+@routine
+def oppose(r, size, room):
+    """Fill ``room`` with the vector of Euclidean norm ``size`` that points against ``r``."""
+    if not normalise(r, room):  # every direction is as good: take one
+        room[0] = size
+        return
+    squares = 0.0
+    for j in range(len(room)):
+        squares += room[j] * room[j]
+    stretch = -size / sqrt(squares)
+    for j in range(len(room)):
+        room[j] *= stretch

@@ -15,10 +15,8 @@ import numpy as np
 from frankwolfe.compile.callback_errors import keep
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.verbs import ASKED, ask, routine
-from frankwolfe.sets.atoms import Full, vertex_of
-from frankwolfe.sets.base import constraint_set
-from frankwolfe.sets.image_diameters import Diameters, image_diameters, widths
-from frankwolfe.trackers.tracker_defaults import tracker
+from frankwolfe.sets.atoms import Full
+from frankwolfe.sets.base import Diameters, constraint_set, image_diameters, tracker, vertex_of, widths
 
 
 @tracker

@@ -8,10 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.sparse_indices import checked_sparse
-from frankwolfe.compile.part import finite, is_part, require
-from frankwolfe.sets.base import completed
-
-SET_METHODS = ("tracker", "oracle", "support", "contains")
+from frankwolfe.compile.part import finite, is_part
 
 
 def numbers(part: str, name: str, values: Any, shape: str) -> np.ndarray:
@@ -123,13 +120,6 @@ def one_of(part: str, name: str, value: Any, choices: Sequence) -> Any:
             return choice
     known = " or ".join(f"{choice:g}" if isinstance(choice, float) else repr(choice) for choice in choices)
     raise ValueError(f"{part}: {name} must be {known}, got {value!r}")
-
-
-def a_set(name: str, inner: Any) -> Any:
-    """Return ``inner`` if it is a constraint set; its class then answers all that sets are asked."""
-    require(name, inner, SET_METHODS, "a constraint set")
-    completed(type(inner))
-    return inner
 
 
 def rounding(*numbers: Any) -> Any:

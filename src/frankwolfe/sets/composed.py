@@ -1,14 +1,213 @@
-"""Sets made from another one: moved, scaled."""
+"""Sets made from others: products, translated and scaled sets."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.part import positive
-from frankwolfe.compile.verbs import oracle
-from frankwolfe.sets.atoms import Shifted, Stretched, vertex_of
-from frankwolfe.sets.base import wrapper
-from frankwolfe.sets.checks import a_set, number_or_vector, one_for_each, rounding
+from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild
+from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.atoms import Full, Shifted, Stretched
+from frankwolfe.sets.barriers import ProductBarrier
+from frankwolfe.sets.base import (
+    Bounds,
+    Structure,
+    a_set,
+    constraint_set,
+    image_diameters,
+    no_radius,
+    tracker,
+    tracker_of,
+    vertex_of,
+    wrapper,
+)
+from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, sequence, whole
+
+
+class Link(NamedTuple):
+    """One set of a product, with its tracker and its coordinates, and the rest of them."""
+
+    set: Any
+    tracker: Any
+    low: int
+    high: int
+    rest: Any
+
+    def fill(self, r, room):
+        """Write this set's vertex into its part of ``room``, then the rest's."""
+        own, piece = r[self.low : self.high], room[self.low : self.high]
+        rebuild(self.tracker, own)
+        piece[:] = 0.0
+        deposit(oracle(self.set, self.tracker, own), Iterate(piece, np.ones(1)), 1.0)
+        fill(self.rest, r, room)
+
+    def connected(self, failed):
+        """Return the chain with trackers that raise this flag when they fail."""
+        return self._replace(tracker=self.tracker.connected(failed), rest=self.rest.connected(failed))
+
+
+class End(NamedTuple):
+    """The end of a product."""
+
+    def fill(self, r, room):
+        """Nothing left."""
+
+    def connected(self, failed):
+        """Nothing is left that could fail."""
+        return self
+
+
+@tracker
+class ProductTracker(NamedTuple):
+    """Tracker of a product: the chain of its sets, and room for a vertex."""
+
+    chain: Any
+    room: np.ndarray
+
+    def connected(self, failed):
+        """Return the tracker with trackers that raise this flag when they fail."""
+        return self._replace(chain=self.chain.connected(failed))
+
+
+@constraint_set
+class Product(NamedTuple):
+    """All ``w`` whose consecutive blocks lie in one set each. An oracle call costs O(d), and whatever the sets take.
+
+    Parameters
+    ----------
+    sets : sequence of sets
+        One for each block. Every combination of kinds is compiled anew: a few sets, not thousands.
+    sizes : sequence of int
+        Number of coordinates of each block. With a loss of several outputs they may be numbers of columns of ``X``: a
+        block then holds the rows of the weight matrix that belong to its columns.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.Product([fw.L1Ball(1.0), fw.Box(0.0, 2.0)], [2, 1]).vertex([1.0, -3.0, -1.0])
+    array([0., 1., 2.])
+    """
+
+    sets: Any
+    sizes: Any
+
+    def _checked(self):
+        given = sequence("Product", "sets", self.sets), sequence("Product", "sizes", self.sizes)
+        sets = tuple(a_set(f"Product: set {k}", inner) for k, inner in enumerate(given[0]))
+        sizes = tuple(whole("Product", f"size {k}", size) for k, size in enumerate(given[1]))
+        if not sets or len(sets) != len(sizes):
+            raise ValueError(
+                f"Product: one size for each set, at least one set: got {len(sets)} sets, {len(sizes)} sizes"
+            )
+        return self._replace(sets=sets, sizes=sizes)
+
+    def blocks(self) -> list[tuple[Any, slice]]:
+        """Return the sets, each with the part of the weights that is its own."""
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        return [(inner, slice(low, high)) for inner, low, high in zip(self.sets, ends[:-1], ends[1:], strict=True)]
+
+    def shaped(self, rows, columns):
+        """Return the product for a weight matrix: blocks of its rows, if the sizes sum to their number."""
+        if self.sizes == (rows * columns,):  # one block, of all entries: it is the matrix itself
+            return self._replace(sets=self._each("shaped", [(rows, columns)]))
+        if sum(self.sizes) != rows:
+            return self  # blocks of its entries, row after row; if it has as many
+        sets = self._each("shaped", ((size, columns) for size in self.sizes))
+        return self._replace(sets=sets, sizes=tuple(size * columns for size in self.sizes))
+
+    def for_size(self, d):
+        """Return the product with every set fit for its block."""
+        if sum(self.sizes) != d:
+            raise ValueError(f"Product: the sizes sum to {sum(self.sizes)}, but there are {d} columns")
+        return self._replace(sets=self._each("for_size", ((size,) for size in self.sizes)))
+
+    def _each(self, question: str, arguments: Iterable[tuple[int, ...]]) -> tuple[Any, ...]:
+        """Return what the sets answer to a question; what is wrong is told with the number of the set."""
+        found = []
+        for k, (inner, given) in enumerate(zip(self.sets, arguments, strict=True)):
+            try:
+                found.append(getattr(inner, question)(*given))
+            except ValueError as error:
+                raise ValueError(f"Product: set {k}, for a block of size {self.sizes[k]}: {error}") from error
+        return tuple(found)
+
+    def for_run(self):
+        """Return the product for one run."""
+        return self._replace(sets=tuple(inner.for_run() for inner in self.sets))
+
+    def structure(self):
+        """Say how the points are made up: as those of the only set; of several, only where all are boxes."""
+        inner = [each.structure() for each in self.sets]
+        if len(inner) == 1:
+            return inner[0]
+        if any(each.bounds is None for each in inner):
+            return Structure()
+        sides = zip(*(each.bounds for each in inner), strict=True)
+        return Structure(Bounds(*(np.concatenate(list(map(np.broadcast_to, side, self.sizes))) for side in sides)))
+
+    def attains_support(self):
+        """Whether the vertices that the oracles name attain the support functions, up to rounding."""
+        return all(inner.attains_support() for inner in self.sets)
+
+    def is_ball(self):
+        """Whether the only set is a ball around zero; several make none."""
+        return len(self.sets) == 1 and self.sets[0].is_ball()
+
+    def own_radius(self):
+        """Return the radius of the only set; several have none in common."""
+        return self.sets[0].own_radius() if len(self.sets) == 1 else None
+
+    def with_radius(self, radius):
+        """Return the product with its only set of another radius."""
+        if len(self.sets) > 1:
+            raise no_radius(self, ", for each of its sets may have one")
+        return self._replace(sets=(self.sets[0].with_radius(radius),))
+
+    def tracker(self, d):
+        """Return the chain of the sets' trackers, and room for a vertex."""
+        chain: Any = End()
+        for inner, block in reversed(self.blocks()):
+            chain = Link(inner, tracker_of(inner, block.stop - block.start), block.start, block.stop, chain)
+        return ProductTracker(chain, np.zeros(d))
+
+    def oracle(self, tracker, r):
+        """Atom that minimises ``<r, s>``."""
+        fill(tracker.chain, r, tracker.room)
+        return Full(tracker.room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return float(sum(inner.support(direction[block]) for inner, block in self.blocks()))
+
+    def proven_support(self, direction):
+        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return float(sum(inner.proven_support(direction[block]) for inner, block in self.blocks()))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to what ``tolerance`` means to each set."""
+        w = np.asarray(w, dtype=np.float64)
+        return all(inner.contains(w[block], tolerance) for inner, block in self.blocks())
+
+    def barrier(self, size):
+        """Return the sum of the sets' barriers; None if one of them has none."""
+        parts = [inner.barrier(block.stop - block.start) for inner, block in self.blocks()]
+        known = [part for part in parts if part is not None]
+        return ProductBarrier(known) if len(known) == len(parts) else None
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self.blocks()]))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; of several sets, for p = 1 and 2 upper bounds."""
+        return self.sets[0].image_diameters(X) if len(self.sets) == 1 else image_diameters(self, X)
 
 
 @wrapper
@@ -69,7 +268,7 @@ class Translated(NamedTuple):
         moved = np.subtract(w, self.shift)
         if self.set.contains(moved, tolerance):
             return True
-        from frankwolfe.sets.products import Product  # which is made of sets like this one
+        from frankwolfe.sets.composed import Product  # which is made of sets like this one
 
         if isinstance(self.set, Product):  # each part is as wide as it is
             w = np.ravel(w)

@@ -1,22 +1,161 @@
-"""Balls made of groups of coordinates: a vertex lies in one group, and a lazy argmax over groups finds it."""
+"""Balls made of groups of coordinates. A vertex lies in one group."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import leader, routine
-from frankwolfe.sets.atoms import Block, vertex_of
-from frankwolfe.sets.barriers.inequalities import LargestBarrier
-from frankwolfe.sets.barriers.perspective import GroupBarrier
-from frankwolfe.sets.base import ball
+from frankwolfe.linalg.argmax import GroupTracker
+from frankwolfe.sets.atoms import Block, oppose
+from frankwolfe.sets.barriers import GroupBarrier, LargestBarrier
+from frankwolfe.sets.base import ball, image_diameters, vertex_of
 from frankwolfe.sets.checks import one_of, same_length, vector
-from frankwolfe.sets.grouping import as_labels, as_lists
-from frankwolfe.sets.image_diameters import image_diameters
-from frankwolfe.sets.latent import within
-from frankwolfe.sets.rescaling import oppose
-from frankwolfe.trackers.group_argmax import GroupTracker
+
+
+def as_lists(part: str, groups: Any) -> tuple[tuple[int, ...], ...]:
+    """Return the coordinates of each group, sorted, from a sequence of sequences of ints."""
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise TypeError(f"{part}: groups must be a list of lists of coordinates, got {type(groups).__name__}")
+    found = tuple(_group(part, g, group) for g, group in enumerate(groups))
+    if not found:
+        raise ValueError(f"{part}: groups is empty: at least one group is needed")
+    return found
+
+
+def _group(part: str, g: int, group: Any) -> tuple[int, ...]:
+    try:
+        indices = np.array(list(group))
+    except TypeError:
+        raise TypeError(f"{part}: group {g} must be a list of coordinates, got {type(group).__name__}") from None
+    if indices.size == 0:
+        raise ValueError(f"{part}: group {g} is empty")
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise TypeError(f"{part}: group {g} must hold the numbers of coordinates, got {indices.ravel()[0]!r}")
+    ordered = np.sort(indices)
+    if ordered[0] < 0:
+        raise ValueError(f"{part}: group {g} has index {ordered[0]}: coordinates are counted from 0")
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        raise ValueError(f"{part}: group {g} names coordinate {twice[0]} twice")
+    return tuple(ordered.tolist())
+
+
+def as_labels(part: str, groups: Any) -> tuple[np.ndarray, int]:
+    """Return the number of its group for every coordinate, and how many groups there are.
+
+    Takes a label for each coordinate, or the coordinates of each group, disjoint and leaving none out.
+    """
+    if _labels_given(groups):
+        labels = np.asarray(groups)
+        kinds = {isinstance(label, str) for label in groups}
+        labels = np.array(labels.tolist()) if labels.dtype == object else labels
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise ValueError(f"{part}: groups holds NaN or infinity; labels must be ints or strings")
+        if len(kinds) > 1 or labels.dtype.kind not in "iufbUS":
+            raise TypeError(
+                f"{part}: groups must hold labels that are all ints or all strings, got {list(groups)[:5]!r}"
+            )
+        names, numbers = np.unique(labels, return_inverse=True)
+        return numbers.astype(np.int64), len(names)
+    owner: dict[int, int] = {}
+    for g, group in enumerate(as_lists(part, groups)):
+        for j in group:
+            if j in owner:
+                raise ValueError(
+                    f"{part}: groups {owner[j]} and {g} both have coordinate {j}: groups must not overlap "
+                    "(LatentGroupBall takes groups that do)"
+                )
+            owner[j] = g
+    d, last = len(owner), max(owner)
+    if last >= d:
+        missing = min(set(range(d)) - set(owner))
+        raise ValueError(
+            f"{part}: group {owner[last]} has index {last}, but coordinate {missing} is in no group: the groups "
+            "must cover every coordinate"
+        )
+    return np.array([owner[j] for j in range(d)]), max(owner.values()) + 1
+
+
+def _labels_given(groups: Any) -> bool:
+    """Whether these are labels of coordinates, and not lists of them."""
+    if isinstance(groups, np.ndarray) and groups.dtype != object:
+        return groups.ndim == 1 and groups.size > 0
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        return False
+    entries = list(groups)
+    return bool(entries) and all(isinstance(entry, str) or not isinstance(entry, Iterable) for entry in entries)
+
+
+STEEPEST = 1e14
+"""Where the barrier ends: beyond, rounding is all that is left."""
+
+
+def within(w: np.ndarray, groups: tuple[tuple[int, ...], ...], tolerance: float) -> bool:
+    """Whether the norms can sum to at most ``1 + tolerance``, but for entries up to ``tolerance`` that no group has."""
+    nowhere = np.ones(len(w), dtype=bool)
+    nowhere[sorted({j for group in groups for j in group})] = False
+    if not (np.abs(w[nowhere]) <= tolerance).all():
+        return False
+    used = np.flatnonzero(np.where(nowhere, 0.0, w))
+    w, most = w[used], 1.0 + tolerance
+    if len(w) == 0:
+        return True
+    members = _incidence(used, groups)
+    if not np.linalg.norm(w) <= most:
+        return False  # no sum of norms is less than the norm of the sum; NaN is nowhere
+    r, steep = np.zeros(len(w)), 1.0
+    while steep < STEEPEST:
+        r = _centred(w, members, r, steep)
+        least, sum_of_norms = _bounds(w, members, r, steep)
+        if sum_of_norms <= most:
+            return True
+        if least > most:
+            return False
+        steep *= 10.0
+    return bool(least <= most)
+
+
+def _incidence(used: np.ndarray, groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """One row for each group that has coordinates in use, each set of them once: which ones."""
+    place = {int(j): k for k, j in enumerate(used)}
+    kept = {tuple(place[j] for j in group if j in place) for group in groups} - {()}
+    rows = sorted(kept)
+    ends = np.cumsum([0, *map(len, rows)])
+    columns = np.array([k for row in rows for k in row], dtype=np.int64)
+    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(rows), len(used))).toarray()
+
+
+def _centred(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> np.ndarray:
+    """Newton's method for the minimiser of ``-steep <w, r> - sum_g log(1 - ||r_g||^2)``."""
+    for _ in range(50):
+        room = 1.0 - members @ (r * r)
+        slope = 2.0 * r * (members.T @ (1.0 / room)) - steep * w
+        inside = members * r
+        hessian = np.diag(2.0 * (members.T @ (1.0 / room))) + inside.T @ (inside * (4.0 / room**2)[:, np.newaxis])
+        move = -np.linalg.solve(hessian, slope)
+        decrement = float(np.sqrt(max(0.0, -(slope @ move))))
+        if decrement < 1e-6:
+            break
+        step = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)  # the barrier is self-concordant
+        while (members @ (r + step * move) ** 2 >= 1.0).any():  # only rounding can ask for this
+            step *= 0.5
+            if step < 1e-12:
+                return r
+        r = r + step * move
+    return r
+
+
+def _bounds(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> tuple[float, float]:
+    """Return a lower and an upper bound of the least sum of norms."""
+    room = 1.0 - members @ (r * r)
+    pieces = members * r * (2.0 / (steep * room))[:, np.newaxis]
+    first = members.argmax(axis=0)  # what is missing goes to any group that has the coordinate
+    pieces[first, np.arange(len(w))] += w - pieces.sum(axis=0)
+    return float(w @ r), float(np.linalg.norm(pieces, axis=1).sum())
 
 
 @routine

@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.arguments.lookup import lookup
 from frankwolfe.compile.part import short
 from frankwolfe.sets import GroupBall, L1Ball, L2Ball, LinfBall, NonNegativeL1Ball, Simplex, TraceBall
-from frankwolfe.sets.checks import a_set
+from frankwolfe.sets.base import a_set
 
 DEFAULT_RADIUS = 10.0
 """Radius of a set that is named without one, but for the simplex, whose entries sum to one."""

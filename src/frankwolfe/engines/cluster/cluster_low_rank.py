@@ -23,7 +23,7 @@ from frankwolfe.engines.corrective.low_rank import (
     hessian_products,
 )
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
-from frankwolfe.linalg.schur import pseudo_inverse
+from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.objective.objective import Objective
 
 MOST_FORMED = 1500

@@ -19,7 +19,7 @@ from frankwolfe.methods.table import Method
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.rows.samples import Samples, as_rows
-from frankwolfe.trackers.tracker_defaults import tracker_of
+from frankwolfe.sets.base import tracker_of
 
 
 class GradientAtHand(NamedTuple):

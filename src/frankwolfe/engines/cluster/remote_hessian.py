@@ -9,8 +9,7 @@ from scipy.linalg import qr
 from frankwolfe.cluster.handles import Handle
 from frankwolfe.cluster.parts import Part
 from frankwolfe.engines.corrective.hessian import BLOCK_NUMBERS, Formed, roots_of_matrices
-from frankwolfe.linalg.schur import eliminated
-from frankwolfe.linalg.weighted_gram import weighted_gram
+from frankwolfe.linalg.matrices import eliminated, weighted_gram
 from frankwolfe.objective.objective import Block, Objective
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput

@@ -10,7 +10,7 @@ from frankwolfe.cluster.parts import Part
 from frankwolfe.cluster.recipes import Combination
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.row_blocks import active_matrix
-from frankwolfe.linalg.schur import eliminated
+from frankwolfe.linalg.matrices import eliminated
 
 SUMS = ("H", "cross", "total")
 """What a model is summed up of: the Hessian and, where there is an intercept, the second derivatives with it."""

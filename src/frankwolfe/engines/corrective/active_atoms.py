@@ -19,8 +19,7 @@ from frankwolfe.engines.state import copied
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.coordinate_hull import Hull
-from frankwolfe.trackers.tracker_defaults import tracker_of
+from frankwolfe.sets.base import Hull, tracker_of
 
 MIN_NEW_ATOMS = 50
 """Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs
-from frankwolfe.linalg.weighted_gram import weighted_gram
+from frankwolfe.linalg.matrices import weighted_gram
 from frankwolfe.rows.csr import add_weighted_squares, combine, multiply
 
 

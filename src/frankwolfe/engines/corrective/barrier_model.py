@@ -12,8 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from frankwolfe.engines.corrective.hessian import MIN_PIVOT, images_of
-from frankwolfe.sets.barriers import Barrier
-from frankwolfe.sets.barriers.barrier import Expansion
+from frankwolfe.sets.barriers import Barrier, Expansion
 
 PATH_FACTOR, EASY_STEPS, HARD_STEPS = 0.1, 5, 12
 """What is left of ``mu`` when a point is close enough to the path to go on: at the least. More is left after over

@@ -10,7 +10,7 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.linalg.matrix_norms import column_norms
+from frankwolfe.linalg.matrices import column_norms
 from frankwolfe.problem import Problem
 from frankwolfe.store.reader import RowStore
 

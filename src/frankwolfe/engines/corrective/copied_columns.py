@@ -8,9 +8,8 @@ from scipy import sparse
 from frankwolfe.objective.objective import Block
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.sets.coordinate_hull import Hull
-from frankwolfe.sets.norm_balls import L1Ball
-from frankwolfe.sets.polytopes import NonNegativeL1Ball, Simplex
+from frankwolfe.sets.base import Hull
+from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
 
 COPIES = 2
 """Copies of columns that there may be at a time: those that were read, and those among them that are active. Each has

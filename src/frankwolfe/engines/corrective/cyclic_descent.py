@@ -10,7 +10,7 @@ import numpy as np
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import routine
 from frankwolfe.engines.corrective.columns import column_add_bent, column_dot
-from frankwolfe.sets.coordinate_hull import SPENT
+from frankwolfe.sets.base import SPENT
 
 
 @routine

@@ -7,7 +7,7 @@ from frankwolfe.engines.dual_bound import slopes_after
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
-from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.base import Hull
 
 MAX_FACE_WEIGHTS = 600
 """Up to how many weights the step is worked out: it costs the cube of their number. Twice or half: no difference."""

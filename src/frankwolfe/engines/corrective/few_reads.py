@@ -22,7 +22,7 @@ from frankwolfe.engines.state import ESTIMATE, copied, flat
 from frankwolfe.methods.table import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.sets.coordinate_hull import Hull
+from frankwolfe.sets.base import Hull
 
 BATCH = 10
 """Rows in a batch of the first pass. With one, the last atoms of RCV1 at radius 1000 come at four times the rank."""

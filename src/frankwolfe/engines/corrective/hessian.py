@@ -10,8 +10,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
-from frankwolfe.linalg.schur import eliminated
-from frankwolfe.linalg.weighted_gram import weighted_gram
+from frankwolfe.linalg.matrices import eliminated, weighted_gram
 from frankwolfe.objective.objective import Block
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem

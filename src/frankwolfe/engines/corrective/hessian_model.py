@@ -9,7 +9,7 @@ from scipy.linalg.blas import dsyr2
 
 from frankwolfe.engines.corrective.models import Model
 from frankwolfe.engines.corrective.pairwise_descent import exchange
-from frankwolfe.linalg.schur import eliminated
+from frankwolfe.linalg.matrices import eliminated
 
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved: in turn, until the factorisation succeeds. Twice or half: no

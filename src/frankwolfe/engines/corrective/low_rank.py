@@ -22,7 +22,7 @@ from frankwolfe.compile.verbs import hessian_product, value
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.engines.state import built, flat
-from frankwolfe.linalg.schur import EliminatedIntercept
+from frankwolfe.linalg.matrices import EliminatedIntercept
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.sets.coordinate_hull import SPENT, Hull
+from frankwolfe.sets.base import SPENT, Hull
 
 MAX_HALVINGS = 6
 """How often a move across a face is halved, if the model does not fall, before it is only made up to the first weight

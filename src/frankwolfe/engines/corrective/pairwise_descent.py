@@ -1,14 +1,14 @@
 """A quadratic over the combinations of few atoms: weight is exchanged between the two atoms where that gains most.
 
 The model is ``q(u) = b'u + u'Hu / 2`` with ``H = X_A' D X_A`` formed, ``D`` the curvatures of the losses. The weights
-``u`` live in a `frankwolfe.sets.coordinate_hull.Hull`.
+``u`` live in a `frankwolfe.sets.base.Hull`.
 """
 
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import routine
-from frankwolfe.sets.coordinate_hull import SPENT
+from frankwolfe.sets.base import SPENT
 
 
 @routine

@@ -1,19 +1,25 @@
-"""Balls of sorted norms: few coordinates at a time, or fewer the more they cost."""
+"""Sets described by sorted entries: k-support and ordered weighted l1 balls, monotone vectors."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from frankwolfe.compile.part import positive
+from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import routine
-from frankwolfe.sets.atoms import Block, vertex_of
-from frankwolfe.sets.barriers.inequalities import LargestBarrier, OrderedBarrier
-from frankwolfe.sets.barriers.perspective import SupportBarrier
-from frankwolfe.sets.base import ball
-from frankwolfe.sets.checks import one_of, same_length, vector, whole
-from frankwolfe.sets.image_diameters import image_diameters
-from frankwolfe.sets.rescaling import normalise, oppose
-from frankwolfe.trackers.tracker_defaults import tracker
+from frankwolfe.sets.atoms import Block, Full, Workspace, normalise, oppose
+from frankwolfe.sets.barriers import LargestBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
+from frankwolfe.sets.base import (
+    ball,
+    constraint_set,
+    from_reaches,
+    image_diameters,
+    of_columns,
+    reaches,
+    tracker,
+    vertex_of,
+)
+from frankwolfe.sets.checks import one_of, rounding, same_length, vector, whole
 
 
 @tracker
@@ -266,3 +272,89 @@ class OWLBall(NamedTuple):
     def image_diameters(self, X):
         """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
         return image_diameters(self, X)
+
+
+MOST_IMAGES = 1e8
+"""Entries of the images of all vertices beyond which a bound is given instead of looking at them."""
+
+
+@constraint_set
+class MonotoneBox(NamedTuple):
+    """All ``w`` with ``lower <= w_1 <= w_2 <= ... <= w_d <= upper``. Vertices: one step from ``lower`` to ``upper``.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Finite bounds.
+    increasing : bool
+        False for ``upper >= w_1 >= ... >= w_d >= lower``.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.MonotoneBox(0.0, 1.0).vertex([1.0, -3.0, 1.0])
+    array([0., 1., 1.])
+    """
+
+    lower: float
+    upper: float
+    increasing: bool = True
+
+    def _checked(self):
+        lower, upper = finite("MonotoneBox", "lower", self.lower), finite("MonotoneBox", "upper", self.upper)
+        if lower > upper:
+            raise ValueError(f"MonotoneBox: lower must not exceed upper, but lower = {lower:g} > upper = {upper:g}")
+        if not isinstance(self.increasing, bool | np.bool_):
+            raise TypeError(f"MonotoneBox: increasing must be True or False, got {self.increasing!r}")
+        return self._replace(lower=lower, upper=upper, increasing=bool(self.increasing))
+
+    def tracker(self, d):
+        """Room for a vertex."""
+        return Workspace.over(d)
+
+    def oracle(self, tracker, r):
+        """Atom that minimises ``<r, s>``: the end of ``r`` with the least sum is raised, the shortest of equals."""
+        room, d = tracker.room, len(r)
+        total, least, raised = 0.0, 0.0, 0
+        for count in range(1, d + 1):
+            total += r[d - count] if self.increasing else r[count - 1]
+            if total < least:
+                least, raised = total, count
+        for j in range(d):
+            high = j >= d - raised if self.increasing else j < raised
+            room[j] = self.upper if high else self.lower
+        return Full(room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        direction = np.asarray(direction, dtype=np.float64)
+        ends = np.cumsum(direction[::-1] if self.increasing else direction)
+        return self.lower * float(ends[-1]) + (self.upper - self.lower) * max(0.0, float(ends.max()))
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the width, and rounding."""
+        w = np.asarray(w, dtype=np.float64)
+        slack = tolerance * (self.upper - self.lower) + rounding(self.lower, self.upper)
+        steps = np.diff(w) if self.increasing else -np.diff(w)
+        return bool(np.all(steps >= -slack) and w.min() >= self.lower - slack and w.max() <= self.upper + slack)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        steps = np.tri(size, size + 1) if self.increasing else np.tri(size, size + 1)[::-1]
+        return simplex_barrier((self.upper - self.lower) * steps, size + 1).translated(self.lower)
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return (self.upper - self.lower) * float(np.sqrt(d))
+
+    def image_diameters(self, X):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two images of the vertices."""
+        if X.shape[0] * X.shape[1] > MOST_IMAGES:
+            return from_reaches(X, reaches(self, X), self.diameter(X.shape[1]))
+        dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        ends = np.cumsum(dense[:, ::-1] if self.increasing else dense, axis=1)
+        return of_columns(self.upper - self.lower, ends, with_zero=True)

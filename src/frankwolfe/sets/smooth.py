@@ -1,4 +1,4 @@
-"""Balls without corners: lp and ellipsoids."""
+"""Balls without corners: l2, lp and ellipsoids."""
 
 from math import sqrt
 from numbers import Real
@@ -7,13 +7,74 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.sets.atoms import Full, Workspace, vertex_of
-from frankwolfe.sets.barriers.balls import EllipsoidBarrier, PowerBarrier
-from frankwolfe.sets.base import ball, constraint_set
+from frankwolfe.linalg.matrices import row_norms, spectral_norm
+from frankwolfe.sets.atoms import Full, Workspace, normalise, oppose
+from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
+from frankwolfe.sets.base import ball, constraint_set, from_reaches, image_diameters, reaches, tracker, vertex_of
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
-from frankwolfe.sets.image_diameters import from_reaches, image_diameters, reaches
-from frankwolfe.sets.rescaling import normalise
-from frankwolfe.trackers.tracker_defaults import tracker
+
+
+@ball
+class L2Ball(NamedTuple):
+    """All ``w`` with Euclidean norm at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float
+        Positive.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> fw.L2Ball(5.0).vertex([3.0, -4.0])
+    array([-3.,  4.])
+    """
+
+    radius: float
+
+    def _checked(self):
+        return self._replace(radius=positive("L2Ball", "radius", self.radius))
+
+    def tracker(self, d):
+        """Room for a vertex."""
+        return Workspace.over(d)
+
+    def oracle(self, tracker, r):
+        """Atom that minimises ``<r, s>``."""
+        oppose(r, self.radius, tracker.room)
+        return Full(tracker.room)
+
+    def vertex(self, r):
+        """Vertex that minimises ``<r, s>``, as an array."""
+        return vertex_of(self, r)
+
+    def support(self, direction):
+        """Largest ``<direction, s>`` over the set."""
+        largest = float(np.abs(direction).max())
+        return self.radius * largest * float(np.linalg.norm(np.divide(direction, largest))) if largest > 0.0 else 0.0
+
+    def contains(self, w, tolerance=1e-9):
+        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(np.linalg.norm(np.divide(w, self.radius)) <= 1.0 + tolerance)
+
+    def barrier(self, size):
+        """Return a barrier of the set's interior, for so many weights."""
+        return EllipsoidBarrier(np.full(size, self.radius))
+
+    def diameter(self, d):
+        """Euclidean diameter in ``d`` dimensions."""
+        return 2.0 * self.radius
+
+    def image_diameters(self, X: Any):
+        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 the better of two upper bounds."""
+        rows = row_norms(X, 2)
+        two = 2.0 * self.radius * spectral_norm(X)
+        one = min(sqrt(X.shape[0]) * two, 2.0 * self.radius * float(rows.sum()))
+        return {
+            1: (one, X.shape[0] == 1),
+            2: (two, True),
+            np.inf: (2.0 * self.radius * float(rows.max()), True),
+        }
 
 
 @ball

@@ -1,0 +1,232 @@
+"""Norms, sums, Gram matrices and Schur complements."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.linalg.threads import ROOM, scratch
+
+PAIR_BUDGET = 2e9
+"""Multiplications that comparing all pairs of columns may take before a bound is given instead."""
+
+
+def _dense_vector(values: Any) -> np.ndarray:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64).ravel()
+
+
+def _norms(X: Any, p: float, axis: int) -> np.ndarray:
+    size = abs(X)
+    if p == 1:
+        return _dense_vector(size.sum(axis=axis, dtype=np.float64))
+    if p == 2:
+        size = size.astype(np.float64)  # squares of float32 numbers vanish or overflow too soon
+        squares = size.multiply(size) if sparse.issparse(X) else size * size
+        return np.sqrt(_dense_vector(squares.sum(axis=axis, dtype=np.float64)))
+    return _dense_vector(size.max(axis=axis))
+
+
+def column_norms(X: Any, p: float) -> np.ndarray:
+    """l_p norm of every column, for p = 1, 2 or inf.
+
+    Examples
+    --------
+    >>> column_norms(np.array([[3.0, 0.0], [4.0, -1.0]]), 2)
+    array([5., 1.])
+    """
+    return _norms(X, p, axis=0)
+
+
+def row_norms(X: Any, p: float) -> np.ndarray:
+    """l_p norm of every row, for p = 1, 2 or inf."""
+    return _norms(X, p, axis=1)
+
+
+def weighted_row_sums(X: Any, width: np.ndarray) -> np.ndarray:
+    """Return ``sum_j |X_ij| width_j`` for every row ``i``."""
+    return _dense_vector(abs(X) @ width)
+
+
+def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
+    """Largest minus smallest entry of every row, zero counted as an entry on request."""
+    high, low = _dense_vector(X.max(axis=1)), _dense_vector(X.min(axis=1))
+    if with_zero:
+        high, low = np.maximum(high, 0.0), np.minimum(low, 0.0)
+    return high - low
+
+
+def spectral_norm(X: Any) -> float:
+    """Largest singular value."""
+    if not (X.count_nonzero() if sparse.issparse(X) else X.any()):
+        return 0.0
+    if min(X.shape) <= 2 or (not sparse.issparse(X) and max(X.shape) <= 512):
+        dense = X.toarray() if sparse.issparse(X) else X
+        return float(np.linalg.norm(dense, 2))
+    from scipy.sparse.linalg import svds  # heavy, and only wanted here
+
+    start = np.random.default_rng(0).normal(size=min(X.shape))  # fixed: the same matrix gives the same digits
+    return float(svds(X.astype(np.float64), k=1, v0=start, return_singular_vectors=False)[0])
+
+
+def farthest_columns(X: Any, p: float) -> tuple[float, bool]:
+    """l_p distance of the two columns farthest apart (p = 1 or 2), and whether it is exact.
+
+    With too many pairs to compare, the sum of the two largest norms: an upper bound.
+    """
+    n, d = X.shape
+    if d == 1:
+        return 0.0, True
+    if n * d * d <= PAIR_BUDGET:
+        from scipy.spatial.distance import pdist  # heavy, and only wanted here
+
+        transposed = (X.toarray() if sparse.issparse(X) else X).T
+        return float(pdist(transposed, "cityblock" if p == 1 else "euclidean").max()), True
+    return float(np.sort(column_norms(X, p))[-2:].sum()), False
+
+
+PIECE = 2**13
+"""Numbers in a piece."""
+
+
+def sum_of_sizes(one: np.ndarray, other: np.ndarray) -> float:
+    """Return ``sum_i |a_i b_i|``.
+
+    Examples
+    --------
+    >>> sum_of_sizes(np.array([1.0, -2.0]), np.array([3.0, 1.0]))
+    5.0
+    """
+    return float(sum(np.abs(one[k : k + PIECE] * other[k : k + PIECE]).sum() for k in range(0, len(one), PIECE)))
+
+
+def dot_difference(one: np.ndarray, there: np.ndarray, here: np.ndarray) -> float:
+    """Return ``<a, b - c>``.
+
+    Examples
+    --------
+    >>> dot_difference(np.array([1.0, 2.0]), np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    2.0
+    """
+    pieces = (slice(k, k + PIECE) for k in range(0, len(one), PIECE))
+    return float(sum(one[some] @ (there[some] - here[some]) for some in pieces))
+
+
+def weighted_gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``rows' diag(weights) rows``.
+
+    A product of a matrix with its own transpose takes half the work of another product of the same shape. So rows are
+    multiplied by the roots of their weights, where no weight is negative; some at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_gram(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([3.0, 1.0]))
+    array([[4., 2.],
+           [2., 4.]])
+    """
+    if weights.min(initial=0.0) < 0.0:
+        return (rows.T * weights) @ rows
+    (n, width), roots = rows.shape, np.sqrt(weights)[:, None]
+    step = max(1, ROOM // max(width, 1))
+    room, total = scratch("half", min(n, step), width), np.zeros((0, 0))
+    for first in range(0, max(n, 1), step):
+        last = min(first + step, n)
+        half = np.multiply(rows[first:last], roots[first:last], out=room[: last - first])
+        total = total + half.T @ half if first else half.T @ half
+    return total
+
+
+FLAT = 1e-13
+"""Eigenvalues below this part of the largest are zero: no multinomial loss minds what is added to all outputs."""
+
+
+def pseudo_inverse(total: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse of a symmetric positive semi-definite matrix, flat directions left out.
+
+    Examples
+    --------
+    >>> pseudo_inverse(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    if not np.isfinite(total).all():
+        return np.zeros_like(total)  # the curvatures overflowed: there is no model to go by
+    sizes, axes = np.linalg.eigh(total)
+    kept = sizes > max(FLAT * sizes[-1], 1e-300)
+    return (axes[:, kept] / sizes[kept]) @ axes[:, kept].T
+
+
+def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return the Hessian in the weights once the intercept follows them: ``H - cross' total^+ cross``.
+
+    For models whose Hessian is formed. With columns far from zero, large numbers cancel here: where data is at hand
+    row by row, better form ``H`` from columns less their means (see `frankwolfe.rows.centred.Centred`).
+
+    Parameters
+    ----------
+    H : array of shape (m, m)
+        Second derivative in the weights.
+    cross : array of shape (outputs, m)
+        Second derivative in intercept and weights: ``sum_i H_i A_i``, ``A_i`` the row (or rows) of sample ``i``.
+    total : array of shape (outputs, outputs)
+        Second derivative in the intercept: ``sum_i H_i``.
+
+    Examples
+    --------
+    >>> A = np.array([[1.0], [3.0]])  # two samples, one column, unit curvatures: the column less its mean is -1, 1
+    >>> eliminated(A.T @ A, A.sum(axis=0)[None, :], np.array([[2.0]]))
+    array([[2.]])
+    """
+    return H - cross.T @ pseudo_inverse(total) @ cross
+
+
+class EliminatedIntercept:
+    """The second derivative in the predictions of ``min over b of F(z + b)``, as a linear map.
+
+    Parameters
+    ----------
+    hessian : function
+        From changes of the predictions, of shape ``shape``, to the weighted second derivatives times them, ``H_i v_i``.
+    shape : tuple of int
+        Shape of all predictions: ``(n,)``, or ``(n, outputs)``.
+
+    Examples
+    --------
+    Unit curvatures: a change of the predictions counts less its mean, which the intercept makes up for.
+
+    >>> curved = EliminatedIntercept(lambda change: 1.0 * change, (3,))
+    >>> curved(np.array([1.0, 2.0, 6.0])), curved.follow(np.array([1.0, 2.0, 6.0]))
+    (array([-2., -1.,  3.]), array([-3.]))
+    """
+
+    def __init__(self, hessian: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]):
+        self._hessian, self._shape = hessian, shape
+        outputs = shape[1] if len(shape) > 1 else 1
+        total = np.empty((outputs, outputs))
+        for c in range(outputs):
+            total[c] = self._sums(hessian(self._spread(np.eye(outputs)[c])))
+        self._inverse = pseudo_inverse(0.5 * (total + total.T))
+
+    @classmethod
+    def diagonal(cls, curvatures: np.ndarray, shape: tuple[int, ...]) -> "EliminatedIntercept":
+        """Return the same for weighted curvatures, one for each prediction, laid out flat or in ``shape``."""
+        curvatures = curvatures.reshape(shape)
+        return cls(lambda change: curvatures * change, shape)
+
+    def _sums(self, bent: np.ndarray) -> np.ndarray:
+        """Return the sums over all samples, one for each output."""
+        return np.atleast_1d(bent.sum(axis=0))
+
+    def _spread(self, shift: np.ndarray) -> np.ndarray:
+        """Return the change of all predictions that a change of the intercept makes."""
+        return np.broadcast_to(shift if len(self._shape) > 1 else shift[0], self._shape)
+
+    def follow(self, change: np.ndarray) -> np.ndarray:
+        """Return the best change of the intercept, one number for each output, where the predictions change so."""
+        return -self._inverse @ self._sums(self._hessian(change.reshape(self._shape)))
+
+    def __call__(self, change: np.ndarray) -> np.ndarray:
+        """Return the second derivative times a change of the predictions, laid out as the change is."""
+        inner = change.reshape(self._shape)
+        return self._hessian(inner + self._spread(self.follow(inner))).reshape(change.shape)
