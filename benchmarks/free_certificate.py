@@ -17,8 +17,8 @@ from tables import read
 
 import frankwolfe as fw
 from frankwolfe.compile.verbs import curvature, derivative, smoothness, value
-from frankwolfe.engines.lower_bound import LowerBound
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.running.certifier import LowerBound
 
 PROBLEMS = {
     "RCV1 subset, 100": ("rcv1_subset", fw.Logistic(), 100.0, 0.4648347512304136),

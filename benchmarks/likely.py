@@ -16,8 +16,8 @@ import numpy as np
 from tables import read
 
 import frankwolfe as fw
-from frankwolfe.engines.likely import CONFIDENCE, likely_gap
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.running.likely import CONFIDENCE, likely_gap
 
 
 def heavy_rows(weighted):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import frankwolfe as fw
-from frankwolfe.engines.driver import Driver
+from frankwolfe.running.driver import Driver
 
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")

@@ -24,6 +24,7 @@ LAYERS = (
     ("methods",),
     ("result", "display", "progress", "plots"),
     ("engines",),
+    ("running",),
     ("run", "completion", "datasets"),
     ("path",),
     ("model", "precompile"),

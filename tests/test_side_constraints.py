@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.balance import balanced
+from frankwolfe.engines.dual_bound import balanced
 from frankwolfe.rows import blocks
 from tests import cases
 from tests.fuzz.optimum import PROGRAMS

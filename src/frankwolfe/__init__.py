@@ -20,11 +20,11 @@ _HOMES = {
     "frankwolfe.rows.observed_entries": ("Factors",),
     "frankwolfe.run": ("minimize", "resume"),
     "frankwolfe.cluster.cluster_error": ("ClusterError",),
-    "frankwolfe.engines.checkpoints": ("CheckpointWarning",),
+    "frankwolfe.running.checkpoints": ("CheckpointWarning",),
     "frankwolfe.store.reader": ("RowStore", "open_rows"),
     "frankwolfe.store.write_rows": ("write_rows",),
     "frankwolfe.advice": ("ScaleWarning",),
-    "frankwolfe.engines.observer": ("State",),
+    "frankwolfe.running.observer": ("State",),
     "frankwolfe.result": ("Result", "Status", "Trace"),
     "frankwolfe.model.fitted_model": ("FittedModel",),
     "frankwolfe.model.saved_models": ("load_model",),
@@ -127,8 +127,6 @@ if TYPE_CHECKING:
     from frankwolfe.completion import CompletionProblem as CompletionProblem
     from frankwolfe.completion import Offsets as Offsets
     from frankwolfe.completion import completion_problem as completion_problem
-    from frankwolfe.engines.checkpoints import CheckpointWarning as CheckpointWarning
-    from frankwolfe.engines.observer import State as State
     from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier
     from frankwolfe.estimators import FrankWolfeClassifierCV as FrankWolfeClassifierCV
     from frankwolfe.estimators import FrankWolfeRegressor as FrankWolfeRegressor
@@ -200,6 +198,8 @@ if TYPE_CHECKING:
     from frankwolfe.rows.observed_entries import Factors as Factors
     from frankwolfe.run import minimize as minimize
     from frankwolfe.run import resume as resume
+    from frankwolfe.running.checkpoints import CheckpointWarning as CheckpointWarning
+    from frankwolfe.running.observer import State as State
     from frankwolfe.sets import Birkhoff as Birkhoff
     from frankwolfe.sets import Box as Box
     from frankwolfe.sets import Cached as Cached

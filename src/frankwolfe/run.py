@@ -11,20 +11,19 @@ from frankwolfe.arguments.lookup import lookup
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
-from frankwolfe.engines.certificates import Start
-from frankwolfe.engines.checkpoints import Checkpoints, as_checkpoint_path
-from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.grouped import stepwise_engine
-from frankwolfe.engines.likely import why_unlikely
-from frankwolfe.engines.limits import SIDE_TOL, Limits
-from frankwolfe.engines.observer import Callback
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.saved_run import KEPT, Kept, SavedRun, settings_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Result
+from frankwolfe.running.certifier import Start
+from frankwolfe.running.checkpoints import KEPT, Checkpoints, Kept, SavedRun, as_checkpoint_path, settings_of
+from frankwolfe.running.driver import Driver
+from frankwolfe.running.likely import why_unlikely
+from frankwolfe.running.limits import SIDE_TOL, Limits
+from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.disk import GroupPlan
 from frankwolfe.shards.local import executor_for

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.engines.balance import balanced
-from frankwolfe.engines.recent_mean import RecentMean
-from frankwolfe.engines.schedule import TABLE_SHARE, CertificateSchedule
+from frankwolfe.engines.dual_bound import balanced
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.running.certifier import TABLE_SHARE, CertificateSchedule, RecentMean
 from tests import cases
 
 interpreted = pytest.mark.usefixtures("interpreted")

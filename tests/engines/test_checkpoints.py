@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines import checkpoints, driver
-from frankwolfe.engines.checkpoints import Checkpoints, CheckpointWarning
 from frankwolfe.engines.corrective import sampled_start
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.driver import Driver
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.running import checkpoints, driver
+from frankwolfe.running.checkpoints import Checkpoints, CheckpointWarning
+from frankwolfe.running.driver import Driver
 from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
 from tests.engines.test_protocol import OWN, with_intercept

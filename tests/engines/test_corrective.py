@@ -16,11 +16,11 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
-from frankwolfe.engines.observer import TableError
 from frankwolfe.objective.objective import Objective
 from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples, as_rows
+from frankwolfe.running.observer import TableError
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.chunked_rows import ChunkedRows
 from tests import cases, own_parts

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 import frankwolfe as fw
 from frankwolfe.engines.corrective.hessian import loss_curvatures
 from frankwolfe.engines.dual_bound import bound_at, dual_gap, slopes_after
-from frankwolfe.engines.lower_bound import Certificate, LowerBound
+from frankwolfe.running.certifier import Certificate, LowerBound
 from tests import cases
 
 WITH_RESIDUAL = [loss for loss in cases.LOSSES if loss.has_residual]

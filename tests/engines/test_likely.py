@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines import likely
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.objective.objective import Objective
+from frankwolfe.running import likely
 from tests import cases
 
 pytestmark = pytest.mark.usefixtures("interpreted")

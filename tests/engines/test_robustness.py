@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.certificates import Certifier
-from frankwolfe.engines.lower_bound import Certificate
+from frankwolfe.running.certifier import Certificate, Certifier
 from tests import cases
 
 TOL, PASSES = 1e-6, 150.0

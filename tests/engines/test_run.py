@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.engines.schedule import SHARE, CertificateSchedule
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.problem import Problem
 from frankwolfe.result import COLUMNS
+from frankwolfe.running.certifier import SHARE, CertificateSchedule
 from tests import cases
 
 interpreted = pytest.mark.usefixtures("interpreted")

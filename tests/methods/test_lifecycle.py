@@ -7,8 +7,8 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.batches import Sampler
-from frankwolfe.engines.schedule import CertificateSchedule
 from frankwolfe.methods.lifecycle import Abilities, Setting
+from frankwolfe.running.certifier import CertificateSchedule
 from tests import cases
 from tests.methods.recorder import Recorder
 

@@ -5,11 +5,11 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.engines.observer import TableError
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import as_method
 from frankwolfe.paper import bounds, convergence, nonconvex_losses, pages, stopping
 from frankwolfe.paper.reference import Reference, certified_optimum
+from frankwolfe.running.observer import TableError
 from frankwolfe.theory import table_error
 from tests import cases
 

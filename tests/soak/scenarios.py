@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import frankwolfe as fw
-from frankwolfe.engines.checkpoints import read_checkpoint
+from frankwolfe.running.checkpoints import read_checkpoint
 from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
 from tests.engines.test_protocol import OWN, PROBLEMS

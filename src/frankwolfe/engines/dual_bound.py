@@ -8,7 +8,7 @@ With the slopes at ``w`` itself the second term is zero and the first is the Fra
 method is such slopes too, and mostly proves more: ``r`` averages over the last pass and swings less than the gradient
 does, and the residuals are of second order in how stale the table is (docs/certificates.md). Other slopes also help
 where rounding is in the way: a step too small to show in the weights can still show in the slopes. With a free
-intercept the slopes must sum to zero (`frankwolfe.engines.balance`).
+intercept the slopes must sum to zero (`frankwolfe.engines.dual_bound`).
 """
 
 from typing import Any
@@ -16,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.losses import has_dual
+from frankwolfe.objective.intercept import EPSILON
+from frankwolfe.objective.kinked_intercept import balanced_slopes
 from frankwolfe.objective.point import Point
+from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
 from frankwolfe.problem import Problem
+
+
+def sum_rounding(problem: Problem, value: float) -> float:
+    """Return what rounding may do to a value of the objective, a sum over all rows."""
+    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
 
 
 def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> Any:
@@ -95,3 +103,82 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
         return np.inf, 0.0
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
     return dual_gap(problem, at, w, alpha), at.gap_rounding(alpha)
+
+
+FARTHEST = 0.1
+"""How far to shift predictions at most in mixing slopes in, relative to how far the linear model may be trusted.
+
+Farther slopes would prove less. The linear model of a slope is trusted about as far as it takes to change slopes by
+their own size, ``sum |alpha| / curvature``: a length in the units of the predictions, about 2 for a logistic loss.
+"""
+
+MOST_ROUNDS = 12
+"""Sums over the samples, each of which squares the error. Four are usual."""
+
+
+def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | None:
+    """Return slopes near ``alpha`` that prove something: itself, or with an intercept some that sum to zero.
+
+    With the part ``theta`` of the derivatives at the predictions shifted by ``t``, the sum is
+
+        (1 - theta) sum_i alpha_i + theta sum_i p_i f_i'(z_i + t),
+
+    which some ``t`` makes zero. Mixed so, every slope stays in the domain of its conjugate, which is convex, whatever
+    the loss; and as little as will do is mixed in.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    at : Point
+        A point, with the best intercept.
+    alpha : array
+        Slopes, in the shape of the predictions.
+
+    Returns
+    -------
+    array or None
+        None where no such slopes were found.
+    """
+    if problem.balances(alpha):
+        return alpha
+    if not problem.intercept or not np.isfinite(alpha).all():
+        return None
+    if not problem.loss.smooth:
+        mended = balanced_slopes(problem.samples, alpha)
+        return mended if problem.balances(mended) else None
+    samples, loss = problem.samples, problem.objective.base_loss
+    z, outputs = at.shifted().reshape(samples.shape), samples.shape[1:]
+    losses, fresh = np.empty(len(z)), np.empty(samples.shape)
+
+    def slope_at(shift: np.ndarray) -> np.ndarray:
+        moved = z + (shift if outputs else shift[0])
+        evaluate_losses(samples.targets, samples.weights, loss, moved, losses, fresh)
+        return np.atleast_1d(fresh.sum(axis=0))
+
+    excess, curve = np.atleast_1d(alpha.sum(axis=0)), _curve(problem, z)
+    first = np.linalg.lstsq(curve, -excess, rcond=None)[0]
+    trusted = np.abs(at.alpha).sum() * len(excess) / np.trace(curve) if np.trace(curve) > 0.0 else np.inf
+    theta = min(1.0, float(np.abs(first).max()) / (FARTHEST * trusted)) if trusted > 0.0 else 1.0
+    shift = np.zeros(len(excess))
+    for _ in range(MOST_ROUNDS):
+        missing = (1.0 - theta) * excess + theta * slope_at(shift)
+        mixed = (1.0 - theta) * alpha + theta * fresh
+        if problem.balances(mixed):
+            return mixed
+        step = np.linalg.lstsq(theta * curve, -missing, rcond=None)[0]
+        if not np.isfinite(step).all():
+            return None
+        shift = shift + step
+        curve = _curve(problem, z + (shift if outputs else shift[0]))
+    return None
+
+
+def _curve(problem: Problem, z: np.ndarray) -> np.ndarray:
+    """Return the second derivative of the objective in a shift of all predictions, which are ``z``."""
+    samples, loss = problem.samples, problem.objective.base_loss
+    if samples.shape[1:]:
+        total = np.zeros((samples.shape[1], samples.shape[1]))
+        add_second_derivatives(samples.targets, samples.weights, loss, z, total)
+        return total
+    return np.array([[slope_and_curvature(samples.targets, samples.weights, loss, z, 0.0)[1]]])

@@ -9,13 +9,13 @@ import numpy as np
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.compile.waiting import timed
 from frankwolfe.engines.corrective.choose import engine_for
-from frankwolfe.engines.driver import Driver
-from frankwolfe.engines.limits import Limits
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
+from frankwolfe.running.driver import Driver
+from frankwolfe.running.limits import Limits
 from frankwolfe.sets.named import carried
 from frankwolfe.shards.local import executor_for
 

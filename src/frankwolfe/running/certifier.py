@@ -1,27 +1,331 @@
-"""Certificates of a run: what is proven of its points, and the best of them.
+"""Certificates of a run: what is proven of its points and of the optimum, and the best point so far.
 
-A table of slopes bounds the optimum for any convex loss (`frankwolfe.engines.dual_bound`), so a certificate needs the
-objective at the iterate and nothing else of the data: predictions, half a pass. Only before success is said is
-``r = X' alpha`` summed up anew, another half: the one that steps keep up to date has their rounding in it. Where there
-is no such table, or it proves too little, the exact Frank-Wolfe gap certifies.
+A table of slopes bounds the optimum for any convex loss (`frankwolfe.engines.dual_bound`). So a certificate needs the
+objective at the iterate and nothing else of the data: predictions, half a pass. Before the run reports success,
+``r = X' alpha`` is summed up anew, another half: the running ``r`` carries the rounding of all steps. Without a
+table, or if it proves too little, the exact Frank-Wolfe gap certifies.
+
+Estimates *trigger* a certificate, exact quantities *certify*. The schedule counts in passes, never in seconds, so that
+the same seed stops at the same step on a slow day.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.balance import balanced
-from frankwolfe.engines.dual_bound import bound_at
-from frankwolfe.engines.limits import Stopwatch
-from frankwolfe.engines.lower_bound import Certificate, LowerBound
+from frankwolfe.engines.dual_bound import balanced, bound_at, sum_rounding
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.recent_mean import Earlier, RecentMean
-from frankwolfe.engines.schedule import CertificateSchedule
 from frankwolfe.engines.state import below, built, flat, under
 from frankwolfe.objective.point import Point
-from frankwolfe.problem import Evaluation
+from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
+from frankwolfe.running.limits import Stopwatch
+
+
+class Certificate(NamedTuple):
+    """What is proven of a point.
+
+    Attributes
+    ----------
+    value : float
+        The objective.
+    gap : float
+        How far it is above the optimum at most, for convex losses; for others the Frank-Wolfe gap.
+    fw_gap : float
+        The exact Frank-Wolfe gap; NaN where it was not taken.
+    intercept : float, or array of shape (outputs,)
+        The best one, where the problem has one; else zero.
+    violation : float
+        The largest relative violation of a side constraint; zero where there are none.
+    distance : float
+        The Euclidean distance of ``A w`` to the bounds of the side constraints; zero where there are none.
+    """
+
+    value: float
+    gap: float
+    fw_gap: float = np.nan
+    intercept: Any = 0.0
+    violation: float = 0.0
+    distance: float = 0.0
+
+    @property
+    def by_bound(self) -> bool:
+        """Whether a lower bound on the optimum proves more than the Frank-Wolfe gap."""
+        return not self.fw_gap <= self.gap
+
+    @classmethod
+    def of(cls, found: Evaluation) -> "Certificate":
+        """Return what an exact evaluation proves, side constraints aside."""
+        return cls(found.value, found.gap, found.gap, found.intercept)
+
+    def with_side(self, problem: Problem, w: Any) -> "Certificate":
+        """Return the certificate with what the point ``w`` leaves of the side constraints."""
+        if problem.side is None:
+            return self
+        flat = problem.flat("w", w)
+        return self._replace(violation=problem.side.violation(flat), distance=problem.side.distance(flat))
+
+
+class LowerBound:
+    """The best proven lower bound on the optimum of a convex problem, and the slopes that prove it.
+
+    Every bound that was proven in a run holds for all of it: they are about the problem, not about a point.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.value = -np.inf
+        self.slopes: np.ndarray | None = None
+        self.multipliers: np.ndarray | None = None
+        self._convex = bool(problem.loss.convex)
+
+    def offer(self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None) -> None:
+        """Keep a bound if it is the best so far, and copies of the slopes and multipliers that prove it."""
+        if self._convex and bound > self.value:
+            # slopes that are on a cluster stay there, and are not kept
+            self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
+            self.multipliers = None if multipliers is None else multipliers.copy()
+
+    def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:
+        """Keep what a point proves that is at most ``gap`` above the optimum, less what rounding may have added."""
+        self.offer(value - gap - sum_rounding(self.problem, value), slopes)
+
+    def lower(self, found: Certificate) -> Certificate:
+        """Return a certificate with the distance to the bound for its gap, where that is smaller.
+
+        The two may agree to the last digit, so what rounding may do to the difference is added to it. A point that does
+        not keep to side constraints may be below the optimum of those who do.
+        """
+        above = found.value - self.value + sum_rounding(self.problem, found.value)
+        least = 0.0 if self.problem.side is None else -np.inf
+        return found._replace(gap=max(above, least)) if above < found.gap else found
+
+
+SHARE = 0.1
+"""Part of the passes that certificates may take."""
+
+TABLE_SHARE = 0.05
+"""The same where a table certifies, with predictions only."""
+
+SPACING = 1.5
+"""A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
+
+RETRY = 1.25
+"""A certificate that missed is taken again, if a table or sample triggers, once passes have grown by this factor."""
+
+SAMPLE_AGAIN = 1.1
+"""A sample of rows is looked at again once the passes have grown by this factor."""
+
+
+REMEMBERED = ("taken", "passes", "_last", "_last_triggered", "_triggered", "_last_sample", "_optimism")
+"""Attributes of a schedule that change in a run."""
+
+
+class CertificateSchedule:
+    """Decides when a certificate is due.
+
+    Parameters
+    ----------
+    tolerance : float or None
+        The gap that ends the run. None: never due.
+    optimism : float
+        By what factor to expect the estimated gap to be too low, until a certificate tells.
+    by_table : bool
+        Whether the table certifies: half a pass, triggered by an estimate of what it will say.
+    by_sample : bool
+        Whether samples of rows trigger, where the table proves nothing: a small part of a pass.
+
+    Examples
+    --------
+    >>> schedule = CertificateSchedule(tolerance=1e-3)
+    >>> schedule.due(passes=2.0, gap_estimate=1e-2), schedule.due(passes=2.0, gap_estimate=1e-4)
+    (False, True)
+    """
+
+    def __init__(self, tolerance: float | None, optimism: float = 1.0, by_table: bool = False, by_sample: bool = False):
+        self.tolerance = tolerance
+        self.by_table, self.by_sample = by_table, by_sample
+        self.taken, self.passes = 0, 0.0
+        self._last, self._last_triggered, self._triggered, self._last_sample = 0.0, 0.0, False, 0.0
+        self._optimism = optimism
+
+    def due(self, passes: float, gap_estimate: float, bound_estimate: float = np.nan) -> bool:
+        """Whether to take a certificate now.
+
+        The first one is free to come at the first trigger: a short run must be able to stop. From then on certificates
+        stay within their share. An estimate may be wrong on the high side for good, so that nothing triggers: hence
+        the untriggered ones, spaced geometrically.
+        """
+        if self.tolerance is None or passes <= self._last or passes < 1.0:
+            return False  # within the first pass most of the table is still empty, and the estimate says nothing
+        share, price = (TABLE_SHARE, 0.5) if self.by_table else (SHARE, 1.0)
+        affordable = self.passes + price <= share * passes
+        self._triggered = bound_estimate <= self.tolerance
+        if self._triggered:
+            again = (self.by_table or self.by_sample) and passes >= RETRY * self._last_triggered
+            return affordable or self.taken == 0 or again
+        if not (self.by_table or self.by_sample) and gap_estimate * self._optimism <= self.tolerance:
+            return affordable or self.taken == 0
+        return affordable and passes >= SPACING * self._last
+
+    def sample_due(self, passes: float, gap_estimate: float) -> bool:
+        """Whether to look at a sample of rows now: where the estimated gap gives hope, and not too often."""
+        hopeful = self.tolerance is not None and passes >= 1.0 and gap_estimate <= self.tolerance
+        return self.by_sample and hopeful and passes >= SAMPLE_AGAIN * self._last_sample
+
+    def note_sample(self, passes: float, price: float) -> None:
+        """Remember a sample and its price in passes."""
+        self.passes += price
+        self._last_sample = passes
+
+    def note(self, passes: float, gap: float, gap_estimate: float, price: float = 1.0) -> None:
+        """Remember a certificate, its price in passes, and how much too low the estimated gap was, if that is known.
+
+        The next trigger allows for it.
+        """
+        self.taken += 1
+        self.passes += price
+        self._last = passes
+        self._last_triggered = passes if self._triggered else self._last_triggered
+        if not np.isnan(gap):
+            self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
+
+    def state(self) -> dict[str, Any]:
+        """Return what is remembered of the certificates so far."""
+        return {name: getattr(self, name) for name in REMEMBERED}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the schedule with this state was; the tolerance may be another one."""
+        for name in REMEMBERED:
+            setattr(self, name, state[name])
+
+
+MOST_TRIALS = 60
+"""Most points that a line search looks at; five to ten do."""
+
+
+class Earlier(NamedTuple):
+    """An iterate that was looked at before: after how many steps, its weights and its predictions."""
+
+    steps: int
+    w: np.ndarray
+    z: np.ndarray
+
+
+class RecentMean:
+    """Line search for a better point than the iterate, at the price of its predictions.
+
+    With steps toward vertices an iterate is a mixture of all vertices so far, including the early ones, which were
+    chosen when the gradient estimate knew little. If a part ``c`` of the iterate ``w_s`` is left in ``w_t``, then
+
+        w_t = c w_s + (1 - c) v,        v = (w_t - c w_s) / (1 - c),
+
+    where ``v`` is a weighted mean of the vertices between, hence a point of the set. Predictions are linear in the
+    weights, so the best point between ``w_s`` and ``v`` is found without reading a row.
+
+    Parameters
+    ----------
+    engine : Engine
+        What runs.
+    """
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self.earlier: Earlier | None = None
+
+    def note(self, at: Point, w: Any) -> None:
+        """Remember the iterate, for the next look."""
+        if isinstance(w, np.ndarray) and not np.isnan(self.engine.part_left(self.engine.steps)):
+            self.earlier = Earlier(self.engine.steps, w, at.z)
+
+    def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
+        """Return the line's direction, the slope of the objective at the iterate, and where the line ends.
+
+        The earlier iterate is at 0, the iterate at 1, the mean of the vertices at ``1 / (1 - c)``. The end is that or
+        the earlier iterate, whichever lies where the objective falls.
+        """
+        assert self.earlier is not None
+        along = at.z - self.earlier.z
+        slope = float(at.alpha @ along)
+        return along, slope, 1.0 / (1.0 - self.engine.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
+
+    def promise(self, at: Point, wanted: float = 0.0) -> float:
+        """Return about how much lower than at the iterate the objective is on the line: by a parabola.
+
+        Zero where nothing is known, or where the slope alone tells that it cannot be as much as ``wanted``.
+        """
+        if self.earlier is None or self.earlier.steps == self.engine.steps:
+            return 0.0
+        along, slope, end = self._line(at)
+        length = abs(end - 1.0)
+        if abs(slope) * length <= wanted:
+            return 0.0  # the objective is convex: it falls by no more than that
+        curvature = float(self.engine.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
+        if curvature > 0.0:
+            length = min(length, abs(slope) / curvature)
+        return abs(slope) * length - 0.5 * curvature * length**2
+
+    def best(self, at: Point, w: np.ndarray, precision: float) -> tuple[Point, np.ndarray] | None:
+        """Return a point of the line whose objective is within about ``precision`` of the least one: half a pass.
+
+        The objective is convex, so what is looked for is a root of its slope. None if no better point is found.
+        """
+        assert self.earlier is not None
+        problem, earlier = self.engine.problem, self.earlier
+        along, here, end = self._line(at)
+
+        def slope(theta: float) -> float:
+            return float(problem.objective.point(earlier.z + theta * along, at).alpha @ along)
+
+        there, theta = slope(end), end
+        if there * here < 0.0:  # else the objective falls all the way
+            theta = lowest_between(slope, (1.0, here), (end, there), precision)
+        better = earlier.w + theta * (w - earlier.w)
+        found = problem.objective.point(problem.objective.predict(better), at)
+        return (found, better) if found.value < at.value and problem.constraint.contains(better) else None
+
+
+def lowest_between(
+    slope: Callable[[float], float], one: tuple[float, float], other: tuple[float, float], precision: float
+) -> float:
+    """Return where a convex function is lowest, to a precision of its value, between two points of opposite slopes.
+
+    This is regula falsi with the Illinois rule: the slope at an end that stays is halved. By convexity the function is
+    at most the slope times the length of the bracket above its minimum.
+
+    Parameters
+    ----------
+    slope : function
+        The derivative of the convex function.
+    one, other : tuple
+        Points with the slopes there.
+    precision : float
+        How far the function may be above its minimum.
+
+    Examples
+    --------
+    >>> float(round(lowest_between(lambda t: t**3 - 8.0, (0.0, -8.0), (5.0, 117.0), 1e-9), 4))
+    2.0
+    """
+    (a, at_a), (b, at_b) = one, other
+    for _ in range(MOST_TRIALS):
+        t = b - at_b * ((b - a) / (at_b - at_a))
+        at_t = slope(t)
+        if (at_t > 0.0) != (at_b > 0.0):
+            a, at_a = b, at_b
+        else:
+            at_a *= 0.5
+        b, at_b = t, at_t
+        if not abs(at_t) * abs(b - a) > precision:
+            break
+    return b
+
 
 STOCHASTIC_OPTIMISM = 10.0
 """How much lower than the exact gap to expect a stochastic estimate at first, where no table certifies."""

@@ -28,11 +28,11 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import prediction, residual
-from frankwolfe.engines.limits import Stopwatch
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.schedule import TABLE_SHARE
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
+from frankwolfe.running.certifier import TABLE_SHARE
+from frankwolfe.running.limits import Stopwatch
 from frankwolfe.store.reader import RowStore
 
 CONFIDENCE = 0.99

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.engines.limits import Stopwatch
-from frankwolfe.engines.lower_bound import Certificate
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import below, flat, under
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.progress import Progress
 from frankwolfe.result import Trace
+from frankwolfe.running.certifier import Certificate
+from frankwolfe.running.limits import Stopwatch
 
 
 @dataclass(frozen=True)
