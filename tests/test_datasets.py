@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from frankwolfe.datasets import FOLDER_VARIABLE, RECIPES, load, loading
+from frankwolfe import datasets
+from frankwolfe.datasets import FOLDER_VARIABLE, RECIPES, load
 
 SHAPES = {"breast-cancer": (569, 30), "rcv1": (4000, 8000), "california-housing": (4000, 8)}
 
@@ -19,7 +20,7 @@ def offline(monkeypatch):
     def fetch():
         raise OSError("no connection")
 
-    monkeypatch.setattr(loading, "RECIPES", {key: recipe._replace(fetch=fetch) for key, recipe in RECIPES.items()})
+    monkeypatch.setattr(datasets, "RECIPES", {key: recipe._replace(fetch=fetch) for key, recipe in RECIPES.items()})
 
 
 @pytest.mark.parametrize("key", RECIPES)

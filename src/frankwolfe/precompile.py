@@ -78,7 +78,7 @@ def warm_up(
     >>> import frankwolfe as fw
     >>> seconds = fw.warm_up(losses=["squared"], constraints=["l1"], methods=["auto"])
     """
-    from frankwolfe.io.svmlight_blocks import load_code
+    from frankwolfe.io.svmlight import load_code
 
     combinations = _combinations([*losses], [*constraints], [as_method(method) for method in methods])
     bar = Progress(progress, "warm-up", len(combinations), unit="combinations")

@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 import frankwolfe as fw
-from frankwolfe.cli import cluster_options, main
+from frankwolfe.cli import main, options
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("dask.dataframe")
 
-from frankwolfe.cli.cluster_posing import specified_on_cluster  # noqa: E402 - it needs dask
+from frankwolfe.cli.posing import specified_on_cluster  # noqa: E402 - it needs dask
 
 pytestmark = pytest.mark.usefixtures("interpreted")  # here; the workers compile what they need
 
@@ -146,7 +146,7 @@ SOME = ["--target", "outcome", *without("outcome")]
     ],
 )
 def test_what_cannot_work_is_said_before_a_cluster_is_asked(desk, words, message, monkeypatch):
-    monkeypatch.setattr(cluster_options.Where, "client", lambda where: pytest.fail("a cluster was asked"))
+    monkeypatch.setattr(options.Where, "client", lambda where: pytest.fail("a cluster was asked"))
     code, output = told("fit", *words)
     assert (code, message in output) == (2, True), output
     assert not (desk / "model.npz").exists()
@@ -179,7 +179,7 @@ def test_mistakes_in_the_data(client, desk, words, message):
     [("tcp://127.0.0.1:1", "no scheduler answers at tcp://127.0.0.1:1 within 0.5 seconds"), ("nonsense", "nonsense")],
 )
 def test_an_address_that_does_not_answer(desk, address, message, monkeypatch):
-    monkeypatch.setattr(cluster_options, "SECONDS", 0.5)
+    monkeypatch.setattr(options, "SECONDS", 0.5)
     code, output = told("fit", "parts", *SOME, "--cluster", address)
     assert (code, message in output) == (2, True), output
 
@@ -187,7 +187,7 @@ def test_an_address_that_does_not_answer(desk, address, message, monkeypatch):
 def test_a_scheduler_without_workers(desk, monkeypatch):
     from dask.distributed import LocalCluster
 
-    monkeypatch.setattr(cluster_options, "SECONDS", 0.5)
+    monkeypatch.setattr(options, "SECONDS", 0.5)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as cluster:
         code, output = told("fit", "parts", *SOME, "--cluster", cluster.scheduler_address)
     assert (code, "has no workers: start some: dask worker" in output) == (2, True), output

@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from frankwolfe.io.read import Features, read_data
-from frankwolfe.io.targets import encoded, kind_of_target
+from frankwolfe.io.read import Features, encoded, kind_of_target, read_data
 from frankwolfe.losses import as_loss
 from tests.tables import frame, labels, numbers, svmlight, write
 

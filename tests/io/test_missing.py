@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frankwolfe.cli import main
-from frankwolfe.io.read import Features, read_data
-from frankwolfe.io.targets import encoded, kind_of_target
+from frankwolfe.io.read import Features, encoded, kind_of_target, read_data
 from frankwolfe.losses import as_loss
 from tests.tables import write
 

@@ -15,7 +15,7 @@ import frankwolfe as fw
 from frankwolfe.io import svmlight
 from frankwolfe.io.read import read_data
 from frankwolfe.io.streams import opened
-from frankwolfe.io.svmlight_blocks import read_mapped, read_stream
+from frankwolfe.io.svmlight import read_mapped, read_stream
 from tests.tables import write
 
 

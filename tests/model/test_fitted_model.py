@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.model.serialize import described
+from frankwolfe.model.saved_models import described
 from frankwolfe.storage import files as atomic
 from tests import cases
 

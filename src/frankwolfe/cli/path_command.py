@@ -23,8 +23,7 @@ from frankwolfe.cli.output import (
 
 if TYPE_CHECKING:
     from frankwolfe.cli.posing import Specification
-    from frankwolfe.cli.scores import Scores
-    from frankwolfe.cli.validation import Split
+    from frankwolfe.cli.validation import Scores, Split
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
@@ -143,7 +142,7 @@ def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[s
 def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     from rich.table import Table
 
-    from frankwolfe.cli.scores import told
+    from frankwolfe.cli.validation import told
 
     table = Table(*HEADS)
     shown = _columns(scores)
@@ -167,7 +166,7 @@ def _columns(scores: "list[list[Scores]]") -> list[str]:
 
 def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Problem") -> None:
     """Say which radius has the best score, and if it is the first or the last one."""
-    from frankwolfe.cli.scores import BETTER_IF_LARGER
+    from frankwolfe.cli.validation import BETTER_IF_LARGER
     from frankwolfe.path import at_the_edge
 
     name = _columns(scores)[0]

@@ -91,8 +91,7 @@ def _read(data: Path, model: "FittedModel", missing: str) -> "Data":
 
 def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
     """Return a row store, whose columns must be those of the model."""
-    from frankwolfe.io.read import Data
-    from frankwolfe.io.targets import row_number
+    from frankwolfe.io.read import Data, row_number
     from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
 
     store = open_rows(data, DEFAULT_MEMORY if memory is None else memory)
@@ -148,7 +147,7 @@ def _laid_out(columns: dict[str, Any], model: "FittedModel", whole: "np.ndarray"
 
 def _summary(model: "FittedModel", predictions: "np.ndarray", found: "Data", whole: "np.ndarray") -> list[str]:
     """Say how many rows were left out, and how well predictions meet targets, where the two can be compared."""
-    from frankwolfe.cli.scores import accuracy, errors, told
+    from frankwolfe.cli.validation import accuracy, errors, told
 
     n = found.X.shape[0]
     lines = [] if len(whole) == n else [f"{n - len(whole):,} of {n:,} rows have missing values: no prediction"]

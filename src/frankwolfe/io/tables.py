@@ -11,10 +11,13 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import column_names, numeric_frame
 from frankwolfe.arguments.lookup import nearest
 from frankwolfe.arguments.sparse_indices import checked_sparse
-from frankwolfe.io.cells import MISSING_WORDS
 
 SHOWN = 5
 """How many names or rows a message lists."""
+
+
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "?")
+"""Ways to write that a value is missing, in lower case. Not ``none``: that is a class as often as not."""
 
 
 class Table(NamedTuple):
@@ -214,6 +217,15 @@ def _word(value: Any) -> str | None:
         value = int(value)
     text = str(value)
     return None if value is None or text.strip().lower() in MISSING_WORDS else text
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, finite or not."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def listed(names: Sequence[str], quote: bool = True) -> str:

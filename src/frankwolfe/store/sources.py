@@ -15,12 +15,20 @@ from scipy import sparse
 
 from frankwolfe.arguments.sparse_indices import checked_sparse
 from frankwolfe.compile.kernels import compiling
+from frankwolfe.io.csv_parquet import Columns, header, separator_of
 from frankwolfe.io.read import Features, read_columns
-from frankwolfe.io.records import header, separator_of
 from frankwolfe.io.streams import is_compressed, opened
-from frankwolfe.io.svmlight import SMALL, read_svmlight
-from frankwolfe.io.svmlight_blocks import BLOCK, BadLineError, Rows, load_code, mapped_blocks, read_block, stream_blocks
-from frankwolfe.io.tabular import Columns
+from frankwolfe.io.svmlight import (
+    BLOCK,
+    SMALL,
+    BadLineError,
+    Rows,
+    load_code,
+    mapped_blocks,
+    read_block,
+    read_svmlight,
+    stream_blocks,
+)
 from frankwolfe.linalg.threads import default_threads
 
 

@@ -7,18 +7,21 @@ A row is a row, whatever its cells hold: one whose cells are all empty is a row 
 file, without even a separator, is no row, whether data are read to fit or to predict.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import csv
+import io
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import dropwhile, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.arguments.lookup import nearest
-from frankwolfe.io.cells import as_numbers, sort_cells
-from frankwolfe.io.csv_frame import read_csv, read_text
-from frankwolfe.io.records import first_mistake, line_of_record, records, separator_of
-from frankwolfe.io.streams import is_compressed, opened
-from frankwolfe.io.tables import Table, as_words
+from frankwolfe.io.streams import PEEK, SEPARATORS, is_compressed, opened
+from frankwolfe.io.tables import MISSING_WORDS, Table, as_words, is_number
 
 BLOCK = 64
 """How many columns are put into the matrix at a time."""
@@ -319,3 +322,251 @@ def _doubt(column: Any) -> str:
 
 def _holds_no_numbers(cells: Any) -> bool:
     return bool(np.isnan(cells.numbers).all() and cells.words.any())
+
+
+class Cells(NamedTuple):
+    """The cells of a column, sorted.
+
+    Attributes
+    ----------
+    numbers : array of shape (n,)
+        The numbers as float64, infinite ones among them; NaN elsewhere.
+    missing : array of bool of shape (n,)
+        Which are empty, or written as missing.
+    """
+
+    numbers: np.ndarray
+    missing: np.ndarray
+
+    @property
+    def words(self) -> np.ndarray:
+        """Which cells are neither missing nor numbers."""
+        return np.isnan(self.numbers) & ~self.missing
+
+
+def as_numbers(column: Any) -> Any:
+    """Return a polars column as one of float64, null where a cell is no number.
+
+    Examples
+    --------
+    >>> import polars
+    >>> as_numbers(polars.Series([" 1", "2e3", "NA", None])).to_list()
+    [1.0, 2000.0, None, None]
+    """
+    import polars
+
+    if column.dtype == polars.Float64:
+        return column
+    if column.dtype == polars.String:
+        return column.str.strip_chars().cast(polars.Float64, strict=False)
+    if column.dtype.is_numeric() or column.dtype == polars.Boolean:
+        return column.cast(polars.Float64)
+    return polars.Series(column.name, [None], dtype=polars.Float64).new_from_index(0, len(column))
+
+
+def sort_cells(column: Any) -> Cells:
+    """Sort the cells of a polars column into numbers, missing ones and words.
+
+    Parameters
+    ----------
+    column : polars.Series
+        Of any type.
+
+    Returns
+    -------
+    Cells
+
+    Examples
+    --------
+    >>> import polars
+    >>> cells = sort_cells(polars.Series(["1", "NA", "x", None]))
+    >>> cells.missing.tolist(), cells.words.tolist()
+    ([False, True, False, True], [False, False, True, False])
+    """
+    import polars
+
+    numbers = as_numbers(column)
+    missing = column.is_null()
+    if column.dtype == polars.String:
+        missing |= column.str.strip_chars().str.to_lowercase().is_in(MISSING_WORDS).fill_null(False)
+    elif column.dtype.is_float():
+        missing |= column.is_nan().fill_null(False)
+    return Cells(numbers.fill_null(np.nan).to_numpy(), missing.to_numpy())
+
+
+SAMPLE = 1000
+"""Rows that the types of columns are guessed from. Where a later cell does not fit, all rows are looked at."""
+
+SHOWN = 5
+"""How many columns a message names."""
+
+
+def read_csv(path: Path, separator: str, as_text: Collection[str] = ()) -> Any:
+    """Read a CSV file with a header line.
+
+    A column is numbers if every cell is. This is guessed from the first rows, since looking at all of them takes polars
+    several times as long as reading. A column in which a later cell is no number is read as text, which keeps it all.
+
+    Parameters
+    ----------
+    path : Path
+        The file, perhaps compressed.
+    separator : str
+        What stands between fields.
+    as_text : collection of str
+        Columns to read as text, even if they look like numbers.
+
+    Returns
+    -------
+    polars.DataFrame
+    """
+    import polars
+
+    names = _checked_header(path, separator)
+    read = _reader(path, separator)
+    text = dict.fromkeys(as_text, polars.String)
+    frame = _read_guessing(read, text)
+    if frame is None:
+        try:
+            frame = read(schema_overrides=text, infer_schema_length=None)
+        except polars.exceptions.ComputeError:  # integers too long for any type, for instance
+            frame = read(infer_schema=False)
+    if frame.width != len(names):
+        raise ValueError(
+            f"{path}: the header can be read in two ways, {names[:SHOWN]} or {frame.columns[:SHOWN]}: do lines end "
+            "with a carriage return alone?"
+        )
+    frame.columns = names  # without doubled quotation marks, which polars leaves in
+    return frame
+
+
+def read_text(path: Path, separator: str, place: int) -> Any:
+    """Return the column at a place as text, as it is in the file."""
+    return _reader(path, separator)(columns=[place], infer_schema=False).to_series()
+
+
+def _reader(path: Path, separator: str) -> Callable[..., Any]:
+    """Return what reads the file with the options it is given."""
+    import polars
+
+    if not is_compressed(path):
+        return partial(polars.read_csv, path, separator=separator, glob=False)
+    with opened(path) as stream:
+        return partial(polars.read_csv, stream.read(), separator=separator)
+
+
+def _read_guessing(read: Callable[..., Any], text: dict[str, Any]) -> Any:
+    """Read with types that are guessed from the first rows; None where there is nothing to guess from, or it fails."""
+    import polars
+
+    try:
+        sample = read(n_rows=SAMPLE, infer_schema_length=SAMPLE)
+        if any(column.null_count() == len(column) for column in sample):
+            return None
+        types = {column.name: polars.Float64 if column.dtype.is_numeric() else column.dtype for column in sample} | text
+        try:
+            return read(schema_overrides=types)
+        except polars.exceptions.ComputeError:  # some cell is no number, for instance
+            return read(schema_overrides=types | _doubtful(read, types))
+    except polars.exceptions.ComputeError:
+        return None
+
+
+def _doubtful(read: Callable[..., Any], types: dict[str, Any]) -> dict[str, Any]:
+    """Return text as the type of the columns of numbers in which a cell is empty, or none."""
+    import polars
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with the file shows when it is read for good
+        found = read(schema_overrides=types, ignore_errors=True)  # what does not fit becomes a null
+    return {column.name: polars.String for column in found if column.dtype == polars.Float64 and column.null_count()}
+
+
+def _checked_header(path: Path, separator: str) -> list[str]:
+    names = header(path, separator)
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ValueError(f"{path}: the header names column {twice[0]!r} twice")
+    if all(is_number(name) for name in names):
+        raise ValueError(f"{path}: the first line is numbers; a CSV file needs a header line with column names")
+    return names
+
+
+LONGEST_FIELD = 2**31 - 1
+"""Characters that a field may have: the standard library's reader gives up at 131,072 unless told otherwise."""
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let the standard library's reader take fields of any length, inside the block."""
+    before = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the last line, and the fields, of every record: the header first, blank lines without fields.
+
+    Blank lines before the header are left out.
+    """
+    with opened(path) as stream, _long_fields():
+        # bytes that are not UTF-8 become lone surrogates, which no valid text contains
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        reader = csv.reader(text, delimiter=separator)
+        numbered = ((reader.line_num, fields) for fields in reader)
+        try:
+            yield from dropwhile(lambda record: not record[1], numbered)
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def header(path: Path, separator: str) -> list[str]:
+    """Return the names of the columns; raise ValueError if they are not UTF-8 text."""
+    names = next(records(path, separator))[1]
+    for number, name in enumerate(names, start=1):
+        if _is_undecoded(name):
+            latin = name.encode("utf-8", "surrogateescape").decode("latin-1")
+            raise ValueError(
+                f"{path}: the header is not UTF-8 text: column {number} would be {latin!r} in Latin-1. Save the file "
+                "as UTF-8"
+            )
+    return names
+
+
+def _is_undecoded(text: str) -> bool:
+    """Whether a text contains bytes that are not UTF-8."""
+    return any("\udc80" <= character <= "\udcff" for character in text)
+
+
+def line_of_record(path: Path, separator: str, number: int) -> int:
+    """Return the line in which a record ends; the header is record 0."""
+    return next(islice(records(path, separator), number, None))[0]
+
+
+def first_mistake(path: Path, separator: str) -> str | None:
+    """Say which line of a CSV file does not fit, or None if all do."""
+    found = records(path, separator)
+    last, names = next(found)
+    width, marked = len(names), None
+    for line, fields in found:
+        if len(fields) > width:
+            return f"{path}, line {line}: {len(fields)} fields, but the header has {width}"
+        if any(map(_is_undecoded, fields)):
+            return f"{path}, line {line}: not UTF-8 text: save the file as UTF-8"
+        if line > last + 1 and fields and fields[-1].endswith("\n") and len(fields) < width + 1:
+            return f"{path}, line {last + 1}: a quotation mark is opened there and never closed"
+        if marked is None and any('"' in field for field in fields):
+            marked = line
+        last = line
+    if marked is None:
+        return None
+    return f"{path}, line {marked}: a quotation mark within a field: double it, and put the field in quotation marks"
+
+
+def separator_of(path: Path) -> str:
+    """Return what stands between the fields."""
+    with opened(path) as stream:
+        line = stream.read(PEEK).decode("utf-8-sig", "replace").lstrip().splitlines()[0]
+    return max(SEPARATORS, key=line.count)
