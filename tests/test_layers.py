@@ -79,7 +79,7 @@ PROBES = {
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
     "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
     "methods/lifecycle.py": "the door for estimates, directions and step rules",
-    "engines/entries.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
+    "engines/state.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
     "sets/callbacks.py": "the door for plain Python objects, which are no parts",
     "estimators/matrix_completion.py": "scikit-learn sets feature_names_in_ for frames only",
     "estimators/regressor.py": "scikit-learn sets feature_names_in_ for frames only",

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.batches import generator_state
 from frankwolfe.engines.corrective.choose import engine_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.engines.loop import generator_state
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.batches import Sampler
+from frankwolfe.engines.loop import Sampler
 from frankwolfe.methods.lifecycle import Abilities, Setting
 from frankwolfe.running.certifier import CertificateSchedule
 from tests import cases

@@ -11,7 +11,7 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import chisquare
 
 import frankwolfe as fw
-from frankwolfe.engines.batches import Sampler
+from frankwolfe.engines.loop import Sampler
 from frankwolfe.engines.stepwise import StepwiseEngine
 from tests import cases
 from tests.methods.recorder import Recorder

@@ -32,8 +32,8 @@ def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget
 
 def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
     whole, budget = engine_for(fw.Svrf(), 4e5).parts[2].gamma[0], 4e5
-    monkeypatch.setattr("frankwolfe.engines.step_plan.PLANNED_STEPS", 64)
-    monkeypatch.setattr("frankwolfe.engines.step_plan.MOST_PLANNED", 1024)
+    monkeypatch.setattr("frankwolfe.engines.exact_passes.PLANNED_STEPS", 64)
+    monkeypatch.setattr("frankwolfe.engines.exact_passes.MOST_PLANNED", 1024)
     assert engine_for(fw.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
 
 

@@ -176,7 +176,7 @@ def test_a_run_goes_on_from_its_state(tmp_path):
         run.advance(61)
     state = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in first.state().items()}
     generator = np.random.default_rng(1)
-    from frankwolfe.engines.batches import generator_state
+    from frankwolfe.engines.loop import generator_state
 
     generator.bit_generator.state = generator_state(state)
     second = GroupedEngine.from_state(problem.own(), state, fw.METHODS["sfw"], 5, generator)

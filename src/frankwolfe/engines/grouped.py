@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.engines.batches import Batches, Sampler, Sizes, plain, require_permutation
-from frankwolfe.engines.loop import advance
+from frankwolfe.engines.loop import Batches, Sampler, Sizes, advance, plain, require_permutation
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.residual_samples import mean_residual, unvisited
 from frankwolfe.methods.table import Method

@@ -15,11 +15,19 @@ import numpy as np
 from frankwolfe.arguments.settings import as_budget
 from frankwolfe.arguments.user_warnings import warn_user
 from frankwolfe.compile.part import short
-from frankwolfe.engines.batches import generator_of
-from frankwolfe.engines.entries import PLAIN, require_entries, require_like, require_plain, require_trace
 from frankwolfe.engines.grouped import stepwise_engine
+from frankwolfe.engines.loop import generator_of
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import below, copied, under
+from frankwolfe.engines.state import (
+    PLAIN,
+    below,
+    copied,
+    require_entries,
+    require_like,
+    require_plain,
+    require_trace,
+    under,
+)
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem

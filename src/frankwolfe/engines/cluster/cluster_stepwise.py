@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.engines.batches import saved_generator
 from frankwolfe.engines.dual_bound import sum_rounding
-from frankwolfe.engines.loop import advance
+from frankwolfe.engines.loop import advance, saved_generator
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import arrays, built, flat, restored
 from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient

@@ -14,8 +14,7 @@ from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.copied_columns import column_room
 from frankwolfe.engines.corrective.row_blocks import active_matrix
-from frankwolfe.engines.entries import PLAIN, require_like
-from frankwolfe.engines.state import copied
+from frankwolfe.engines.state import PLAIN, copied, require_like
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.iterate import Iterate

@@ -11,14 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from frankwolfe.engines.batches import generator_state
 from frankwolfe.engines.corrective.copied_columns import column_room, copied_columns, set_of
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.entries import PLAIN, require_entries, require_like
 from frankwolfe.engines.grouped import GroupedEngine
+from frankwolfe.engines.loop import generator_state
 from frankwolfe.engines.sampled_gap import SampledGap
-from frankwolfe.engines.state import ESTIMATE, copied, flat
+from frankwolfe.engines.state import ESTIMATE, PLAIN, copied, flat, require_entries, require_like
 from frankwolfe.methods.table import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status

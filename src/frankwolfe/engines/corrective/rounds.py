@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.dual_bound import dual_gap, sum_rounding
-from frankwolfe.engines.entries import PLAIN, require_entries, require_like
 from frankwolfe.engines.sampled_gap import SampledGap
-from frankwolfe.engines.state import ESTIMATE, built, copied, flat
+from frankwolfe.engines.state import ESTIMATE, PLAIN, built, copied, flat, require_entries, require_like
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
