@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from frankwolfe.compile.verbs import derivative, prediction
+from frankwolfe.methods.base import Abilities
 from frankwolfe.methods.gradient import amend
-from frankwolfe.methods.lifecycle import Abilities
 from frankwolfe.sets.atoms import Full, Hot, Workspace
 from frankwolfe.sets.base import Hull
 

@@ -39,7 +39,7 @@ def test_the_papers_page_points_at_the_right_lines(monkeypatch):
 
 
 def test_quoted_parts_are_the_tested_ones():
-    files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/saga.py")
+    files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/sag.py")
     tested = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
     quoted = [block for block in code_blocks(ROOT / "docs" / "extending.md") if block.startswith("class ")]
     assert len(quoted) == 7
@@ -162,7 +162,7 @@ def test_what_a_text_names_and_is_not_there_is_found():
     )
     assert unknown_names(text) == ["frankwolfe.rows.samples.Centred", "fw.L3Ball", "frankwolfe.rowz"]
     text = (
-        "`moves/steps.py`, `steps/damped.py`, [here](../src/frankwolfe/rows/csr.py#L12), `sets/rows.py`, docs/none.md"
+        "`moves/steps.py`, `methods/steps.py`, [here](../src/frankwolfe/rows/csr.py#L12), `sets/rows.py`, docs/none.md"
     )
     assert unknown_files(text) == ["moves/steps.py", "sets/rows.py", "docs/none.md"]
 

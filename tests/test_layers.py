@@ -22,7 +22,7 @@ LAYERS = (
     ("cluster",),
     ("problem", "advice"),
     ("methods",),
-    ("result", "display", "progress", "plots"),
+    ("result", "display", "plots"),
     ("engines",),
     ("running",),
     ("run", "completion", "datasets"),
@@ -65,7 +65,7 @@ def test_the_layers_name_everything_at_the_top():
 
 
 def test_no_two_modules_have_one_name_and_few_are_at_the_top():
-    names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__"))
+    names = Counter(module.stem for module in MODULES if module.stem not in ("__init__", "__main__", "base"))
     assert [name for name, count in names.items() if count > 1] == []
     assert sum(len(module.parts) == 1 for module in MODULES) <= 12
 
@@ -78,7 +78,7 @@ PROBES = {
     "store/sources.py": "frames of other libraries, and iterators of blocks",
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
     "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
-    "methods/lifecycle.py": "the door for estimates, directions and step rules",
+    "methods/base.py": "the door for estimates, directions and step rules",
     "engines/state.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
     "sets/callbacks.py": "the door for plain Python objects, which are no parts",
     "estimators/matrix_completion.py": "scikit-learn sets feature_names_in_ for frames only",
@@ -115,10 +115,10 @@ def test_attributes_are_looked_for_at_the_doors_only():
         ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
         ("OWLBall", "sets/sorted.py", "sets/__init__.py"),
         ("LpBall", "sets/smooth.py", "sets/__init__.py"),
-        ("CoordinateAverage", "methods/estimates/coordinate_average.py", "methods/table.py"),
+        ("CoordinateAverage", "methods/estimates/sag.py", "methods/table.py"),
         ("BlendedPairwise", "methods/directions.py", "methods/table.py"),
-        ("LogAdaptive", "methods/steps/open_loop.py", "methods/steps/__init__.py"),
-        ("Secant", "methods/steps/searches.py", "methods/steps/__init__.py"),
+        ("LogAdaptive", "methods/steps.py", "methods/steps.py"),
+        ("Secant", "methods/line_searches.py", "methods/steps.py"),
     ],
 )
 def test_a_part_is_known_in_its_own_file_and_in_one_table(part, home, table):

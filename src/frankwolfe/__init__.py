@@ -15,17 +15,35 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "frankwolfe.problem": ("Problem", "Evaluation", "LinearBounds"),
-    "frankwolfe.completion": ("CompletionProblem", "Offsets", "completion_problem"),
+    "frankwolfe.problem": (
+        "Problem",
+        "Evaluation",
+        "LinearBounds",
+    ),
+    "frankwolfe.completion": (
+        "CompletionProblem",
+        "Offsets",
+        "completion_problem",
+    ),
     "frankwolfe.rows.observed_entries": ("Factors",),
-    "frankwolfe.run": ("minimize", "resume"),
+    "frankwolfe.run": (
+        "minimize",
+        "resume",
+    ),
     "frankwolfe.cluster.cluster_error": ("ClusterError",),
     "frankwolfe.running.checkpoints": ("CheckpointWarning",),
-    "frankwolfe.store.reader": ("RowStore", "open_rows"),
+    "frankwolfe.store.reader": (
+        "RowStore",
+        "open_rows",
+    ),
     "frankwolfe.store.write_rows": ("write_rows",),
     "frankwolfe.advice": ("ScaleWarning",),
     "frankwolfe.running.observer": ("State",),
-    "frankwolfe.result": ("Result", "Status", "Trace"),
+    "frankwolfe.result": (
+        "Result",
+        "Status",
+        "Trace",
+    ),
     "frankwolfe.model.fitted_model": ("FittedModel",),
     "frankwolfe.model.saved_models": ("load_model",),
     "frankwolfe.losses": (
@@ -68,24 +86,39 @@ _HOMES = {
         "TraceBall",
         "Translated",
     ),
-    "frankwolfe.methods.estimates.coordinate_average": ("CoordinateAverage",),
-    "frankwolfe.methods.estimates.full_gradient": ("FullGradient",),
-    "frankwolfe.methods.estimates.loopless_svrg": ("LooplessSvrg",),
-    "frankwolfe.methods.estimates.growing_batch": ("GrowingBatch",),
-    "frankwolfe.methods.estimates.momentum": ("Momentum",),
-    "frankwolfe.methods.estimates.one_sample": ("OneSample",),
-    "frankwolfe.methods.estimates.sag_table": ("SagTable",),
-    "frankwolfe.methods.estimates.saga": ("Saga",),
-    "frankwolfe.methods.estimates.saga_sarah": ("SagaSarah",),
-    "frankwolfe.methods.estimates.saga_two_batches": ("SagaTwoBatches",),
-    "frankwolfe.methods.estimates.sarah": ("Sarah",),
+    "frankwolfe.methods.estimates.sag": (
+        "CoordinateAverage",
+        "SagTable",
+        "Saga",
+        "SagaTwoBatches",
+        "Substitute",
+    ),
+    "frankwolfe.methods.estimates.batch_gradient": (
+        "FullGradient",
+        "GrowingBatch",
+    ),
+    "frankwolfe.methods.estimates.svrg": (
+        "LooplessSvrg",
+        "Storc",
+        "Svfw",
+        "Svrf",
+    ),
+    "frankwolfe.methods.estimates.momentum": (
+        "Momentum",
+        "OneSample",
+    ),
+    "frankwolfe.methods.estimates.sarah": (
+        "SagaSarah",
+        "Sarah",
+        "Spider",
+    ),
     "frankwolfe.methods.estimates.smoothed_momentum": ("SmoothedMomentum",),
-    "frankwolfe.methods.estimates.spider": ("Spider",),
-    "frankwolfe.methods.estimates.storc": ("Storc",),
-    "frankwolfe.methods.estimates.substitute": ("Substitute",),
-    "frankwolfe.methods.estimates.svfw": ("Svfw",),
-    "frankwolfe.methods.estimates.svrf": ("Svrf",),
-    "frankwolfe.methods.directions": ("Away", "BlendedPairwise", "Pairwise", "Toward"),
+    "frankwolfe.methods.directions": (
+        "Away",
+        "BlendedPairwise",
+        "Pairwise",
+        "Toward",
+    ),
     "frankwolfe.methods.sliding": ("Sliding",),
     "frankwolfe.methods.steps": (
         "Backtracking",
@@ -101,11 +134,20 @@ _HOMES = {
         "Secant",
         "ShortStep",
     ),
-    "frankwolfe.methods.table": ("METHODS", "Method"),
-    "frankwolfe.theory": ("Diameters", "RateBounds"),
+    "frankwolfe.methods.table": (
+        "METHODS",
+        "Method",
+    ),
+    "frankwolfe.theory": (
+        "Diameters",
+        "RateBounds",
+    ),
     "frankwolfe.compile.kernels": ("python_mode",),
     "frankwolfe.precompile": ("warm_up",),
-    "frankwolfe.path": ("RadiusPath", "radius_path"),
+    "frankwolfe.path": (
+        "RadiusPath",
+        "radius_path",
+    ),
     "frankwolfe.estimators": (
         "FrankWolfeClassifier",
         "FrankWolfeClassifierCV",
@@ -152,23 +194,23 @@ if TYPE_CHECKING:
     from frankwolfe.methods.directions import BlendedPairwise as BlendedPairwise
     from frankwolfe.methods.directions import Pairwise as Pairwise
     from frankwolfe.methods.directions import Toward as Toward
-    from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage as CoordinateAverage
-    from frankwolfe.methods.estimates.full_gradient import FullGradient as FullGradient
-    from frankwolfe.methods.estimates.growing_batch import GrowingBatch as GrowingBatch
-    from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg as LooplessSvrg
+    from frankwolfe.methods.estimates.batch_gradient import FullGradient as FullGradient
+    from frankwolfe.methods.estimates.batch_gradient import GrowingBatch as GrowingBatch
     from frankwolfe.methods.estimates.momentum import Momentum as Momentum
-    from frankwolfe.methods.estimates.one_sample import OneSample as OneSample
-    from frankwolfe.methods.estimates.sag_table import SagTable as SagTable
-    from frankwolfe.methods.estimates.saga import Saga as Saga
-    from frankwolfe.methods.estimates.saga_sarah import SagaSarah as SagaSarah
-    from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches as SagaTwoBatches
+    from frankwolfe.methods.estimates.momentum import OneSample as OneSample
+    from frankwolfe.methods.estimates.sag import CoordinateAverage as CoordinateAverage
+    from frankwolfe.methods.estimates.sag import Saga as Saga
+    from frankwolfe.methods.estimates.sag import SagaTwoBatches as SagaTwoBatches
+    from frankwolfe.methods.estimates.sag import SagTable as SagTable
+    from frankwolfe.methods.estimates.sag import Substitute as Substitute
+    from frankwolfe.methods.estimates.sarah import SagaSarah as SagaSarah
     from frankwolfe.methods.estimates.sarah import Sarah as Sarah
+    from frankwolfe.methods.estimates.sarah import Spider as Spider
     from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum as SmoothedMomentum
-    from frankwolfe.methods.estimates.spider import Spider as Spider
-    from frankwolfe.methods.estimates.storc import Storc as Storc
-    from frankwolfe.methods.estimates.substitute import Substitute as Substitute
-    from frankwolfe.methods.estimates.svfw import Svfw as Svfw
-    from frankwolfe.methods.estimates.svrf import Svrf as Svrf
+    from frankwolfe.methods.estimates.svrg import LooplessSvrg as LooplessSvrg
+    from frankwolfe.methods.estimates.svrg import Storc as Storc
+    from frankwolfe.methods.estimates.svrg import Svfw as Svfw
+    from frankwolfe.methods.estimates.svrg import Svrf as Svrf
     from frankwolfe.methods.sliding import Sliding as Sliding
     from frankwolfe.methods.steps import Backtracking as Backtracking
     from frankwolfe.methods.steps import ConstantStep as ConstantStep
@@ -235,7 +277,7 @@ __all__ = [*_HOME_OF, "__version__"]  # noqa: PLE0604 - strings, all of them
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        from frankwolfe.arguments.lookup import nearest
+        from frankwolfe.arguments.names import nearest
 
         raise AttributeError(f"module 'frankwolfe' has no attribute {name!r}{nearest(name, _HOME_OF)}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.arrays import as_targets, as_weights
-from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
 from frankwolfe.problem import Problem
 from frankwolfe.sets import L1Ball
 

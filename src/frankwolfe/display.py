@@ -1,5 +1,6 @@
-"""How a result shows itself in a notebook: the certificate in words, the numbers, and how the gap fell."""
+"""How a result shows itself in a notebook, and the progress bar of a run."""
 
+import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -8,6 +9,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     from frankwolfe.result import Result
+
+
+# --- How a result shows itself in a notebook: the certificate in words, the numbers, and how the gap fell.
 
 WIDTH, HEIGHT, MARGIN = 260.0, 56.0, 5.0
 """Size of the small picture, and the room around its curve, in pixels."""
@@ -147,3 +151,44 @@ def _spread(values: Any, low: float, high: float, length: float) -> Any:
     """Return values between ``low`` and ``high`` on a scale of pixels, with a margin at both ends."""
     share = (values - low) / (high - low) if high > low else 0.5 + 0.0 * values
     return MARGIN + share * (length - 2.0 * MARGIN)
+
+
+# --- The progress bar: tqdm, if it is asked for.
+
+
+class Progress:
+    """A bar over passes that shows the estimated gap; nothing at all when it is off."""
+
+    def __init__(self, on: bool, method: str, max_passes: float, unit: str = "passes"):
+        self._bar: Any = None
+        if on:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                raise ImportError("progress=True needs tqdm: pip install 'frankwolfe[progress]'") from None
+            total = max_passes if max_passes < float("inf") else None
+            form = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f}/{total:.0f} UNIT [{elapsed}<{remaining}{postfix}]"
+            form = form if total else "{desc}: {n:.1f} UNIT [{elapsed}{postfix}]"
+            self._bar = tqdm(total=total, desc=method, bar_format=form.replace("UNIT", unit))
+
+    def update(self, passes: float, gap_estimate: float | None = None) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            if gap_estimate is not None:
+                self._bar.set_postfix_str(f"estimated gap {gap_estimate:.2e}", refresh=False)
+            self._bar.update(passes - self._bar.n)
+
+    @property
+    def on(self) -> bool:
+        """Whether there is a bar."""
+        return self._bar is not None
+
+    def tell(self, notice: str) -> None:
+        """Show a notice behind the bar until the next update, and in a line of its own above the bar."""
+        self._bar.set_postfix_str(notice)
+        self._bar.write(f"frankwolfe: {notice}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        if self._bar is not None:
+            self._bar.close()

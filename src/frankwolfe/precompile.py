@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.names import teaching
 from frankwolfe.compile.waiting import timed, waiting
+from frankwolfe.display import Progress
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.progress import Progress
 from frankwolfe.run import minimize
 from frankwolfe.sets.named import as_constraint
 

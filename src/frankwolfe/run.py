@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.keywords import teaching
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup, teaching
 from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback, as_flag, as_seed, as_threads
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
+from frankwolfe.display import Progress
 from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.progress import Progress
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.checkpoints import KEPT, Checkpoints, Kept, SavedRun, as_checkpoint_path, settings_of

@@ -7,8 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import frankwolfe as fw
-from frankwolfe.arguments.keywords import advice
-from frankwolfe.arguments.lookup import ALSO_CALLED, INSTEAD, known_elsewhere, lookup, nearest
+from frankwolfe.arguments.names import ALSO_CALLED, INSTEAD, advice, known_elsewhere, lookup, nearest
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
 
 N, D = 6, 4
 

@@ -15,8 +15,8 @@ import pytest
 import frankwolfe as fw
 from frankwolfe.compile import waiting as module
 from frankwolfe.compile.waiting import Waiting, notices_to
+from frankwolfe.display import Progress
 from frankwolfe.engines.corrective import engine as corrective
-from frankwolfe.progress import Progress
 from frankwolfe.running.limits import Stopwatch
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,20 @@ from hypothesis import strategies as st
 
 import frankwolfe as fw
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods import active_dictionary as dictionary
-from frankwolfe.methods.active_dictionary import Dictionary, head_for, look_up, make_room
-from frankwolfe.methods.active_support import ActiveSet, clear, extreme, put, slack
-from frankwolfe.methods.lifecycle import Setting
-from frankwolfe.methods.moves import Transfer
+from frankwolfe.methods import active_set as dictionary
+from frankwolfe.methods.active_set import (
+    ActiveSet,
+    Dictionary,
+    clear,
+    extreme,
+    head_for,
+    look_up,
+    make_room,
+    put,
+    slack,
+)
+from frankwolfe.methods.base import Setting
+from frankwolfe.methods.directions import Transfer
 from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot

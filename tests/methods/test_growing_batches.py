@@ -8,7 +8,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods.smoothness import objective_smoothness
+from frankwolfe.methods.sliding import objective_smoothness
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import active_sets, textbook
@@ -159,7 +159,7 @@ def test_smoothness_is_that_of_the_objective(kind, monkeypatch):
     p = problem.samples.weights
     expected = np.linalg.eigvalsh(X.T @ (p[:, None] * X))[-1]
     for small in (32, 0):  # formed, and by Lanczos' method
-        monkeypatch.setattr("frankwolfe.methods.smoothness.SMALL", small)
+        monkeypatch.setattr("frankwolfe.methods.sliding.SMALL", small)
         assert objective_smoothness(problem.samples, problem.size) == pytest.approx(expected, rel=1e-3)
 
 

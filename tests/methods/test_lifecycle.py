@@ -7,7 +7,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.loop import Sampler
-from frankwolfe.methods.lifecycle import Abilities, Setting
+from frankwolfe.methods.base import Abilities, Setting
 from frankwolfe.running.certifier import CertificateSchedule
 from tests import cases
 from tests.methods.recorder import Recorder

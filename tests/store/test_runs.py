@@ -7,7 +7,7 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.grouped import GroupedEngine
-from frankwolfe.methods.lifecycle import Abilities
+from frankwolfe.methods.base import Abilities
 from frankwolfe.objective.objective import Block, Objective
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
 from tests.test_side_constraints import optimum

@@ -1,10 +1,14 @@
-"""Checks of the settings of a run: sizes, budgets, flags, callbacks, seeds and threads."""
+"""Checks of the settings of a run: sizes, budgets, flags, callbacks, seeds and threads; warnings to users."""
 
 import inspect
+import sys
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+# --- Checks of the settings of a run: sizes, budgets, flags, callbacks, seeds and threads.
 
 
 def as_batch_size(batch_size: Any, n: int) -> int:
@@ -85,3 +89,25 @@ def as_threads(n_threads: Any) -> int | None:
     if n_threads < 1:
         raise ValueError(f"n_threads must be at least 1, or None for as many as there are cores; got {n_threads}")
     return int(n_threads)
+
+
+# --- Warnings that point at the line of the user's code that led to them.
+
+LIBRARIES = ("frankwolfe", "sklearn", "joblib")
+"""Packages whose frames are skipped: ours, and those that call our estimators on behalf of a user."""
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Issue a warning at the innermost line outside of this library, scikit-learn and joblib.
+
+    Parameters
+    ----------
+    text : str
+        What the warning says.
+    category : type
+        Its class.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from frankwolfe.arguments.arrays import numeric_frame
-from frankwolfe.arguments.lookup import nearest
+from frankwolfe.arguments.names import nearest
 from frankwolfe.io.csv_parquet import ADVICE
 from frankwolfe.io.read import (
     DEFAULT_LOSSES,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.engines.state import built, flat, require_entries
-from frankwolfe.methods.lifecycle import Abilities
+from frankwolfe.methods.base import Abilities
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from frankwolfe.engines.loop import Batches, Sampler, Sizes, advance, plain, require_permutation
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods.residual_samples import mean_residual, unvisited
+from frankwolfe.methods.gradient import mean_residual, unvisited
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 from frankwolfe.rows.samples import Samples

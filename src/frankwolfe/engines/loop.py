@@ -13,9 +13,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, gradient_point, length, max_step, refresh
-from frankwolfe.methods.corrections import take_back
-from frankwolfe.methods.gradient import AHEAD, FAILED, ROWS_READ, TABLE_CHANGE
-from frankwolfe.methods.residual_samples import EVERY, sample_residuals
+from frankwolfe.methods.gradient import AHEAD, EVERY, FAILED, ROWS_READ, TABLE_CHANGE, sample_residuals, take_back
 
 Sizes = Callable[[np.ndarray], np.ndarray]
 """Rows in the batches of the steps with these numbers."""

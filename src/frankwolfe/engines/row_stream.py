@@ -26,9 +26,8 @@ from frankwolfe.engines.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.engines.state import arrays, with_arrays
 from frankwolfe.engines.stepwise import PARTS
 from frankwolfe.linalg.threads import single_threaded
-from frankwolfe.methods.gradient import ALL_ROWS, FAILED, Gradient
-from frankwolfe.methods.lifecycle import Setting, estimate_for_run, others_for_run
-from frankwolfe.methods.residual_samples import COUNTERS
+from frankwolfe.methods.base import Setting, estimate_for_run, others_for_run
+from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, Gradient
 from frankwolfe.methods.table import METHODS, Method
 from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem import Problem

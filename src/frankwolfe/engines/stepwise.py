@@ -10,9 +10,18 @@ from frankwolfe.engines.loop import Sampler, Sizes, advance
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
 from frankwolfe.losses import has_dual
-from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.lifecycle import Abilities, Setting, Units, estimate_for_run, others_for_run
-from frankwolfe.methods.residual_samples import COUNTERS, FADING, fading, mean_residual, residuals_of
+from frankwolfe.methods.base import Abilities, Setting, Units, estimate_for_run, others_for_run
+from frankwolfe.methods.gradient import (
+    ALL_ROWS,
+    COUNTERS,
+    FADING,
+    FAILED,
+    TABLE_CHANGE,
+    Gradient,
+    fading,
+    mean_residual,
+    residuals_of,
+)
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.problem import Evaluation, Problem

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from frankwolfe.advice import ScaleWarning
-from frankwolfe.arguments.user_warnings import warn_user
+from frankwolfe.arguments.settings import warn_user
 from frankwolfe.estimators.parameters import PartParameters
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from frankwolfe.arguments.arrays import check_labels
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.estimators.partial_fit import StreamClassifier
 from frankwolfe.losses import Logistic, Multinomial, as_loss

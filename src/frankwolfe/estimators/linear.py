@@ -9,8 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.advice import advice_on
-from frankwolfe.arguments.arrays import FLOATS, refuse_dates
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster

@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from frankwolfe.arguments.lookup import nearest
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
+from frankwolfe.arguments.names import nearest
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.certified import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss

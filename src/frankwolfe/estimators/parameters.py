@@ -4,8 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from frankwolfe.arguments.keywords import advice, teaching
-from frankwolfe.arguments.lookup import nearest
+from frankwolfe.arguments.names import advice, nearest, teaching
 from frankwolfe.compile.part import is_part
 
 

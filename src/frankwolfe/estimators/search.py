@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _check_sample_weight
 
 from frankwolfe.advice import on_radius
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
 from frankwolfe.estimators.linear import LinearModel
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.arguments.lookup import nearest
+from frankwolfe.arguments.names import nearest
 from frankwolfe.io.streams import PEEK, SEPARATORS, is_compressed, opened
 from frankwolfe.io.tables import MISSING_WORDS, Table, as_words, is_number
 

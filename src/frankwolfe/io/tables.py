@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import column_names, numeric_frame
-from frankwolfe.arguments.lookup import nearest
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse, column_names, numeric_frame
+from frankwolfe.arguments.names import nearest
 
 SHOWN = 5
 """How many names or rows a message lists."""

@@ -14,7 +14,7 @@ To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tes
 
 from typing import Any
 
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import require
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from frankwolfe.losses.kinked import Hinge, Pinball

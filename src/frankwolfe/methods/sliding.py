@@ -1,19 +1,52 @@
-"""Conditional gradient sliding: toward the approximate minimiser of a quadratic model, from a momentum sequence."""
+"""Conditional gradient sliding: move toward the minimiser of a quadratic model, from a momentum sequence."""
 
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import deposit, inner, oracle, rebuild, routine
-from frankwolfe.methods.epochs import FOREVER, Epochs, place_in_epoch
+from frankwolfe.methods.base import direction
+from frankwolfe.methods.directions import Straight
 from frankwolfe.methods.gradient import FAILED
-from frankwolfe.methods.lifecycle import direction
-from frankwolfe.methods.moves import Straight
-from frankwolfe.methods.smoothness import objective_smoothness
+from frankwolfe.methods.snapshots import FOREVER, Epochs, place_in_epoch
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full
+
+# --- The Lipschitz constant of the objective's gradient, in the Euclidean norm.
+
+SMALL = 32
+"""Up to so many weights, ``X' P X`` is formed."""
+
+
+def objective_smoothness(samples: Any, size: int) -> float:
+    """Return ``L lambda_max(X' P X)`` for ``size`` weights: ``L`` the loss's constant, ``P`` the samples' weights.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> problem = fw.Problem([[3.0, 0.0], [0.0, 1.0]], [1.0, 2.0], loss="squared", constraint=fw.L1Ball(1.0))
+    >>> objective_smoothness(problem.samples, 2)  # mean of 3^2 and 0
+    4.5
+    """
+    rows, weights = samples.rows, samples.weights.reshape(-1, *[1] * (len(samples.shape) - 1))
+
+    def product(w):
+        return rows.add_all(weights * rows.dot_all(np.ascontiguousarray(w.ravel())), size).ravel()
+
+    if size <= SMALL:
+        found = np.linalg.eigvalsh(np.array([product(e) for e in np.eye(size)]))[-1]
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh  # heavy, and only wanted here
+
+        operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+        start = np.random.default_rng(0).normal(size=size)  # fixed: the same data gives the same digits
+        found = eigsh(operator, k=1, which="LM", v0=start, tol=1e-3, return_eigenvectors=False)[0]
+    return float(samples.loss.smoothness() * max(0.0, found))
+
+
+# --- Conditional gradient sliding: toward the approximate minimiser of a quadratic model, from a momentum sequence.
 
 ENOUGH = 27.0 * 3.0 / 8.0
 """Times ``N``: steps of Frank-Wolfe that are enough for a model. The gap is then at most

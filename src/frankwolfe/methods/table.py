@@ -6,26 +6,15 @@ This is the one place where a method's name is known.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
+from frankwolfe.methods.base import accept_direction, accept_estimate, accept_step
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
-from frankwolfe.methods.estimates.coordinate_average import CoordinateAverage
-from frankwolfe.methods.estimates.full_gradient import FullGradient
-from frankwolfe.methods.estimates.growing_batch import GrowingBatch
-from frankwolfe.methods.estimates.loopless_svrg import LooplessSvrg
-from frankwolfe.methods.estimates.momentum import Momentum
-from frankwolfe.methods.estimates.one_sample import OneSample
-from frankwolfe.methods.estimates.sag_table import SagTable
-from frankwolfe.methods.estimates.saga import Saga
-from frankwolfe.methods.estimates.saga_sarah import SagaSarah
-from frankwolfe.methods.estimates.saga_two_batches import SagaTwoBatches
-from frankwolfe.methods.estimates.sarah import Sarah
+from frankwolfe.methods.estimates.batch_gradient import FullGradient, GrowingBatch
+from frankwolfe.methods.estimates.momentum import Momentum, OneSample
+from frankwolfe.methods.estimates.sag import CoordinateAverage, Saga, SagaTwoBatches, SagTable, Substitute
+from frankwolfe.methods.estimates.sarah import SagaSarah, Sarah, Spider
 from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
-from frankwolfe.methods.estimates.spider import Spider
-from frankwolfe.methods.estimates.storc import Storc
-from frankwolfe.methods.estimates.substitute import Substitute
-from frankwolfe.methods.estimates.svfw import Svfw, cube_root_squared
-from frankwolfe.methods.estimates.svrf import Svrf
-from frankwolfe.methods.lifecycle import accept_direction, accept_estimate, accept_step
+from frankwolfe.methods.estimates.svrg import LooplessSvrg, Storc, Svfw, Svrf, cube_root_squared
 from frankwolfe.methods.sliding import Sliding
 from frankwolfe.methods.steps import (
     ConstantStep,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe import __version__
-from frankwolfe.arguments.user_warnings import warn_user
+from frankwolfe.arguments.settings import warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.io.read import Features
 from frankwolfe.io.tables import Table, as_table, listed

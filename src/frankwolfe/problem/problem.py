@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
-from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_flag
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import accept, compress, row_sandwich
 

@@ -12,8 +12,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from frankwolfe.arguments.settings import as_budget
-from frankwolfe.arguments.user_warnings import warn_user
+from frankwolfe.arguments.settings import as_budget, warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.loop import generator_of

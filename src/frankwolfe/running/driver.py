@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.display import Progress
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import ESTIMATE, below, under
 from frankwolfe.problem import Problem
-from frankwolfe.progress import Progress
 from frankwolfe.result import Result, Status
 from frankwolfe.running.certifier import Certificate, Certifier, Start
 from frankwolfe.running.likely import CONFIDENCE, LikelyStop

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.display import Progress
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import below, flat, under
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.progress import Progress
 from frankwolfe.result import Trace
 from frankwolfe.running.certifier import Certificate
 from frankwolfe.running.limits import Stopwatch

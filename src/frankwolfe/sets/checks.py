@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.part import finite, is_part
 
 

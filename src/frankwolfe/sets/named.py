@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.arguments.lookup import lookup
+from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import short
 from frankwolfe.sets import GroupBall, L1Ball, L2Ball, LinfBall, NonNegativeL1Ball, Simplex, TraceBall
 from frankwolfe.sets.base import a_set

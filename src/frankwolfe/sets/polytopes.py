@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.linalg.matrices import weighted_row_sums
 from frankwolfe.sets.atoms import Full, Workspace

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.sparse_indices import checked_sparse
+from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.kernels import compiling
 from frankwolfe.io.csv_parquet import Columns, header, separator_of
 from frankwolfe.io.read import Features, read_columns

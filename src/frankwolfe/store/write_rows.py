@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.arguments.arrays import FLOATS, column_names
-from frankwolfe.arguments.keywords import teaching
+from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_flag
 from frankwolfe.io.read import Features, feature_names
 from frankwolfe.io.streams import kind_of, refusing_damage, require_file

@@ -11,9 +11,8 @@ from frankwolfe.engines.dual_bound import sum_rounding
 from frankwolfe.engines.loop import advance, saved_generator
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import arrays, built, flat, restored
-from frankwolfe.methods.gradient import ALL_ROWS, FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.lifecycle import Setting, others_for_run
-from frankwolfe.methods.residual_samples import COUNTERS
+from frankwolfe.methods.base import Setting, others_for_run
+from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.table import Method
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status

@@ -1,9 +1,7 @@
-"""The active set of any set at all: a dictionary of atoms, each stored whole, and their weights.
+"""Active sets: the atoms that an iterate is a convex combination of, and their weights.
 
-Where vertices are single coordinates the iterate tells its own weights (`frankwolfe.methods.active_support`). Elsewhere
-the atoms that the oracle has named must be remembered. They stand in the rows of one array, so that compiled code never
-has to grow anything. When all rows are taken, the two lightest atoms become one: their weighted mean is a point of the
-set like any other, and the iterate does not move. All that is lost is the freedom to move weight between these two.
+There are two representations. Where the vertices of a set have one non-zero entry, the support of the iterate is the
+active set (`ActiveSet`). For every other set, atoms are stored with their weights (`Dictionary`).
 """
 
 from typing import Any, NamedTuple
@@ -11,8 +9,162 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import deposit, routine
-from frankwolfe.methods.active_support import NOTHING
 from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.atoms import Hot
+
+# --- The active set of a set whose vertices are single coordinates: the support of ``w``, and zero where it is an
+# atom.
+#
+# Such a set is the hull of vertices ``+-R e_j`` (or only ``+R e_j``), and perhaps of zero. A point ``w`` then *is*
+# its weights: coordinate ``j`` holds ``|w_j| / R`` of the vertex on its side, and what is missing to one lies on
+# zero. No dictionary of atoms is needed, and a dropped atom is gone: its coordinate is zero.
+
+NOTHING = 1e-15
+"""Weights up to this are rounding, not weight."""
+
+RECOUNT = 4096
+"""Changes between two recounts of the l1 norm."""
+
+
+class ActiveSet(NamedTuple):
+    """Which coordinates are not zero, and how much of the radius they use.
+
+    Attributes
+    ----------
+    members : array of int
+        The coordinates, in no order, in its first ``number[0]`` places.
+    place : array of int
+        Where a coordinate stands among the members; -1 if it does not.
+    number : array of shape (2,)
+        How many members there are, and how often one has changed.
+    size : array of shape (1,)
+        Sum of ``|v_j|``, so that ``scale * size`` is the l1 norm of ``w``.
+    """
+
+    members: np.ndarray
+    place: np.ndarray
+    number: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, w: np.ndarray) -> "ActiveSet":
+        """Return the active set of a point that is kept with scale one."""
+        support = np.flatnonzero(w)
+        members, place = np.zeros(len(w), dtype=np.int64), np.full(len(w), -1)
+        members[: len(support)] = support
+        place[support] = np.arange(len(support))
+        return cls(members, place, np.array([len(support), 0]), np.array([np.abs(w).sum()]))
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of a restored active set must be like."""
+        d = len(self.members)
+        return {"members": (0, d), "place": (-1, d), "number": ([0, 0], [d + 1, 2**62])}
+
+    def require_sound(self, iterate: Any) -> None:
+        """Raise ValueError unless the members are the support of an iterate: a vector is as long as its members."""
+        support, members = np.flatnonzero(iterate.v), self.members[: self.number[0]]
+        place = np.full(len(self.place), -1)
+        place[members] = np.arange(len(members))
+        if not np.array_equal(np.sort(members), support) or not np.array_equal(place, self.place):
+            raise ValueError("its active set is not the support of its point")
+
+
+@routine
+def put(active, iterate, j, change):
+    """Add ``change`` to coordinate ``j`` of ``w``."""
+    v, size = iterate.v, active.size
+    before = v[j]
+    after = before + change / iterate.scale[0]
+    v[j] = after
+    size[0] += abs(after) - abs(before)
+    if before == 0.0 and after != 0.0:
+        active.place[j] = active.number[0]
+        active.members[active.number[0]] = j
+        active.number[0] += 1
+    elif before != 0.0 and after == 0.0:
+        _remove_coordinate(active, j)
+    active.number[1] += 1
+    if active.number[1] % RECOUNT == 0:
+        _recount(active, v)
+
+
+@routine
+def _recount(active, v):
+    """Sum up the size anew: over millions of changes the running sum would drift, and the iterate out of the set."""
+    total = 0.0
+    for k in range(active.number[0]):
+        total += abs(v[active.members[k]])
+    active.size[0] = total
+
+
+@routine
+def clear(active, iterate, j):
+    """Set coordinate ``j`` of ``w`` to zero, exactly."""
+    v = iterate.v
+    if v[j] != 0.0:
+        active.size[0] -= abs(v[j])
+        v[j] = 0.0
+        _remove_coordinate(active, j)
+
+
+@routine
+def _remove_coordinate(active, j):
+    """Strike a coordinate off the members: the last one takes its place."""
+    members, place, number = active.members, active.place, active.number
+    number[0] -= 1
+    last = members[number[0]]
+    members[place[j]] = last
+    place[last] = place[j]
+    place[j] = -1
+
+
+@routine
+def slack(atoms, active, iterate):
+    """Weight of the zero atom, where the set, whose hull is ``atoms``, has one."""
+    if not atoms.filled:
+        return 0.0
+    return max(0.0, 1.0 - iterate.scale[0] * active.size[0] / atoms.radius)
+
+
+@routine
+def weight(atoms, active, iterate, atom):
+    """Weight that an atom has in ``w``."""
+    if atom.amount == 0.0:
+        return slack(atoms, active, iterate)
+    return abs(iterate.v[atom.at]) * iterate.scale[0] / atoms.radius
+
+
+@routine
+def extreme(atoms, active, iterate, r, side):
+    """Active atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``."""
+    v, members, radius = iterate.v, active.members, atoms.radius
+    at, amount, best = 0, 0.0, -np.inf
+    if atoms.filled and (active.number[0] == 0 or slack(atoms, active, iterate) > NOTHING):
+        best = 0.0  # zero itself
+    for k in range(active.number[0]):
+        j = members[k]
+        value = side * (r[j] if v[j] > 0.0 else -r[j])
+        if value > best:
+            at, amount, best = j, (radius if v[j] > 0.0 else -radius), value
+    return Hot(at, amount)
+
+
+@routine
+def inner_active(active, iterate, r):
+    """Return ``<r, w>``, from the support alone."""
+    v, members, total = iterate.v, active.members, 0.0
+    for k in range(active.number[0]):
+        total += v[members[k]] * r[members[k]]
+    return iterate.scale[0] * total
+
+
+# --- The active set of any set at all: a dictionary of atoms, each stored whole, and their weights.
+#
+# Where vertices are single coordinates the iterate tells its own weights (`frankwolfe.methods.active_set`).
+# Elsewhere the atoms that the oracle has named must be remembered. They stand in the rows of one array, so that
+# compiled code never has to grow anything. When all rows are taken, the two lightest atoms become one: their weighted
+# mean is a point of the set like any other, and the iterate does not move. All that is lost is the freedom to move
+# weight between these two.
 
 BUDGET = 2**26
 """Most bytes that stored atoms may take (64 MB): every step reads all of those in use, which should fit in a cache."""
@@ -174,7 +326,7 @@ def recompose(dictionary, iterate):
             total += weights[k]
             k += 1
         else:
-            _forget(dictionary, k)
+            _remove_row(dictionary, k)
     iterate.v[:] = 0.0
     iterate.scale[0] = unit[0]
     for k in range(number[0]):
@@ -192,7 +344,7 @@ def _add_row(dictionary, k, c, v):
 
 
 @routine
-def _forget(dictionary, k):
+def _remove_row(dictionary, k):
     """Strike off the atom in row ``k``: the last one takes its place."""
     points, weights, number = dictionary.points, dictionary.weights, dictionary.number
     number[0] -= 1
@@ -220,4 +372,4 @@ def make_room(dictionary):
     for j in range(len(kept)):
         kept[j] += share * (row[j] - kept[j])
     weights[next_light] = both
-    _forget(dictionary, light)
+    _remove_row(dictionary, light)

@@ -1,8 +1,8 @@
-"""What a user configures, and what a run remembers: estimates, directions and step rules have the two apart.
+"""What the parts of a method are, and how a run makes them.
 
 A part is a NamedTuple of settings. When a run starts, its ``for_run(setting)`` returns the *state*: a NamedTuple of
-arrays with the methods that the loop compiles. A part that remembers nothing is its own state. What an estimate is able
-to do is written in its `Abilities`, so that nobody has to look for methods or arrays by name.
+arrays with the methods that the loop compiles. A part without memory is its own state. An estimate states what it does
+in its `Abilities`, so that internal code never looks for methods or arrays by name.
 """
 
 from math import inf
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import Part, lent, part, require
-from frankwolfe.methods.epochs import ONE_EPOCH, Epochs
+from frankwolfe.methods.snapshots import ONE_EPOCH, Epochs
 
 
 class Abilities(NamedTuple):
@@ -43,7 +43,7 @@ class Abilities(NamedTuple):
         gradient, and ``renew(alpha)`` takes over the derivatives. Steps far ahead may be guesses: they only serve to
         plan.
     corrects_once : bool
-        The state has a `frankwolfe.methods.corrections.Correction` named ``surplus``: what is added to ``r`` for the
+        The state has a `frankwolfe.methods.gradient.Correction` named ``surplus``: what is added to ``r`` for the
         step at hand only. The loop takes it back once the iterate has moved.
     sums_table : bool
         ``r`` is not ``X' alpha``: the state has that in an array ``total``. It is filled in wherever the engine knows
@@ -54,8 +54,8 @@ class Abilities(NamedTuple):
         It takes losses with kinks and side constraints, whose multipliers are in an array ``mean`` of the state's
         ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
     has_epochs : bool
-        The state has ``epochs``, a `frankwolfe.methods.epochs.Epochs`: when its snapshots fall due. Directions and step
-        rules that follow them, such as `frankwolfe.EpochStep`, are told.
+        The state has ``epochs``, a `frankwolfe.methods.snapshots.Epochs`: when its snapshots fall due. Directions and
+        step rules that follow them, such as `frankwolfe.EpochStep`, are told.
     row_arrays : tuple of str or None
         Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
         rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is
@@ -230,7 +230,7 @@ def accept_estimate(argument: str, given: Any) -> None:
     if not isinstance(getattr(given, "abilities", None), Abilities):
         raise TypeError(
             f"{argument}: {type(given).__name__} does not say what it can do: give it a property "
-            "abilities that returns frankwolfe.methods.lifecycle.Abilities(...)"
+            "abilities that returns frankwolfe.methods.base.Abilities(...)"
         )
 
 

@@ -1,4 +1,4 @@
-"""The gradient of a batch that grows geometrically: Goldfarb, Iyengar and Zhou."""
+"""Gradients without memory: of all rows, or of a batch that grows."""
 
 from math import ceil, log
 from typing import NamedTuple
@@ -6,9 +6,72 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite
-from frankwolfe.compile.verbs import derivative, prediction, rebuild
-from frankwolfe.methods.gradient import amend, pick
-from frankwolfe.methods.lifecycle import Abilities, estimate
+from frankwolfe.compile.twofold import contract
+from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add, value
+from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, pick
+
+# --- A pass over the data inside of compiled code: what an estimate by full gradients does in each step.
+
+
+@routine
+def sweep(samples, point, alpha, r):
+    """One pass over the data: fill ``alpha`` and ``r`` with the exact gradient at a point.
+
+    Return the objective, the sum of ``<alpha_i, z_i>``, and the sum of the sizes of its terms.
+    """
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    total, pairing, size = 0.0, 0.0, 0.0
+    r[:] = 0.0
+    for i in range(len(targets)):
+        z = prediction(point, rows, i)
+        total += weights[i] * value(loss, z, targets[i])
+        fresh = weights[i] * derivative(loss, z, targets[i])
+        alpha[i] = fresh
+        row_add(rows, i, fresh, r)
+        term = contract(fresh, z)
+        pairing += term
+        size += abs(term)
+    return total, pairing, size
+
+
+# --- The exact gradient at every step.
+
+
+@estimate
+class FullGradient(NamedTuple):
+    """The exact gradient, one pass over the data a step."""
+
+    @property
+    def abilities(self):
+        """Reads all rows, and keeps their derivatives and the sum of their conjugates."""
+        return Abilities(reads_all_rows=True, has_table=True, sums_conjugates=True)
+
+    def for_run(self, setting):
+        """Make room for the derivatives."""
+        return FullGradientState(setting.table(), np.full(2, np.nan))
+
+
+class FullGradientState(NamedTuple):
+    """The derivatives of all samples at the iterate of the last step, and the sum of their conjugates."""
+
+    alpha: np.ndarray
+    conjugates: np.ndarray
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Take the gradient anew."""
+        total, pairing, size = sweep(samples, iterate, self.alpha, gradient.r)
+        self.conjugates[0] = pairing - total  # f*(f'(z)) = f'(z) z - f(z)
+        self.conjugates[1] = size + abs(total)
+        gradient.counters[TABLE_CHANGE] += abs(total)
+        count_rows(gradient, len(samples.targets))
+        rebuild(gradient.tracker, gradient.r)
+
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
+        """Nothing left to learn."""
+
+
+# --- The gradient of a batch that grows geometrically: Goldfarb, Iyengar and Zhou.
 
 
 @estimate

@@ -1,0 +1,388 @@
+"""The answers along a grid of radii: the radii, the runs, the path, and the choice of a radius."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.arguments.names import teaching
+from frankwolfe.arguments.settings import as_budget, as_threads
+from frankwolfe.compile.waiting import timed
+from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.linalg.threads import single_threaded
+from frankwolfe.methods.table import as_method, pick
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result, Status
+from frankwolfe.run import driven, minimize, shown
+from frankwolfe.running.driver import Driver
+from frankwolfe.running.limits import Limits
+from frankwolfe.sets.checks import numbers
+from frankwolfe.sets.named import as_constraint, carried
+from frankwolfe.shards.local import executor_for
+
+# --- Runs along ascending radii, each started where the last one ended.
+
+
+def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:
+    """Yield the answers at ascending radii; each run takes over the point and what is remembered of the gradient.
+
+    An answer that was interrupted is the last.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose set has a radius; the one it has does not matter.
+    radii : array
+        Ascending.
+    **options : dict
+        For `minimize`.
+    """
+    live = _LiveRun.of(problem, **options)
+    before: Result | None = None
+    last = problem.constraint
+    for radius in radii:
+        here = problem.over(last.with_radius(float(radius)))
+        if live is not None:
+            before = live.at(here)
+        else:
+            start = None if before is None else carried(before.x, last, here.constraint)
+            x0 = None if before is None or start is None else replace(before, x=start)
+            before = minimize(here, x0=x0, trace=0, **options)
+        last = here.constraint
+        yield before
+        if before.status is Status.INTERRUPTED:
+            return
+
+
+def until_interrupted(results: Iterable[Result]) -> list[Result]:
+    """Return the answers there are when somebody interrupts, or all of them."""
+    found: list[Result] = []
+    try:
+        found.extend(results)  # one by one: those before an interrupt stay
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    return found
+
+
+class _LiveRun:
+    """The corrective method's engine, taken from radius to radius with all that it has: atoms, columns, Hessian."""
+
+    def __init__(self, limits: Limits, name: str, n_threads: int | None):
+        self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
+        self.engine: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 100.0,
+        max_seconds: float | None = None,
+        n_threads: int | None = None,
+        **others: Any,
+    ) -> "_LiveRun | None":
+        """Return one where the method and the set allow it."""
+        limits = Limits(
+            as_budget("tol", tol),
+            as_budget("max_passes", max_passes, optional=True),
+            as_budget("max_seconds", max_seconds, optional=True),
+        )
+        chosen = as_method(method)
+        chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
+        by_coordinates = problem.constraint.structure().hull is not None
+        fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
+        fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
+        return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
+
+    @timed
+    @single_threaded
+    def at(self, problem: Problem) -> Result:
+        """Return the answer over another set."""
+        bar = shown(problem, self.name, self.limits)
+        problem = problem.own(self.executor)
+        if self.engine is None or not self.engine.move_to(problem):
+            self.engine = engine_for(problem)(problem, problem.default_start())
+        return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)
+
+
+# --- The radii of a path: those that were given, or a grid from the data.
+
+SHORTEST = 1e-3
+"""The first radius of a grid, as a part of the last."""
+
+SLACK = 1e-2
+"""A radius ends a grid once doubling it gains less than this part of all that has been gained."""
+
+DOUBLINGS = 40
+"""How often the first guess of a grid's last radius may be doubled."""
+
+ROUGH = 1e-3
+"""Tolerance of the runs that look for the end of a grid."""
+
+
+def as_radii(radii: Any) -> np.ndarray:
+    """Return the radii of a path, checked and ascending."""
+    grid = np.unique(numbers("radius_path", "radii", radii, "a list"))
+    if grid.size == 0 or grid.ndim != 1 or not np.isfinite(grid).all() or grid[0] <= 0.0:
+        raise ValueError(f"radii must be positive, finite numbers, at least one; got {radii!r}")
+    return grid
+
+
+def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
+    """Return radii in even ratios, up to where the constraint hardly matters any more.
+
+    At radius ``F(0) / support(-gradient)``, for the set of radius one, a straight line down from zero would meet zero.
+    From there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room:
+    there the grid ends. It begins at a thousandth of that.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose set has a radius.
+    n_radii : int
+        How many.
+
+    Returns
+    -------
+    array of shape (n_radii,)
+    """
+    if isinstance(n_radii, bool) or not isinstance(n_radii, int | np.integer) or n_radii < 1:
+        raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
+    begin = problem.evaluate(problem.zero())
+    slope = float(problem.constraint.with_radius(1.0).support(-begin.gradient.ravel()))
+    if not np.isfinite(begin.value) or not np.isfinite(slope):
+        raise ValueError("the objective or its gradient at zero is not finite, so there is no grid: rescale X or y")
+    doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
+    end, last = doubled[0], np.inf
+    for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        end = radius
+        if not last - found.fun > SLACK * (begin.value - found.fun):
+            break
+        last = found.fun
+    for _ in range(DOUBLINGS):
+        if not problem.constraint.with_radius(end / 2.0).contains(found.x.ravel()):
+            break
+        end /= 2.0
+    return np.geomspace(SHORTEST * end, end, n_radii)
+
+
+# --- `radius_path` and what it returns: the answers along a grid of radii.
+
+
+@dataclass(eq=False)
+class RadiusPath:
+    """What `radius_path` returns: one answer for each radius.
+
+    Attributes
+    ----------
+    radii : array of shape (n_radii,)
+        Ascending.
+    coefs : sparse array of shape (n_radii, d), or (n_radii, d * outputs)
+        Weights, one row for each radius; with several outputs laid out flat.
+    intercepts : array of shape (n_radii,), or (n_radii, outputs)
+        Zeros unless there is an intercept.
+    funs, gaps : array of shape (n_radii,)
+        Exact objective and exact gap.
+    success : array of bool of shape (n_radii,)
+        Whether the gap met the tolerance.
+    passes : array of shape (n_radii,)
+        Gradient evaluations divided by n.
+    seconds : float
+        Time that all runs took together, compilation left out.
+    shape : tuple
+        Shape of the weights of one radius.
+    names : list of str or None
+        Names of the columns, where the data was a frame.
+    """
+
+    radii: np.ndarray
+    coefs: sparse.csr_array
+    intercepts: np.ndarray
+    funs: np.ndarray
+    gaps: np.ndarray
+    success: np.ndarray
+    passes: np.ndarray
+    seconds: float
+    shape: tuple[int, ...]
+    names: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def __repr__(self) -> str:
+        certified = f"{int(self.success.sum())} of {len(self)} certified"
+        return f"<RadiusPath: {len(self)} radii from {self.radii[0]:.4g} to {self.radii[-1]:.4g}, {certified}>"
+
+    def coef(self, k: int) -> np.ndarray:
+        """Weights at radius number ``k``, as a dense array of the shape that a `Result` has."""
+        return self.coefs[[k], :].toarray().reshape(self.shape)
+
+    def plot(self, ax: Any = None, most: int = 10, names: Any = None) -> Any:
+        """Draw the weights against the radius (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        most : int
+            How many weights to draw in colour and by name: those with the largest part of the radius, on average over
+            the path. The others are grey.
+        names : sequence of str, optional
+            What to call the columns; by default as the data frame did, or x0, x1, ...
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_path
+
+        return plot_path(self, ax=ax, most=most, names=names)
+
+
+@teaching
+def radius_path(
+    X: Any,
+    y: Any = None,
+    *,
+    loss: Any = "logistic",
+    constraint: Any = "l1",
+    radii: Any = None,
+    n_radii: int = 30,
+    intercept: bool = False,
+    sample_weight: Any = None,
+    method: Any = "auto",
+    tol: float = 1e-4,
+    max_passes: float | None = 1000.0,
+    random_state: Any = None,
+    n_threads: int | None = None,
+) -> RadiusPath:
+    """Minimise the same objective over a set at many radii, each run started from the answer before.
+
+    Interrupted from the keyboard, it returns the radii it has come to.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or RowStore of shape (n, d)
+        As for `Problem`.
+    y : array of shape (n,), or (n, outputs)
+        Targets, as the loss needs them.
+    loss : str or loss
+        For instance ``"logistic"``.
+    constraint : str or set
+        A name (``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"``) or a set
+        with a radius, which the path replaces.
+    radii : array, optional
+        Positive; visited in ascending order. By default a grid from the data, see `radius_grid`.
+    n_radii : int
+        Length of that grid.
+    intercept : bool
+        Whether to fit a free intercept.
+    sample_weight : array of shape (n,), optional
+        Non-negative weights.
+    method, tol, max_passes, random_state, n_threads
+        Of every run, as for `minimize`.
+
+    Returns
+    -------
+    RadiusPath
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+    >>> path = fw.radius_path(X, y, loss="squared", radii=[0.5, 1.0, 3.0], tol=1e-9)
+    >>> path.coefs.toarray().round(6)
+    array([[0. , 0.5],
+           [0. , 1. ],
+           [1. , 2. ]])
+    """
+    problem = posed(X, y, loss, constraint, sample_weight, intercept)
+    options = {
+        "method": method,
+        "tol": tol,
+        "max_passes": max_passes,
+        "random_state": random_state,
+        "n_threads": n_threads,
+    }
+    grid = radius_grid(problem, n_radii) if radii is None else as_radii(radii)
+    return collected(problem, grid, until_interrupted(follow(problem, grid, **options)))
+
+
+def posed(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
+    """Return the problem with a set by name or as an object; a set that depends on the data's shape is made for it."""
+    if not isinstance(constraint, str):
+        return Problem(X, y, loss, constraint, sample_weight, intercept=intercept)
+    stand_in = as_constraint("l1", None, 0, 0)  # replaced as soon as the numbers of columns and outputs are known
+    problem = Problem(X, y, loss, stand_in, sample_weight, intercept=intercept)
+    return problem.over(as_constraint(constraint, None, problem.d, problem.outputs))
+
+
+def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:
+    """Return the results along a path, or along the first part of it, as one object."""
+    return RadiusPath(
+        radii[: len(results)],
+        sparse.csr_array(np.array([found.x.ravel() for found in results])),
+        np.array([found.intercept for found in results]),
+        np.array([found.fun for found in results]),
+        np.array([found.gap for found in results]),
+        np.array([found.success for found in results]),
+        np.array([found.passes for found in results]),
+        sum(found.seconds for found in results),
+        problem.shape,
+        problem.feature_names,
+    )
+
+
+# --- How a radius is chosen: the loss on rows that were held out, and whether the grid was wide enough.
+
+
+@single_threaded
+def held_out_loss(problem: Problem, found: Result) -> float:
+    """Return the objective on other rows, with the intercept that was fitted.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows held out, without an intercept of their own.
+    found : Result
+        Of a run on the other rows.
+    """
+    return problem.value_of_predictions(np.asarray(problem.X @ found.x) + found.intercept)
+
+
+def at_the_edge(radii: Sequence[float] | np.ndarray, chosen: int, problem: Problem, w: Any) -> list[str]:
+    """Return what to do if the chosen radius is the first or the last of its grid, in a sentence; else nothing.
+
+    At the last radius there is nothing to say if the constraint does not bind: larger radii have the same answer.
+
+    Parameters
+    ----------
+    radii : array
+        The grid, ascending.
+    chosen : int
+        Place of the chosen radius.
+    problem : Problem
+        Over the set of that radius.
+    w : array
+        Its answer.
+    """
+    radius = float(radii[chosen])
+    if len(radii) < 2 or 0 < chosen < len(radii) - 1:
+        return []
+    if chosen == 0:
+        return [
+            f"The chosen radius {radius:.4g} is the smallest of the {len(radii)} that were tried: the best one may be "
+            f"smaller. Extend the grid downwards, for instance to {radius / 10.0:.2g}."
+        ]
+    if problem.constraint.contains(1.01 * np.ravel(w)):
+        return []
+    return [
+        f"The chosen radius {radius:.4g} is the largest of the {len(radii)} that were tried: the best one may be "
+        f"larger. Extend the grid upwards, for instance to {radius * 10.0:.2g}."
+    ]
