@@ -11,6 +11,8 @@ from scipy.special import softmax
 import frankwolfe as fw
 from frankwolfe.objective import prediction_sums
 from frankwolfe.objective.intercept import Sums, trust_region
+from frankwolfe.objective.intercept_search import InterceptSearch
+from frankwolfe.objective.point import Guess
 from frankwolfe.objective.sums import slope_and_curvature
 from tests import cases
 
@@ -228,3 +230,23 @@ def test_a_search_that_finds_nothing_lower_ends_where_it_began(resolution):
     found, _ = trust_region(sums, lambda b: np.eye(1), np.zeros(1), most=2000, resolution=resolution)
     assert found.tolist() == [0.0]
     assert len(looked) < (60 if resolution else 2002)
+
+
+class FarFromMost:
+    """A parabola about zero, of samples the largest of which has next to no weight."""
+
+    n, outputs, largest, size, spread = 12, 0, 1.0, 1e-12, 1e-9
+    mean = np.zeros(1)
+
+    def slope_blur(self, shift, beside):
+        return abs(shift)
+
+    def evaluate(self, shift):
+        return 1e-3 + 0.505 * shift**2, np.array([1.01 * shift]), abs(shift)
+
+
+def test_a_search_that_ends_at_its_resolution_is_level():
+    search = InterceptSearch(FarFromMost(), fw.Tukey(2.0))
+    found, _ = search.best(Guess(np.array([1e-3]), np.zeros(1), np.eye(1)))
+    assert abs(found[0]) < 1e-31
+    assert search.is_level(found)

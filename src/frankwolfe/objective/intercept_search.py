@@ -132,7 +132,8 @@ class InterceptSearch:
 
         Where all derivatives all but vanish, so does their rounding, and a search would never end.
         """
-        least = EPSILON * self.smoothness * (self.over.size + float(np.abs(shift).sum()))
+        size = max(self.over.size, self.over.largest)  # no step is shorter than the resolution of the largest one
+        least = EPSILON * self.smoothness * (size + float(np.abs(shift).sum()))
         units = max(units, least)
         return EPSILON * units if np.isfinite(units) else 0.0
 
