@@ -208,7 +208,7 @@ def print_table(results):
 
 def write(results, args):
     """Write results.json, results.csv and index.html into the folder."""
-    from frankwolfe.paper.render import render
+    from frankwolfe.paper.report import render
     from page import compose, facts
 
     out = Path(args.out)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import frankwolfe as fw
-from frankwolfe.paper.render import render
-from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series
+from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, render
 
 from .analysis import LEVEL, PENALTY, Tournament
 from .problems import TAILS

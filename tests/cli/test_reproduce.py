@@ -6,16 +6,27 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import frankwolfe as fw
 from frankwolfe.cli import main
+from frankwolfe.datasets import RECIPES, bundled_breast_cancer, housing_like, text_like
 from frankwolfe.paper import reproduce
 
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory):
-    """One small reproduction on stand-ins, and what it printed."""
+    """A reproduction on small stand-ins, interpreted, and its output; all tests share it."""
     folder = tmp_path_factory.mktemp("out") / "reproduction"
     arguments = ["--source", "stand-in", "--quick", "--seeds", "1", "--passes", "3", "--out", str(folder)]
-    return CliRunner().invoke(main, ["reproduce", *arguments]), folder
+    small = {
+        "breast-cancer": lambda: tuple(part[::3] for part in bundled_breast_cancer()),
+        "rcv1": lambda: text_like(n=150, d=400, words=10),
+        "california-housing": lambda: housing_like(n=150),
+    }
+    with pytest.MonkeyPatch.context() as patch, fw.python_mode():
+        for key, make in small.items():
+            patch.setitem(RECIPES, key, RECIPES[key]._replace(stand_in=make))
+        patch.setattr(reproduce, "QUICK", reproduce.QUICK._replace(theory_seeds=2))
+        return CliRunner().invoke(main, ["reproduce", *arguments]), folder
 
 
 def test_reproduce_prints_tables_and_writes_its_files(small_run):

@@ -17,7 +17,6 @@ from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.objective.objective import Objective
-from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.running.observer import TableError
@@ -26,6 +25,7 @@ from frankwolfe.shards.chunked_rows import ChunkedRows
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known
+from tests.reference.optimum import certified_optimum
 
 HULLS = [constraint for constraint in cases.SETS if constraint.hull() is not None]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]

@@ -23,12 +23,12 @@ from frankwolfe.methods.active_set import (
 )
 from frankwolfe.methods.base import Setting
 from frankwolfe.methods.directions import Transfer
-from frankwolfe.paper.reference import certified_optimum
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot
 from tests import cases
 from tests.own_parts import CappedSimplex, HullOf, WeightedL1Ball
 from tests.reference import active_sets, textbook
+from tests.reference.optimum import certified_optimum
 
 DETERMINISTIC = ("away", "pairwise", "blended-pairwise")
 STOCHASTIC = ("stochastic-pairwise", "stochastic-away")

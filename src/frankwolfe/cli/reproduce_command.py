@@ -8,7 +8,10 @@ import click
 from frankwolfe.cli.output import answering
 
 if TYPE_CHECKING:
-    from frankwolfe.paper.pages import Findings
+    from collections.abc import Callable
+
+    from frankwolfe.paper.experiments import Tell
+    from frankwolfe.paper.reproduce import Findings
 
 
 @click.command(short_help="The paper's experiments, as a report.")
@@ -30,23 +33,22 @@ def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, s
     Figure 1, Tables 1 and 2, the gap as a stopping rule, the theory's bounds and non-convex losses go to
     OUT/report.html, the figure alone to PNG and SVG files, and all traces to a CSV file.
     """
-    from frankwolfe.paper import reproduce as experiments
-    from frankwolfe.paper.convergence import PAPER_METHODS
+    from frankwolfe.paper import reproduce as paper
 
-    plan = (experiments.QUICK if quick else experiments.Plan())._replace(source=source)
+    plan = (paper.QUICK if quick else paper.Plan())._replace(source=source)
     if seeds is not None:
         plan = plan._replace(seeds=tuple(range(seeds)))
     if passes is not None:
         plan = plan._replace(passes=passes)
     if paper_only:
-        plan = plan._replace(methods=PAPER_METHODS)
+        plan = plan._replace(methods=paper.PAPER_METHODS)
     with answering():
-        findings = _with_progress(lambda tell: experiments.reproduce(out, plan, tell), plan.pieces())
+        findings = _with_progress(lambda tell: paper.reproduce(out, plan, tell), plan.pieces())
     _show(findings, out)
 
 
-def _with_progress(work, total: int):
-    """Run ``work(tell)`` under a progress bar that moves with every line told."""
+def _with_progress(work: "Callable[[Tell], Findings]", total: int) -> "Findings":
+    """Run ``work(tell)`` with a progress bar that advances with every line told."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -54,18 +56,15 @@ def _with_progress(work, total: int):
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=total)
 
-        def tell(text: str) -> None:
-            progress.update(task, advance=1, description=text)
-
-        return work(tell)
+        return work(lambda text: progress.update(task, advance=1, description=text))
 
 
 def _show(findings: "Findings", out: Path) -> None:
-    """Print the comparison as a table, and where everything went."""
+    """Print the comparison as tables, and the path of the report."""
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from frankwolfe.paper.pages import verdict
+    from frankwolfe.paper.reproduce import verdict
 
     console = Console()
     for race in findings.races:

@@ -1,1 +1,1 @@
-"""Experiments with the library: what reproduces them and how their results are shown."""
+"""The paper's experiments (Negiar et al., ICML 2020) and the report that ``frankwolfe reproduce`` writes."""
