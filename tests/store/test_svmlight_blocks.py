@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.store import sources as file_sources
+from frankwolfe.io import svmlight
 
 SPARSE = sparse.csr_array(sparse.random_array((400, 30), density=0.1, rng=1).toarray().round(9))
 
@@ -14,8 +14,8 @@ def test_svmlight_in_blocks_of_lines(tmp_path, monkeypatch):
     """Compiled: many blocks, parsed by threads, are the rows of the file in their order."""
     from sklearn.datasets import dump_svmlight_file
 
-    monkeypatch.setattr(file_sources, "SMALL", 1000)
-    monkeypatch.setattr(file_sources, "BLOCK", 2000)
+    monkeypatch.setattr(svmlight, "SMALL", 1000)
+    monkeypatch.setattr(svmlight, "BLOCK", 2000)
     y = np.random.default_rng(0).normal(size=400).round(9)
     dump_svmlight_file(SPARSE, y, str(tmp_path / "data.svm"))
     store = fw.write_rows(tmp_path / "rows", tmp_path / "data.svm", shard=900)

@@ -21,7 +21,7 @@ import numpy as np
 
 from frankwolfe.arguments.names import nearest
 from frankwolfe.io.streams import PEEK, SEPARATORS, is_compressed, opened
-from frankwolfe.io.tables import MISSING_WORDS, Table, as_words, is_number
+from frankwolfe.io.tables import MISSING_WORDS, Table, as_words, is_number, shortened
 
 BLOCK = 64
 """How many columns are put into the matrix at a time."""
@@ -302,11 +302,6 @@ class Columns:
             return f"row {row + 1 + (0 if self._part is None else self._part.start)}"
         number = row if self._rows is None else int(self._rows[row])
         return f"line {line_of_record(self.path, self._separator, number + 1)}"  # the header is a record too
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """Return a text, or its beginning if it is long."""
-    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
 def _doubt(column: Any) -> str:

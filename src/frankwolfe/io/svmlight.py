@@ -1,42 +1,40 @@
-"""Data in the format of SVMlight and LIBSVM: ``target index:value index:value ...``, a line for each row.
+"""Read the format of SVMlight and LIBSVM: ``target index:value index:value ...``, a line for each row.
 
-A remark begins with ``#`` and ends with its line. Blank lines are no rows. Query numbers (``qid:7``) are not read.
-Every number is the double nearest to its digits, as Python's ``float`` has it.
+A remark begins with ``#`` and ends with its line. Blank lines are no rows. Query numbers (``qid:7``) are ignored.
+Every number is the double nearest to its digits, as Python's ``float`` returns it.
+
+Large files are cut into blocks of whole lines, which threads parse at the same time in compiled code. Neither the size
+of the blocks nor the number of threads changes a bit of the result. A file that is not compressed is mapped into memory
+and read twice: once to count, once to parse every block to its place. A compressed file is parsed block by block as it
+is decompressed, and the blocks are joined. Plain Python parses small files, and lines that compiled code cannot parse.
 """
 
+import math
 import mmap
 import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.kernels import compiling
 from frankwolfe.io.streams import is_compressed, opened
-from frankwolfe.io.svmlight_kernel import (
-    AT,
-    ENTRIES,
-    MISTAKE,
-    ROWS,
-    UNCERTAIN,
-    count_lines,
-    finite_number,
-    keep_number,
-    parse_line,
-    parse_lines,
-)
+from frankwolfe.io.svmlight_kernel import LARGEST_INDEX, parse_lines
 from frankwolfe.linalg.threads import available_cores
+
+SMALL = 2**18
+"""Files of fewer bytes are parsed in plain Python: this takes less time than to load compiled code."""
 
 BLOCK = 2**22
 """Bytes in a block, up to the end of a line."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_TOKEN = re.compile(rb"[^\s#]*")
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class Rows(NamedTuple):
@@ -56,123 +54,160 @@ class Rows(NamedTuple):
     values: np.ndarray
 
     @staticmethod
-    def room(rows: int, entries: int) -> "Rows":
-        """Return room for so many."""
+    def empty(rows: int, entries: int) -> "Rows":
+        """Return arrays for so many rows and entries."""
         return Rows(np.empty(rows), np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries))
 
     def part(self, rows: slice, entries: slice) -> "Rows":
-        """Return some rows and entries, not copied."""
+        """Return a view of some rows and entries."""
         return Rows(self.targets[rows], self.ends[rows], self.indices[entries], self.values[entries])
 
 
 class BadLineError(Exception):
-    """A line that cannot be read: how many come before it in its block, and what is wrong."""
+    """A line that cannot be parsed: the number of lines before it in its block, and what is wrong."""
 
     def __init__(self, before: int, what: str):
         super().__init__(before, what)
         self.before, self.what = before, what
 
     def placed(self, path: Path, lines: int) -> ValueError:
-        """Return the error for a user, if so many lines come before the block."""
+        """Return the error for a user, if ``lines`` lines come before the block."""
         return ValueError(f"{path}, line {lines + self.before + 1}: {self.what}")
 
 
+def read_svmlight(path: Path, first: int | None = None, threads: int | None = None) -> tuple[Any, np.ndarray, int]:
+    """Read rows and targets.
+
+    Parameters
+    ----------
+    path : Path
+        The file, perhaps compressed.
+    first : int, optional
+        Index of the first column, 0 or 1. By default 0 if that index occurs, else 1.
+    threads : int, optional
+        Number of threads for a large file. By default one for each processor. The result does not depend on it.
+
+    Returns
+    -------
+    X : CSR array
+        The number of columns is that of the largest index.
+    y : array
+        The targets.
+    first : int
+        Index of the first column.
+    """
+    rows = _read_rows(path, threads or available_cores())
+    if not len(rows.targets):
+        raise ValueError(f"{path} holds no rows")
+    return _as_matrix(path, rows, first)
+
+
+def _read_rows(path: Path, threads: int) -> Rows:
+    if _is_for_compiled_code(path) and not is_compressed(path):
+        return _read_in_place(path, threads)
+    parts = deque(read_blocks(path, threads))
+    whole = Rows.empty(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
+    return _joined(whole, parts)
+
+
+def _is_for_compiled_code(path: Path) -> bool:
+    with opened(path) as stream:
+        return compiling() and len(stream.read(SMALL)) == SMALL
+
+
 def load_code() -> None:
-    """Load, or compile, what threads are about to call: one after the other, they would do so at the same time."""
-    nothing = np.frombuffer(b"", dtype=np.uint8)
-    count_lines(nothing)
-    parse_block(nothing, Rows.room(0, 0))
+    """Load or compile the parser before threads do so at the same time."""
+    parse_block(np.empty(0, np.uint8), Rows.empty(0, 0))
 
 
-def parse_block(text: np.ndarray, room: Rows) -> Rows:
-    """Read a block of lines into arrays that are large enough; return the parts of them that were filled."""
-    state = np.array([0, 0, 0, 0, -1])
-    status = parse_lines(text, *room, state)
-    while status == UNCERTAIN:
-        token = _token(text, int(state[AT]))
-        value = finite_number(token)
-        if value is None:
-            status = MISTAKE
-            break
-        keep_number(value, room.targets, room.indices, room.values, state)
-        state[AT] += len(token)
-        status = parse_lines(text, *room, state)
-    if status == MISTAKE:
-        raise _bad_line(text, int(state[AT]))
-    return room.part(slice(int(state[ROWS])), slice(int(state[ENTRIES])))
+def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
+    """Yield the rows of a file in its order, block by block; threads parse the blocks ahead."""
+    compiled = _is_for_compiled_code(path)
+    if compiled:
+        load_code()
+    lines, waiting = 0, deque[Future[tuple[int, Rows]]]()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for text in _stream_blocks(path) if is_compressed(path) else _mapped_blocks(path):
+                waiting.append(pool.submit(_parse_new, text, compiled))
+                if len(waiting) > threads:  # bounds the number of blocks in memory
+                    number, rows = waiting.popleft().result()
+                    lines += number
+                    yield rows
+            while waiting:
+                number, rows = waiting.popleft().result()
+                lines += number
+                yield rows
+        except BadLineError as error:
+            raise error.placed(path, lines) from None
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
-def _token(text: np.ndarray, at: int) -> bytes:
-    """Return the token at a place."""
-    size = 64
-    while True:
-        found = text[at : at + size].tobytes()
-        token = _TOKEN.match(found)[0]  # type: ignore[index]  # it matches at least nothing
-        if len(token) < len(found) or at + size >= text.size:
-            return token
-        size *= 2
+def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, Rows]:
+    """Return the number of lines of a block, and its rows in arrays of their own."""
+    lines, entries = _count(text)
+    return lines, parse_block(text, Rows.empty(lines, entries), compiled)
 
 
-def _bad_line(text: np.ndarray, at: int) -> BadLineError:
-    """Say what is wrong with the line at a place."""
-    before = text[:at].tobytes()
-    line = before[before.rfind(b"\n") + 1 :] + text[at:].tobytes().partition(b"\n")[0]
-    try:
-        parse_line(line)
-        what = "it cannot be read"
-    except ValueError as error:
-        what = str(error)
-    return BadLineError(before.count(b"\n"), what)
+def _count(text: np.ndarray) -> tuple[int, int]:
+    """Return the numbers of line ends and of colons: upper bounds on the rows and entries."""
+    return np.count_nonzero(text == ord("\n")), np.count_nonzero(text == ord(":"))
 
 
-def read_mapped(path: Path, threads: int, block: int = BLOCK) -> Rows:
-    """Read a file that is not compressed."""
-    blocks = mapped_blocks(path, block)
+def _read_in_place(path: Path, threads: int) -> Rows:
+    """Read a file that is not compressed, every block to its place in the final arrays."""
+    blocks = _mapped_blocks(path)
     load_code()
     with ThreadPoolExecutor(threads) as pool:
-        return _read_counted(path, blocks, pool)
+        counts = np.array(list(pool.map(_count, blocks)), dtype=np.int64).reshape(-1, 2)
+        bounds = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
+        whole = Rows.empty(*bounds[-1].tolist())
+        slices = [map(slice, low, high) for low, high in pairwise(bounds.tolist())]
+        futures = [pool.submit(parse_block, text, whole.part(*at)) for text, at in zip(blocks, slices, strict=True)]
+        parts: deque[Rows] = deque()
+        for number, future in enumerate(futures):
+            try:
+                parts.append(future.result())
+            except BadLineError as error:
+                pool.shutdown(cancel_futures=True)
+                raise error.placed(path, int(bounds[number, 0])) from None
+    return _joined(whole, parts)
 
 
-def _read_counted(path: Path, blocks: list[np.ndarray], pool: ThreadPoolExecutor) -> Rows:
-    counts = np.array(list(pool.map(count_lines, blocks)), dtype=np.int64).reshape(-1, 2)
-    bounds = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
-    whole = Rows.room(*bounds[-1].tolist())
-    slices = [map(slice, low, high) for low, high in pairwise(bounds.tolist())]
-    futures = [pool.submit(parse_block, text, whole.part(*at)) for text, at in zip(blocks, slices, strict=True)]
-    parts: deque[Rows] = deque()
-    for number, future in enumerate(futures):
-        try:
-            parts.append(future.result())
-        except BadLineError as error:
-            for other in futures:
-                other.cancel()
-            raise error.placed(path, int(bounds[number, 0])) from None
-    return _gathered(whole, parts)
-
-
-def mapped_blocks(path: Path, size: int) -> list[np.ndarray]:
-    """Return arrays that look at blocks of whole lines of a file. A last line without an end gets one, in a copy."""
+def _mapped_blocks(path: Path) -> list[np.ndarray]:
+    """Return blocks of whole lines of a file that is not compressed, as views of a map of it."""
     with path.open("rb") as stream:
-        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed when no array looks at it any more
+        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last view of it
+    text, blocks = np.frombuffer(mapped, dtype=np.uint8), []
     at = len(BYTE_ORDER_MARK) if mapped[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
-    blocks: list[np.ndarray] = []
     while at < len(mapped):
-        end = mapped.find(b"\n", min(at + size, len(mapped)) - 1) + 1
-        if end == 0:
-            end = mapped.rfind(b"\n", at) + 1
-            rest = np.frombuffer(mapped[max(at, end) :] + b"\n", dtype=np.uint8)
-            return [*blocks, *([_view(mapped, at, end)] if end > at else []), rest]
-        blocks.append(_view(mapped, at, end))
+        end = mapped.find(b"\n", min(at + BLOCK, len(mapped)) - 1) + 1 or len(mapped)
+        blocks.append(text[at:end])
         at = end
+    if blocks and blocks[-1][-1] != ord("\n"):
+        blocks[-1] = np.append(blocks[-1], np.uint8(ord("\n")))
     return blocks
 
 
-def _view(mapped: mmap.mmap, start: int, end: int) -> np.ndarray:
-    return np.frombuffer(mapped, dtype=np.uint8, count=end - start, offset=start)
+def _stream_blocks(path: Path) -> Iterator[np.ndarray]:
+    """Yield blocks of whole lines of a compressed file."""
+    with opened(path) as stream:
+        rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+        while content := stream.read(BLOCK):
+            lines, end, begun = content.rpartition(b"\n")
+            if end:
+                yield np.frombuffer(b"".join((rest, lines, end)), dtype=np.uint8)
+                rest = begun
+            else:
+                rest += content
+    if rest:
+        yield np.frombuffer(rest + b"\n", dtype=np.uint8)
 
 
-def _gathered(whole: Rows, parts: "deque[Rows]") -> Rows:
-    """Put parts one after the other into arrays, and give up each as it is copied.
+def _joined(whole: Rows, parts: "deque[Rows]") -> Rows:
+    """Copy parts one after the other into arrays, and release each part.
 
     Parts of the same arrays stay where they are, up to the first that was not filled: blank lines, remarks and query
     numbers leave gaps, which are closed.
@@ -189,120 +224,12 @@ def _gathered(whole: Rows, parts: "deque[Rows]") -> Rows:
     return whole.part(slice(rows), slice(entries))
 
 
-def read_stream(path: Path, stream: BinaryIO, threads: int, block: int = BLOCK) -> Rows:
-    """Read what a stream decompresses."""
-    load_code()
-    parts: deque[Rows] = deque()
-    lines = 0
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[tuple[int, Rows]]] = deque()
-        try:
-            for text in stream_blocks(stream, block):
-                waiting.append(pool.submit(read_block, text))
-                if len(waiting) > threads:  # no more blocks in memory than threads can read
-                    lines += _take(waiting, parts)
-            while waiting:
-                lines += _take(waiting, parts)
-        except BadLineError as error:
-            raise error.placed(path, lines) from None
-    whole = Rows.room(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
-    return _gathered(whole, parts)
-
-
-def _take(waiting: "deque[Future[tuple[int, Rows]]]", parts: "deque[Rows]") -> int:
-    """Move the first block that waits to the parts, and return how many lines it had."""
-    lines, part = waiting.popleft().result()
-    parts.append(part)
-    return lines
-
-
-def read_block(content: bytes | np.ndarray) -> tuple[int, Rows]:
-    """Return how many lines a block has, and its rows."""
-    text = np.frombuffer(content, dtype=np.uint8)
-    lines, entries = count_lines(text)
-    return lines, parse_block(text, Rows.room(lines, entries))
-
-
-def stream_blocks(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield blocks of whole lines. A last line without an end gets one."""
-    rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-    while content := stream.read(size):
-        lines, end, begun = content.rpartition(b"\n")
-        if end:
-            yield b"".join((rest, lines, end))
-            rest = begun
-        else:
-            rest += content
-    if rest:
-        yield rest + b"\n"
-
-
-SMALL = 2**18
-"""Bytes up to which plain Python is done before compiled code would be loaded."""
-
-
-def read_svmlight(path: Path, first: int | None = None, threads: int | None = None) -> tuple[Any, np.ndarray, int]:
-    """Read rows and targets.
-
-    Parameters
-    ----------
-    path : Path
-        The file, perhaps compressed.
-    first : int, optional
-        Index of the first column, 0 or 1. By default 0 if that index occurs, else 1.
-    threads : int, optional
-        How many threads read a large file. By default one for each processor. The answer does not depend on it.
-
-    Returns
-    -------
-    X : CSR array
-        As many columns as the largest index asks for.
-    y : array
-        The targets.
-    first : int
-        Index of the first column.
-    """
-    rows = _read_rows(path, threads or available_cores())
-    if not len(rows.targets):
-        raise ValueError(f"{path} holds no rows")
-    return _as_matrix(path, rows, first)
-
-
-def _read_rows(path: Path, threads: int) -> Rows:
-    with opened(path) as stream:
-        start = stream.read(SMALL)
-        if len(start) < SMALL or not compiling():
-            return _read_plainly(path, start + stream.read())
-    if not is_compressed(path):
-        return read_mapped(path, threads)
-    with opened(path) as stream:
-        return read_stream(path, stream, threads)
-
-
-def _read_plainly(path: Path, content: bytes) -> Rows:
-    """Read lines in plain Python."""
-    lines = []
-    for number, text in enumerate(content.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
-        try:
-            line = parse_line(text)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
-        if line is not None:
-            lines.append(line)
-    return Rows(
-        np.array([line.target for line in lines], dtype=np.float64),
-        np.array(list(accumulate(len(line.values) for line in lines)), dtype=np.int64),
-        np.array([index for line in lines for index in line.indices], dtype=np.int32),
-        np.array([value for line in lines for value in line.values], dtype=np.float64),
-    )
-
-
 def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarray, int]:
-    """Return the rows with the first column's index taken off all indices."""
+    """Return the rows as a matrix, with columns counted from the index of the first one."""
     from scipy import sparse
 
     starts = np.concatenate([[0], rows.ends[:-1]])
-    filled = rows.ends > starts  # indices increase within a row: its ends say all
+    filled = rows.ends > starts  # indices increase within a row, so the first and the last one bound the others
     lowest = int(rows.indices[starts[filled]].min(initial=1))
     largest = int(rows.indices[rows.ends[filled] - 1].max(initial=0))
     first = lowest if first is None else first
@@ -310,9 +237,99 @@ def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarr
         raise ValueError(f"{path} has a column 0, but columns were counted from {first} when the model was fitted")
     if first:
         rows.indices[:] -= first
-    size = np.int32 if len(rows.values) < 2**31 else np.int64  # SciPy wants both in one type
+    size = np.int32 if len(rows.values) < 2**31 else np.int64  # SciPy needs indices and indptr of one type
     indptr = np.concatenate([[0], rows.ends]).astype(size)
     shape = (len(rows.targets), max(1, largest + 1 - first))
     X = sparse.csr_array((rows.values, rows.indices.astype(size, copy=False), indptr), shape=shape)
     X.has_canonical_format = True  # indices increase, so none is repeated
     return X, rows.targets, first
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def parse_block(text: np.ndarray, rows: Rows, compiled: bool = True) -> Rows:
+    """Parse a block of lines into arrays that are large enough; return the parts of them that were filled."""
+    state = np.zeros(3, dtype=np.int64)  # position, rows and entries so far
+    content = b""
+    while not (compiled and parse_lines(text, *rows, state)) and state[0] < text.size:
+        content = content or text.tobytes()
+        at, row, entry = state.tolist()
+        end = content.index(b"\n", at)
+        try:
+            line = parse_line(content[at:end])
+        except ValueError as error:
+            raise BadLineError(content.count(b"\n", 0, at), str(error)) from None
+        if line is not None:
+            here = slice(entry, entry + len(line.values))
+            rows.targets[row], rows.ends[row] = line.target, here.stop
+            rows.indices[here], rows.values[here] = line.indices, line.values
+            row, entry = row + 1, here.stop
+        state[:] = end + 1, row, entry
+    return rows.part(slice(int(state[1])), slice(int(state[2])))
+
+
+class Line(NamedTuple):
+    """The target and the entries of a line."""
+
+    target: float
+    indices: list[int]
+    values: list[float]
+
+
+def parse_line(line: bytes) -> Line | None:
+    """Parse ``target index:value ... # remark`` in plain Python; return None for a line without a target.
+
+    Examples
+    --------
+    >>> parse_line(b"+1 qid:7 2:0.5 10:3 # first")
+    Line(target=1.0, indices=[2, 10], values=[0.5, 3.0])
+    >>> parse_line(b"1 3:1 2:1")
+    Traceback (most recent call last):
+    ...
+    ValueError: index 2 comes after 3: indices must increase
+    """
+    tokens = line.partition(b"#")[0].split()
+    if not tokens:
+        return None
+    target = _finite_number(tokens[0])
+    if target is None and b"," in tokens[0]:
+        raise ValueError(
+            f"the target {_shown(tokens[0])} is not one number: several labels for a row are not supported, write a "
+            "file for each label"
+        )
+    if target is None:
+        raise ValueError(f"the target {_shown(tokens[0])} is not a finite number")
+    indices: list[int] = []
+    values: list[float] = []
+    for pair in tokens[1:]:
+        if not pair.startswith(b"qid:"):
+            index, value = _parse_pair(pair)
+            if indices and index <= indices[-1]:
+                raise ValueError(f"index {index} comes after {indices[-1]}: indices must increase")
+            indices.append(index)
+            values.append(value)
+    return Line(target, indices, values)
+
+
+def _parse_pair(pair: bytes) -> tuple[int, float]:
+    index, colon, text = pair.partition(b":")
+    if not (colon and index.isdigit()):
+        raise ValueError(f"{_shown(pair)} is not of the form index:value")
+    if len(index) > 10 or int(index) > LARGEST_INDEX:
+        raise ValueError(f"index {_shown(index)} is too large: columns are numbered up to {LARGEST_INDEX:,}")
+    value = _finite_number(text)
+    if value is None:
+        raise ValueError(f"the value in {_shown(pair)} is not a finite number")
+    return int(index), value
+
+
+def _finite_number(token: bytes) -> float | None:
+    """Return a finite number, or None. Python's underscores and names of infinity are no numbers here."""
+    value = float(token) if _NUMBER.fullmatch(token) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def _shown(token: bytes) -> str:
+    text = token.decode("utf-8", "replace")
+    return repr(text) if len(text) <= 60 else f"{text[:60]!r}... ({len(text):,} characters)"

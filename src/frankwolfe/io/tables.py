@@ -231,3 +231,8 @@ def listed(names: Sequence[str], quote: bool = True) -> str:
     """Return the first few names, separated by commas."""
     shown = [repr(name) if quote else name for name in names[:SHOWN]]
     return ", ".join(shown) + (", ..." if len(names) > SHOWN else "")
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text, or its beginning if it is long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"

@@ -2,9 +2,7 @@
 
 import re
 import tempfile
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, count
 from pathlib import Path
@@ -14,21 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import checked_sparse
-from frankwolfe.compile.kernels import compiling
 from frankwolfe.io.csv_parquet import Columns, header, separator_of
 from frankwolfe.io.read import Features, read_columns
 from frankwolfe.io.streams import is_compressed, opened
-from frankwolfe.io.svmlight import (
-    BLOCK,
-    SMALL,
-    BadLineError,
-    Rows,
-    load_code,
-    mapped_blocks,
-    read_block,
-    read_svmlight,
-    stream_blocks,
-)
+from frankwolfe.io.svmlight import Rows, read_blocks
 from frankwolfe.linalg.threads import default_threads
 
 
@@ -145,47 +132,8 @@ def from_svmlight(path: Path, first: int) -> Iterator[RowBlock]:
 
     Raises `StartsAtZeroError` if a column comes before the first one.
     """
-    with opened(path) as stream:
-        if not compiling() or len(stream.read(SMALL)) < SMALL:
-            X, y, found = read_svmlight(path)
-            if found < first:
-                raise StartsAtZeroError
-            yield RowBlock(_moved(X, found - first), y)
-            return
-    if not is_compressed(path):
-        for rows in _parsed(path, mapped_blocks(path, BLOCK), default_threads()):
-            yield _as_block(rows, first)
-        return
-    with opened(path) as stream:
-        for rows in _parsed(path, stream_blocks(stream, BLOCK), default_threads()):
-            yield _as_block(rows, first)
-
-
-def _moved(X: Any, by: int) -> sparse.csr_array:
-    return X if by == 0 else sparse.csr_array((X.data, X.indices + by, X.indptr), shape=(X.shape[0], X.shape[1] + by))
-
-
-def _parsed(path: Path, texts: Iterable[bytes | np.ndarray], threads: int) -> Iterator[Rows]:
-    """Yield blocks of lines as rows, parsed by threads, in their order."""
-    load_code()
-    lines, waiting = 0, deque[Future[tuple[int, Rows]]]()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for text in texts:
-                waiting.append(pool.submit(read_block, text))
-                if len(waiting) > threads:
-                    number, rows = waiting.popleft().result()
-                    lines += number
-                    yield rows
-            while waiting:
-                number, rows = waiting.popleft().result()
-                lines += number
-                yield rows
-        except BadLineError as error:
-            raise error.placed(path, lines) from None
-        finally:
-            for future in waiting:
-                future.cancel()
+    for rows in read_blocks(path, default_threads()):
+        yield _as_block(rows, first)
 
 
 def _as_block(rows: Rows, first: int) -> RowBlock:
