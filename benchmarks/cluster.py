@@ -113,7 +113,7 @@ def ours(goal):
             problem = fw.Problem(X, y, constraint=fw.L1Ball(RADIUS))
             result = fw.minimize(problem, tol=TARGET)
             times.append(time.perf_counter() - begun)
-        calls = problem.objective.cluster.calls
+        calls = problem.objective.shards.cluster.calls
         return {
             "seconds": min(times),
             "median": float(np.median(times)),
@@ -265,7 +265,7 @@ def beside(options):
             problem = fw.Problem(X, y, constraint=fw.L1Ball(radius))
             posed = time.perf_counter() - begun
             result = fw.minimize(problem, tol=1e-6)
-            there, calls = time.perf_counter() - begun - posed, problem.objective.cluster.calls
+            there, calls = time.perf_counter() - begun - posed, problem.objective.shards.cluster.calls
             size, memory = problem.X.bytes, worker_memory(client)
             del problem, X, y, made
         pieces = [make(k) for k in range(count)]
@@ -312,7 +312,7 @@ def travelled(options):
         X = da.concatenate([da.from_delayed(m[0], (20_000, 100_000), float, meta=meta) for m in made])
         y = da.concatenate([da.from_delayed(m[1], (20_000,), float) for m in made])
         problem = fw.Problem(X, y, constraint=fw.L1Ball(100.0))
-        cluster, kinds = problem.objective.cluster, {}
+        cluster, kinds = problem.objective.shards.cluster, {}
         plain = cluster._call
 
         def counted(name, function, args, summed):
@@ -347,7 +347,7 @@ def calls(options):
             X = da.ones((workers * 10, 3), chunks=(10, 3))
             y = da.ones(workers * 10, chunks=10)
             problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(1.0))
-            cluster = problem.objective.cluster
+            cluster = problem.objective.shards.cluster
             for size, (way, limit) in product((1, 10_000, 100_000, 1_000_000), ways.items()):
                 direct.DIRECT_BYTES, seconds = limit, []
                 for _ in range(20):

@@ -87,7 +87,7 @@ def test_data_frames(client):
 
 def test_persisted_collections(client):
     problem = fw.Problem(chunked(X).persist(), chunked(Y).persist(), "logistic", fw.L1Ball(1.5))
-    assert problem.objective.cluster.loader._persisted  # and held, for nobody else does
+    assert problem.objective.shards.cluster.loader._persisted  # and held, for nobody else does
     local = both("dense")[1]
     assert fw.minimize(problem, tol=1e-11).fun == pytest.approx(fw.minimize(local, tol=1e-11).fun, abs=1e-11)
 
@@ -107,5 +107,5 @@ def test_without_a_client_one_is_made(monkeypatch):
 
     monkeypatch.setattr(collections, "default_client", nobody)
     problem, local = both("dense")
-    assert problem.objective.cluster.client.cluster.name
+    assert problem.objective.shards.cluster.client.cluster.name
     assert fw.minimize(problem, tol=1e-11).fun == pytest.approx(fw.minimize(local, tol=1e-11).fun, abs=1e-11)

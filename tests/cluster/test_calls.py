@@ -45,7 +45,7 @@ def posed(name, chunk=1_000):
 
 def calls_of(problem, monkeypatch, **how):
     """Return the result of a run, and the names of its calls."""
-    cluster, names = problem.objective.cluster, []
+    cluster, names = problem.objective.shards.cluster, []
     plain = cluster._call
     monkeypatch.setattr(cluster, "_call", lambda name, *a, **k: names.append(name) or plain(name, *a, **k))
     return fw.minimize(problem, **how), names
@@ -74,7 +74,7 @@ def test_a_sample_saves_calls_and_the_last_steps_share_a_hessian(client, sampled
         result, names = calls_of(problem, patch, tol=1e-4)
     assert result.success
     # at zero, where the run starts; the samples, and the point that they lead to; a model, and the steps it is worth
-    assert names == ["pass", "sample", "pass", "model", "pass", "pass"]
+    assert names == ["exact_pass", "sample", "exact_pass", "model", "exact_pass", "exact_pass"]
     with monkeypatch.context() as patch:
         patch.setattr(sampled_start, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
         others = calls_of(problem, patch, tol=1e-4)[1]
@@ -84,7 +84,7 @@ def test_a_sample_saves_calls_and_the_last_steps_share_a_hessian(client, sampled
 
 def test_no_pass_is_taken_at_zero_where_no_run_starts(client, monkeypatch):
     _, names = calls_of(posed("simplex"), monkeypatch, tol=1e-6)
-    assert names[:2] == ["point", "pass"]
+    assert names[:2] == ["evaluate", "exact_pass"]
 
 
 def test_runs_of_one_problem_are_alike(client, sampled):

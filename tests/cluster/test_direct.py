@@ -31,7 +31,7 @@ def posed(size=25, intercept=True):
 
 @pytest.fixture
 def cluster(client):
-    return posed().objective.cluster
+    return posed().objective.shards.cluster
 
 
 @pytest.fixture(params=WAYS)
@@ -91,7 +91,7 @@ def test_both_ways_give_the_same_bits(client, monkeypatch, intercept):
         monkeypatch.setattr(direct, "DIRECT_BYTES", limit)
         problem = posed(intercept=intercept)
         found[way] = fw.minimize(problem, tol=1e-10)
-        assert (problem.objective.cluster.direct > 0) is (way == "direct")
+        assert (problem.objective.shards.cluster.direct > 0) is (way == "direct")
     one, other = found.values()
     np.testing.assert_array_equal(one.x, other.x)
     assert (one.fun, one.gap, one.nit, one.passes) == (other.fun, other.gap, other.nit, other.passes)
@@ -99,7 +99,7 @@ def test_both_ways_give_the_same_bits(client, monkeypatch, intercept):
 
 def test_several_parts_on_a_worker(client, monkeypatch):
     monkeypatch.setattr(part_loader.Connection, "workers", lambda self: sorted(client.nthreads()) * 2)
-    cluster = posed().objective.cluster
+    cluster = posed().objective.shards.cluster
     with made(cluster, direct=2):
         assert cluster.ask("number", number) == [0, 1, 2, 3]
         assert cluster.run("rows", rows) == (ROWS,)

@@ -27,7 +27,7 @@ def posed(X=X, y=Y):
 
 def at_call(problem, number, happens):
     """Let something happen just before a call of a problem's cluster."""
-    cluster = problem.objective.cluster
+    cluster = problem.objective.shards.cluster
     real, count = cluster._answers, []
 
     def answers(*given):
@@ -125,7 +125,7 @@ def test_problems_that_share_their_data(whole, optimum):
 def test_a_worker_comes_and_parts_spread(whole, monkeypatch, optimum):
     monkeypatch.setattr("frankwolfe.cluster.placement.LOOK_AGAIN", 0.0)
     problem = posed()
-    cluster = problem.objective.cluster
+    cluster = problem.objective.shards.cluster
     whole.cluster.scale(1)
     while len(whole.nthreads()) > 1:
         time.sleep(0.05)
@@ -165,7 +165,7 @@ def test_errors_of_tasks_are_raised_as_they_are(client):
     def fails(part):
         raise OSError("of the task itself")
 
-    cluster = posed().objective.cluster
+    cluster = posed().objective.shards.cluster
     before = next(cluster._numbers)
     with pytest.raises(OSError, match="of the task itself"):
         cluster.run("fails", fails)
@@ -177,7 +177,7 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
         raise connection.Moved("gone")
 
     monkeypatch.setattr(calls, "PAUSE", 0.0)
-    cluster = posed().objective.cluster
+    cluster = posed().objective.shards.cluster
     for way in ("told", "gathered"):
         monkeypatch.setattr(cluster.connection, way, lost)
     with pytest.raises(fw.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"):
@@ -185,7 +185,7 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
 
 
 def test_what_a_call_was_to_forget_is_forgotten_later(client):
-    sent = posed().objective.cluster.sent
+    sent = posed().objective.shards.cluster.sent
     sent.dropped[:] = ["a", "b"]
     with contextlib.suppress(KeyboardInterrupt), sent.taken() as forget:
         assert forget == ["a", "b"]

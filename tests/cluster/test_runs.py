@@ -82,7 +82,7 @@ def test_ctrl_c_returns_the_best_point(client, ctrl_c):
 @pytest.mark.parametrize(("way", "limit"), [("told", 2**28), ("gathered", -1)])
 def test_ctrl_c_in_a_call(client, monkeypatch, way, limit):
     problem = posed()
-    connection, calls = problem.objective.cluster.connection, []
+    connection, calls = problem.objective.shards.cluster.connection, []
     real = getattr(connection, way)
 
     def waited_for(*given):
@@ -108,7 +108,7 @@ def test_auto_with_an_intercept_and_few_passes(client):
 
 def test_nothing_is_kept_that_nobody_holds(client):
     problem = posed()
-    cluster, sizes = problem.objective.cluster, []
+    cluster, sizes = problem.objective.shards.cluster, []
     for _ in range(4):
         fw.minimize(problem, tol=1e-10)
         sizes.append(max(cluster.ask("kept", kept, None)))
@@ -125,7 +125,7 @@ def test_rows_never_come_to_the_client(client, monkeypatch):
         ),
     )
     monkeypatch.setattr("dask.base.compute", lambda *given, **more: pytest.fail("computed on the client"))
-    cluster = wide.objective.cluster
+    cluster = wide.objective.shards.cluster
     real = cluster._answers
 
     def answers(*given):
@@ -141,7 +141,7 @@ def test_rows_never_come_to_the_client(client, monkeypatch):
 def test_calls_are_few_and_none_is_made_twice(client):
     problem = posed()
     fw.minimize(problem, tol=1e-8)
-    cluster = problem.objective.cluster
+    cluster = problem.objective.shards.cluster
     assert next(cluster._numbers) == cluster.calls
     assert cluster.reloads == cluster.placement.moves == 0
 
@@ -165,6 +165,6 @@ def test_sums_of_many_parts_are_added_on_workers(client, monkeypatch):
     monkeypatch.setattr(part_loader.Connection, "workers", lambda self: sorted(client.nthreads()) * 5)
     monkeypatch.setattr(cluster, "FAN_IN", 3)
     problem = fw.Problem(chunked(X, 9), chunked(Y, 9), "logistic", SETS["l1"])
-    assert len(problem.objective.cluster.parts) == 10
+    assert len(problem.objective.shards.cluster.parts) == 10
     local = fw.minimize(fw.Problem(X, Y, "logistic", SETS["l1"]), tol=1e-10)
     assert fw.minimize(problem, tol=1e-10).fun == pytest.approx(local.fun, abs=1e-10)

@@ -67,7 +67,7 @@ def test_what_the_parts_lose_is_made_again_and_the_table_exact(client):
 
     def lose(state):
         if state.nit >= 20 and not lost:
-            lost.append(there.objective.cluster.ask("forget", forgotten))
+            lost.append(there.objective.shards.cluster.ask("forget", forgotten))
 
     result = fw.minimize(there, "sfw", batch_size=0.1, tol=2e-2, max_passes=60, random_state=0, callback=lose)
     assert lost
@@ -95,10 +95,10 @@ def test_a_run_goes_on_from_its_checkpoint(client, tmp_path):
 )
 def test_what_cannot_run_says_so_before_anything_runs(client, method, options, words):
     _, there = problems(**options)
-    calls = there.objective.cluster.calls
+    calls = there.objective.shards.cluster.calls
     with pytest.raises(ValueError, match=words):
         fw.minimize(there, method)
-    assert there.objective.cluster.calls == calls
+    assert there.objective.shards.cluster.calls == calls
 
 
 def test_a_step_that_reads_rows_is_refused(client):

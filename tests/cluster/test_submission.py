@@ -48,7 +48,7 @@ def test_where_chunks_are_persisted_their_workers_are_known(client, told):
     rows, targets = chunked(X).persist(), chunked(Y).persist()
     dask.distributed.wait([rows, targets])
     problem = posed(rows, targets)
-    homes = problem.objective.cluster.placement.known()
+    homes = problem.objective.shards.cluster.placement.known()
     assert told == ["who_has", 2 * len(homes)]
     assert homes == {*client.nthreads()} & {worker for some in client.who_has(rows).values() for worker in some}
 

@@ -190,7 +190,7 @@ X = np.random.default_rng(0).normal(size=(80, 5))
 problem = fw.Problem(X, np.sign(X[:, 0]), loss="logistic", constraint=fw.L1Ball(1.0)).own(Threads(4))
 with fw.python_mode():
     expected = problem.evaluate(np.full(5, 0.1)).value
-print(json.dumps([len(problem.objective.blocks), problem.evaluate(np.full(5, 0.1)).value, expected]))
+print(json.dumps([len(problem.objective.shards.blocks), problem.evaluate(np.full(5, 0.1)).value, expected]))
 """
     count, found, expected = python(program, NUMBA_CACHE_DIR=str(tmp_path))
     assert count > 4

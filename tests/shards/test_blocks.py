@@ -145,7 +145,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, make, intercept, many_b
     found = []
     for threads in THREADS:
         problem = make(loss, constraint, intercept)
-        assert len(problem.objective.blocks) > 5
+        assert len(problem.objective.shards.blocks) > 5
         result = fw.minimize(problem, method, tol=1e-6, max_passes=20, random_state=0, n_threads=threads)
         numbers = [result.fun, result.gap, result.nit, result.passes, *np.atleast_1d(result.intercept)]
         found.append((result.x.tobytes(), np.array(numbers).tobytes(), result.trace.fun.tobytes()))

@@ -8,8 +8,8 @@ import frankwolfe as fw
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.grouped import GroupedEngine
 from frankwolfe.methods.base import Abilities
-from frankwolfe.objective.objective import Block, Objective
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
+from frankwolfe.shards.local import Block, Local
 from tests.test_side_constraints import optimum
 
 RNG = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def test_the_same_bits_where_blocks_are_the_same(tmp_path, monkeypatch):
     problem, same = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     parts = [place.part for place in problem.objective.places]
     blocks = [Block(part, same.samples.block(part)) for part in parts]
-    monkeypatch.setattr(Objective, "blocks", property(lambda self: blocks))
+    monkeypatch.setattr(Local, "blocks", property(lambda self: blocks))
     w = RNG.normal(size=30)
     for one, other in zip(problem.evaluate(w), same.evaluate(w), strict=True):
         assert np.array_equal(one, other)

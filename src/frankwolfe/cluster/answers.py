@@ -33,12 +33,12 @@ def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> A
 
 
 def added(answers: Sequence[Any]) -> Any:
-    """Return the sums of tuples, in order; what is missing anywhere is missing of the sum.
+    """Return the sums of tuples, in order; lists are concatenated. What is missing anywhere is missing of the sum.
 
     Examples
     --------
-    >>> added([(1, 2.0), (3, 4.0)])
-    (np.int64(4), np.float64(6.0))
+    >>> added([(1, [2.0]), (3, [4.0])])
+    (np.int64(4), [2.0, 4.0])
     """
     for one in answers:
         if isinstance(one, Missing | Refused):
@@ -47,4 +47,4 @@ def added(answers: Sequence[Any]) -> Any:
 
 
 def _sum(mine: tuple, other: tuple) -> tuple:
-    return tuple(np.add(one, two) for one, two in zip(mine, other, strict=True))
+    return tuple(one + two if isinstance(one, list) else np.add(one, two) for one, two in zip(mine, other, strict=True))

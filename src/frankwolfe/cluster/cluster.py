@@ -7,7 +7,6 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-import cloudpickle
 from dask._task_spec import TaskRef
 from dask.distributed import Client, Future
 
@@ -16,7 +15,7 @@ from frankwolfe.cluster.answers import added, answer
 from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
 from frankwolfe.cluster.direct import Asked, answers_of
-from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, packing
+from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, pack, packing
 from frankwolfe.cluster.part_loader import Chunks, Loader, Refused
 from frankwolfe.cluster.placement import AS_THEY_SHOULD_BE, Placement, same
 from frankwolfe.cluster.submission import Submission, listed
@@ -148,7 +147,7 @@ class Cluster:
         """Return a call as bytes, without what the parts have been sent before unless it is to be whole."""
         sent = Sent() if whole else self.sent
         with packing(sent):
-            packed = cloudpickle.dumps((function, args))
+            packed = pack((function, args))
         self.sent.keys |= sent.keys
         return packed
 

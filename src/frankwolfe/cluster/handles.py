@@ -1,15 +1,21 @@
-"""Handles: names for what parts of the data keep on the workers, with the recipes to make it again.
+"""Handles: names for what parts of the data keep on the workers, with their lineage.
 
-A recipe is a small named tuple with a method ``make(part)``. It holds what a vector depends on, weights for instance,
-and handles to whatever else it is made of. A part that is asked for something it does not have makes it by the recipe:
-what a worker has lost with its memory is made again wherever the part of the data now is.
+The lineage of a result is the task that computes it and its arguments (`Call`), handles to other results among them.
+A part that lacks a result computes it from the lineage. So what a worker has lost is computed again wherever its part
+of the data is loaded next.
 """
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import cloudpickle
+import numpy as np
+
+from frankwolfe.shards.interface import Kept, Task
 
 _numbers = count()
 
@@ -56,7 +62,36 @@ class Sent:
 _packing: ContextVar[Sent | None] = ContextVar("_packing", default=None)
 
 
-class Handle:
+class Call(NamedTuple):
+    """A task with its arguments. Handles among them, or in tuples among them, stand for what parts keep.
+
+    Attributes
+    ----------
+    posed : Handle
+        The rows of a part as tasks see them, a `Local`.
+    task : function
+        Of a `Local` and the arguments.
+    args : tuple
+        The arguments.
+    """
+
+    posed: "Handle"
+    task: Task
+    args: tuple
+
+    def make(self, part: Any) -> Any:
+        """Return what the task returns for the rows of a part."""
+        return self.task(part.get(self.posed), *_own(part, self.args))
+
+
+def _own(part: Any, value: Any) -> Any:
+    """Return arguments as they are for one part."""
+    if isinstance(value, Handle):
+        return part.get(value)
+    return tuple(_own(part, one) for one in value) if type(value) is tuple else value
+
+
+class Handle(Kept):
     """Name of something that every part of the data keeps: as a vector, one entry for each row there.
 
     Parameters
@@ -70,8 +105,11 @@ class Handle:
     """
 
     def __init__(self, recipe: Recipe | None, sent: Sent | None = None, shape: tuple[int, ...] = ()):
-        self.key = f"{type(recipe).__name__}-{next(_numbers)}"
+        name = recipe.task.__name__ if isinstance(recipe, Call) else type(recipe).__name__
+        self.key = f"{name}-{next(_numbers)}"
         self.recipe, self.shape, self._sent = recipe, shape, sent
+        if isinstance(recipe, Call):
+            self.task, self.args = recipe.task, recipe.args
 
     def __reduce__(self) -> tuple:
         sent = _packing.get()
@@ -83,28 +121,6 @@ class Handle:
     def __del__(self) -> None:
         if self._sent is not None:
             self._sent.dropped.append(self.key)
-
-    # as a vector it is asked for these; the order of its entries is the parts' business
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def reshape(self, *shape: Any) -> "Handle":
-        """Return itself: parts know the shape."""
-        return self
-
-    def ravel(self) -> "Handle":
-        """Return itself: parts know the shape."""
-        return self
-
-    def copy(self) -> "Handle":
-        """Return itself: it never changes."""
-        return self
 
 
 def _unpacked(key: str, recipe: Recipe | None) -> Handle:
@@ -122,3 +138,28 @@ def packing(sent: Sent) -> Iterator[None]:
         yield
     finally:
         _packing.reset(token)
+
+
+class _Packer(cloudpickle.Pickler):
+    """Pickles vectors that are mostly zero by their entries: weights travel with every call."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how to pickle a value."""
+        if type(value) is np.ndarray and value.ndim == 1 and value.dtype == np.float64:
+            support = np.flatnonzero(value)
+            if 2 * len(support) < len(value):
+                return from_entries, (len(value), support, value[support])
+        return super().reducer_override(value)
+
+
+def from_entries(size: int, support: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return a vector from the entries that are not zero."""
+    found = np.zeros(size)
+    found[support] = values
+    return found
+
+
+def pack(value: Any) -> bytes:
+    """Return a value as bytes, for `cloudpickle.loads`."""
+    _Packer(file := io.BytesIO()).dump(value)
+    return file.getvalue()

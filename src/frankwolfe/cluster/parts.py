@@ -10,12 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.cluster.handles import Handle, Missing
-from frankwolfe.objective.objective import Objective
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.shards.chunked_rows import ChunkedRows
-from frankwolfe.shards.local import executor_for
+from frankwolfe.shards.local import Local, executor_for
 
 worker_threads: ContextVar[int] = ContextVar("worker_threads")
 """How many threads the worker has, where it does something that is no task."""
@@ -99,7 +98,7 @@ class Part:
 
 
 class Posed(NamedTuple):
-    """Recipe of the objective of a part's rows.
+    """Recipe of a part's rows as tasks see them.
 
     Attributes
     ----------
@@ -121,13 +120,14 @@ class Posed(NamedTuple):
     total: float
     means: np.ndarray | None
 
-    def make(self, part: Part) -> Objective:
-        """Return the objective of a part: its share of the sum over all rows."""
+    def make(self, part: Part) -> Local:
+        """Return the rows of a part, with their share of all weights."""
         chunks = part.chunks
         rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
         targets = np.concatenate([chunk.targets for chunk in chunks])
         weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
-        return Objective(Samples(rows, targets, weights, self.loss), self.size, executor_for(threads_here()))
+        samples = Samples(rows, targets, weights, self.loss)
+        return Local(samples, self.size, executor_for(threads_here()), part.number)
 
     def _rows(self, chunk: Chunk) -> Any:
         rows: Any = as_rows(chunk.matrix)

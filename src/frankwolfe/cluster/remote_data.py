@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.cluster import tasks
+from frankwolfe.cluster import part_facts
 from frankwolfe.cluster.cluster import Cluster
 from frankwolfe.cluster.collections import chunks_of, client_at_hand
+from frankwolfe.cluster.dask_shards import DaskShards
 from frankwolfe.cluster.parts import Posed
-from frankwolfe.cluster.remote_objective import RemoteObjective
-from frankwolfe.cluster.remote_samples import RemoteSamples
-from frankwolfe.objective.intercept import shifted
 from frankwolfe.shards.remote_rows import RemoteRows
 
 
@@ -61,7 +59,7 @@ class RemoteData:
         """Load the chunks of a dask collection, a part on each worker, and check them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
-        answers = cluster.ask("facts", tasks.facts)
+        answers = cluster.ask("facts", part_facts.facts)
         filled = [k for k, answer in enumerate(answers) if answer["rows"]]
         if not filled:
             raise ValueError("X is empty: none of its chunks has a row")
@@ -96,14 +94,12 @@ class RemoteData:
         """Return a few targets that tell a loss how many outputs there are: those of no row, or the largest."""
         return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
 
-    def objective(self, loss: Any, outputs: int, intercept: bool, starts_at_zero: bool) -> RemoteObjective:
-        """Return the objective of a loss; with an intercept, the columns of dense rows lose their means."""
-        size = self.shape[1] * max(1, outputs)
+    def posed(self, loss: Any, outputs: int, intercept: bool) -> tuple[RemoteRows, DaskShards]:
+        """Return what is known of the rows, and the shards; with an intercept, dense columns are centred."""
+        size, shape = self.shape[1] * max(1, outputs), (self.shape[0], outputs) if outputs else self.shape[:1]
         means = self._means() if intercept and not self.is_sparse else None
-        posed = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
-        rows = RemoteRows(self.nnz, self.is_sparse, outputs, means)
-        samples = RemoteSamples(rows, self.shape[0], shifted(loss) if intercept else loss, posed, self.cluster)
-        return RemoteObjective(self.cluster, samples, size, starts_at_zero)
+        handle = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
+        return RemoteRows(self.nnz, self.is_sparse, outputs, means), DaskShards(self.cluster, handle, shape)
 
     @property
     def in_reach(self) -> bool:
@@ -112,11 +108,11 @@ class RemoteData:
 
     def some_rows(self, most: int) -> Any:
         """Return about so many rows, evenly spread, or all if there are fewer: an array or a CSR array."""
-        found = self.cluster.ask("rows", tasks.some_rows, -(-self.shape[0] // most))
+        found = self.cluster.ask("rows", part_facts.some_rows, -(-self.shape[0] // most))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     def _means(self) -> np.ndarray:
         """Return the weighted means of the columns of all rows; a constant one's is exact."""
-        first = self.cluster.ask("head", tasks.first_row)[0]
-        total, weight = self.cluster.run("means", tasks.sum_less, first)
+        first = self.cluster.ask("head", part_facts.first_row)[0]
+        total, weight = self.cluster.run("means", part_facts.sum_less, first)
         return first + total / weight

@@ -21,6 +21,7 @@ from frankwolfe.objective.kinked_intercept import balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
 from frankwolfe.problem import Problem
+from frankwolfe.shards.local import Local
 
 
 def sum_rounding(problem: Problem, value: float) -> float:
@@ -42,33 +43,27 @@ def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> A
     d : array
         The move, which may be far smaller than the last digit of the weights.
     """
-    ahead = problem.objective.predict(d)
-    if problem.on_cluster:
-        return _slopes_after_on_cluster(problem, at, curvatures, ahead)
-    alpha = at.alpha.reshape(problem.samples.shape)
-    if curvatures.ndim == 1:
-        if at.shift is not None and (total := curvatures.sum()) > 0.0:
-            ahead = ahead - curvatures @ ahead / total
-        return alpha + curvatures * ahead
-    change = np.einsum("icd,id->ic", curvatures, ahead)
-    if at.shift is not None:
-        shift = np.linalg.lstsq(curvatures.sum(axis=0), change.sum(axis=0), rcond=None)[0]
-        change -= curvatures @ shift
-    return alpha + change
-
-
-def _slopes_after_on_cluster(problem: Problem, at: Any, curvatures: Any, ahead: Any) -> Any:
-    """Return a handle to the same, where curvatures and the change of predictions are on the workers."""
-    from frankwolfe.engines.cluster.remote_curvatures import MovedSlopes, bent_sums
-
-    objective, shift = problem.objective, 0.0
-    if at.shift is not None:
-        change, total = objective.cluster.run("balance", bent_sums, curvatures, ahead)
+    objective, ahead, shift = problem.objective, problem.objective.predict(d), None
+    if at.shift is not None:  # the intercept follows, so that the slopes still sum to zero
+        change, total = objective.shards.run(curved_sums, curvatures, ahead)
         if np.ndim(total):
             shift = np.linalg.lstsq(total, change, rcond=None)[0]
         else:
-            shift = change / total if total > 0.0 else 0.0
-    return objective.vector(MovedSlopes(at.alpha, curvatures, ahead, shift))
+            shift = change / total if total > 0.0 else None
+    return objective.shards.keep(moved_slopes, at.alpha, curvatures, ahead, shift)
+
+
+def curved_sums(local: Local, curvatures: np.ndarray, ahead: np.ndarray) -> tuple:
+    """Return the sums over samples of curvatures times a change of predictions, and of the curvatures."""
+    if curvatures.ndim == 1:
+        return float(curvatures @ ahead.ravel()), float(curvatures.sum())
+    return np.einsum("icd,id->c", curvatures, ahead), curvatures.sum(axis=0)
+
+
+def moved_slopes(local: Local, alpha: np.ndarray, curvatures: np.ndarray, ahead: np.ndarray, shift: Any) -> np.ndarray:
+    """Return slopes after a change of predictions, less what the intercept takes back, to first order."""
+    alpha, moved = alpha.reshape(local.samples.shape), ahead if shift is None else ahead - shift
+    return alpha + (curvatures * moved if curvatures.ndim == 1 else np.einsum("icd,id->ic", curvatures, moved))
 
 
 def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> float:
@@ -102,7 +97,7 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
     if np.shape(alpha) != problem.samples.shape or not has_dual(problem.loss):
         return np.inf, 0.0
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
-    return dual_gap(problem, at, w, alpha), at.gap_rounding(alpha)
+    return dual_gap(problem, at, w, alpha), problem.objective.gap_rounding(at, alpha)
 
 
 FARTHEST = 0.1

@@ -1,41 +1,25 @@
-"""The objective of a problem: all that reads every row of the data is here.
+"""The objective of a problem, written once for rows in memory, on disk and on a cluster.
 
-Work is cut into blocks of rows (`frankwolfe.rows.blocks`). What is done with a block is a task that fills its part of
-an array, or returns arrays to be added up in block order. An executor says who does it (`frankwolfe.shards.local`).
+All work on rows or samples is done by tasks (`frankwolfe.objective.tasks`). What has an entry for each row, such as
+predictions, losses and slopes, stays with the rows: an array on this machine, a `Kept` on a cluster.
 """
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.kinked_intercept import kinked_point
-from frankwolfe.objective.point import Guess, Point, ZeroModel
+from frankwolfe.objective.point import EPSILON, Guess, Point, ZeroModel
 from frankwolfe.objective.prediction_sums import PredictionSums
-from frankwolfe.objective.sums import (
-    evaluate_losses,
-    fill_curvatures,
-    fill_output_curvatures,
-    project_slopes,
-    sum_conjugates,
-    sum_residuals,
-)
-from frankwolfe.objective.way import Way
-from frankwolfe.rows import blocks
-from frankwolfe.rows.blocks import block_entries, even_parts
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.disk import Place, StoredRows
-from frankwolfe.shards.local import Serial, Threads, executor_for
+from frankwolfe.objective.segment import Segment
+from frankwolfe.shards.interface import Kept, Shards
+from frankwolfe.shards.local import Local, Serial, Threads
 
-
-class Block(NamedTuple):
-    """Rows that follow each other: which they are, and the samples."""
-
-    part: slice
-    samples: Samples
+Before = Point | Guess | ZeroModel | None
 
 
 class Objective:
@@ -44,162 +28,207 @@ class Objective:
     Parameters
     ----------
     samples : Samples
-        Rows, targets, weights and loss.
+        Rows, targets, weights and loss; the loss has a shift where there is an intercept.
     size : int
         Number of weights.
     executor : Serial or Threads, optional
-        Who works on the blocks; by default as many threads as there are cores.
+        Works on the blocks of rows; by default as many threads as there are cores.
+    shards : Shards, optional
+        Where the rows are, if not on this machine.
+    starts_at_zero : bool
+        Whether runs start from the zero model. Where calls are costly, evaluating it takes the first exact pass too.
     """
 
-    def __init__(self, samples: Samples, size: int, executor: Serial | Threads | None = None):
-        self.samples, self.size = samples, size
-        self.executor = executor_for() if executor is None else executor
+    def __init__(
+        self,
+        samples: Any,
+        size: int,
+        executor: Serial | Threads | None = None,
+        shards: Shards | None = None,
+        starts_at_zero: bool = False,
+    ):
+        self.samples, self.size, self.outputs = samples, size, samples.rows.outputs
+        self.shards: Any = shards or Local(samples._replace(loss=self.base_loss), size, executor)
+        self._starts_at_zero = starts_at_zero and not is_shifted(samples.loss)
+        self._pass_at_zero: tuple[Point, np.ndarray] | None = None
+        self._atom_slopes: list[tuple[Any, Any, np.ndarray]] = []
 
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The rows in memory, cut by size."""
-        rows = self.samples.rows
-        parts = rows.cut(block_entries(rows.stored(), self.size))
-        return [Block(part, self.samples.block(part)) for part in parts]
+    @property
+    def base_loss(self) -> Any:
+        """The loss of predictions to which the intercept, if there is one, has been added."""
+        loss = self.samples.loss
+        return loss.base if is_shifted(loss) else loss
 
-    @cached_property
-    def places(self) -> list[Place]:
-        """The rows on disk, cut by size."""
-        rows = self.samples.rows
-        return rows.places(block_entries(rows.stored(), self.size))
+    @property
+    def executor(self) -> Any:
+        """What works on the blocks of rows on this machine."""
+        return self.shards.executor
 
     @property
     def reads(self) -> float | None:
         """How often all rows have been read from disk; None where they are in memory."""
-        return self.samples.rows.reads if isinstance(self.samples.rows, StoredRows) else None
+        return self.shards.reads
 
-    def each(self, task: Callable[[Block], tuple]) -> tuple:
-        """Run a task for each block of rows; return the sums of what it returns, added in block order.
+    # --- exact passes ---------------------------------------------------------------------------------------------
 
-        Nothing that looks at the rows of a block may be kept: rows on disk are read into memory that is used again.
-        """
-        rows, targets, weights, loss = self.samples
-        if not isinstance(rows, StoredRows):
-            return self.executor.run(task, self.blocks)
-        with rows.reading(self.places) as read:
-
-            def on_disk(place: Place) -> tuple:
-                with read.rows(place) as some:
-                    samples = Samples(some, targets[place.part], weights[place.part], loss)
-                    return task(Block(place.part, samples))
-
-            return self.executor.run(on_disk, self.places)
-
-    @cached_property
-    def parts(self) -> list[slice]:
-        """The samples, cut by their number: for work that reads predictions and no rows."""
-        return even_parts(len(self.samples.weights), max((1, *self.samples.shape[1:])), blocks.LEAST)
-
-    def over(self, task: Callable[[slice], tuple]) -> tuple:
-        """Run a task for each part of the samples; return the sums of what it returns."""
-        return self.executor.run(task, self.parts)
-
-    def predict(self, w: Any) -> np.ndarray:
+    def predict(self, w: Any) -> Any:
         """Return all predictions without an intercept, in the shape of the targets: half a pass."""
-        z = np.empty(self.samples.shape)
+        return self.shards.keep(tasks.predict, w)
 
-        def task(block: Block) -> tuple:
-            z[block.part] = block.samples.rows.dot_all(w)
-            return ()
-
-        self.each(task)
-        return z
-
-    def gradient(self, alpha: np.ndarray) -> np.ndarray:
+    def gradient(self, alpha: Any) -> np.ndarray:
         """Return ``X' alpha``, flat, for one weighted derivative a prediction: half a pass."""
-        alpha = alpha.reshape(self.samples.shape)
+        return self.shards.run(tasks.gradient, alpha)[0]
 
-        def task(block: Block) -> tuple:
-            return (np.asarray(block.samples.rows.add_all(alpha[block.part], self.size), np.float64),)
-
-        return self.each(task)[0]
-
-    def at(self, w: Any, before: Point | Guess | ZeroModel | None = None) -> tuple[Point, np.ndarray]:
+    def at(self, w: Any, before: Before = None, since: Any = None) -> tuple[Point, np.ndarray]:
         """Return the point with the weights ``w``, and the gradient there: the exact pass.
 
-        ``before`` is where the search for an intercept starts, see `point`.
+        ``before`` is where the search for an intercept starts, see `point`. ``since`` are predictions: the slope along
+        the segment from there is returned with the point.
         """
+        known, self._pass_at_zero = self._pass_at_zero, None  # for the first pass only: it takes up memory on workers
+        if known is not None and not w.any():
+            return known
         if is_shifted(self.samples.loss):  # the best intercept needs all predictions first
-            found = self.point(self.predict(w), before)
+            z = self.predict(w)
+            found = self.point(z, before, None if since is None else Segment(self, since, z))
             return found, self.gradient(found.alpha)
-        z, losses, alpha = np.empty(self.samples.shape), np.empty(len(self.samples.weights)), self.samples.table()
+        more = self.shards.calls_are_costly
+        found = self.shards.run(tasks.exact_pass, w, keep=3, also=(since, more))
+        z, losses, alpha, value, reach, along, gradient = found
+        z, size = z.ravel(), float(reach) if more else None
+        slope = None if since is None else (since, z, float(along))
+        return Point(z, losses, alpha.ravel(), float(value), size=size, along=slope), gradient
 
-        def task(block: Block) -> tuple:
-            part, (rows, targets, weights, loss) = block
-            z[part] = rows.dot_all(w)
-            value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
-            return value, np.asarray(rows.add_all(alpha[part], self.size), np.float64)  # while the rows are in cache
-
-        value, gradient = self.each(task)
-        return Point(z.ravel(), losses, alpha.ravel(), float(value)), gradient
-
-    def point(self, z: np.ndarray, before: Point | Guess | ZeroModel | None = None, way: Way | None = None) -> Point:
+    def point(self, z: Any, before: Before = None, segment: Segment | None = None) -> Point:
         """Evaluate the objective where the predictions are ``z``, with the best intercept if there is one.
 
         ``before`` is another point, close by if possible: its intercept is where the search for the best one starts.
-        ``way`` is where the slope will be asked for; here it is as well asked for later.
+        ``segment`` is one along which the slope will be needed.
         """
         samples, z = self.samples, z.reshape(self.samples.shape)
         if is_shifted(samples.loss) and not samples.loss.smooth:
             return kinked_point(samples, z)
         if is_shifted(samples.loss):
-            sums = PredictionSums(samples, samples.loss.base, self.over, z)
-            search = InterceptSearch(sums, sums.loss)
-            shift, curve = search.best(before)
-            at, stationary = search.sums(shift), search.is_level(shift)
-            return Point(z.ravel(), sums.losses, sums.alpha.ravel(), at.value, shift, stationary, sums.mean, curve)
-        losses, alpha = np.empty(len(samples.weights)), np.empty(samples.shape)
-        targets, weights, loss = samples.targets, samples.weights, samples.loss
+            return self._with_best_intercept(z, before, segment)
+        atoms, also = self.asked_of(z, segment)
+        losses, alpha, *found, slopes = self.shards.run(tasks.evaluate, z, None, keep=2, also=also)
+        value, reach, along = map(float, found)
+        self.note_slopes(atoms, alpha, slopes)
+        return Point(z.ravel(), losses, alpha.ravel(), value, **self._told(segment, reach, along))
 
-        def task(part: slice) -> tuple:
-            return (evaluate_losses(targets[part], weights[part], loss, z[part], losses[part], alpha[part]),)
+    def _with_best_intercept(self, z: Any, before: Before, segment: Segment | None) -> Point:
+        """Return the point with some predictions and the best intercept for them."""
+        sums = PredictionSums(self, z, segment)
+        search = InterceptSearch(sums, self.base_loss)
+        shift, curve = search.best(before)
+        at, stationary = search.sums(shift), search.is_level(shift)
+        losses, alpha, reach, along = sums.last
+        told = self._told(segment, reach, along)
+        return Point(z.ravel(), losses, alpha.ravel(), at.value, shift, stationary, sums.mean, curve, **told)
 
-        return Point(z.ravel(), losses, alpha.ravel(), float(self.over(task)[0]))
+    def asked_of(self, z: Any, segment: Segment | None) -> tuple[Any, tuple]:
+        """Return the active atoms that predictions combine, if known, and what a task should return with a point.
 
-    def sum_of(self, z: np.ndarray, other: np.ndarray) -> np.ndarray:
+        Where calls are costly that is all that will be needed there: slopes along a segment, and along the atoms.
+        """
+        if not self.shards.calls_are_costly:
+            return None, ()
+        atoms = z.args[0] if isinstance(z, Kept) and z.task is tasks.combine else None
+        return atoms, (None if segment is None else segment.ends, atoms, True)
+
+    def _told(self, segment: Segment | None, reach: float, along: float) -> dict[str, Any]:
+        """Return the fields of a point that a task told beyond what was needed."""
+        if not self.shards.calls_are_costly:
+            return {}
+        return {"size": reach, "along": None if segment is None else (*segment.ends, along)}
+
+    def note_slopes(self, atoms: Any, alpha: Any, slopes: np.ndarray) -> None:
+        """Keep the slopes at a point along active atoms, of the last two points: they will be needed."""
+        if atoms is not None:
+            self._atom_slopes = [*self._atom_slopes[-1:], (atoms, alpha, slopes)]
+
+    def slopes_along(self, atoms: Any, alpha: Any) -> np.ndarray | None:
+        """Return the slopes along active atoms, if they came with the point whose derivatives these are."""
+        return next((s for known, at, s in self._atom_slopes if known is atoms and at is alpha), None)
+
+    def zero_model(self) -> ZeroModel:
+        """Evaluate the zero model. No row is read, unless calls are costly and runs start there."""
+        if self._starts_at_zero and self.shards.calls_are_costly:
+            self._pass_at_zero = self.at(np.zeros(self.size))
+            return ZeroModel(self._pass_at_zero[0].value, None, None, None)
+        at = self.point(self.zeros())
+        return ZeroModel(at.value, at.shift, at.mean, at.curve)
+
+    # --- vectors --------------------------------------------------------------------------------------------------
+
+    def zeros(self) -> Any:
+        """Return zeros, one for each prediction."""
+        return self.shards.keep(tasks.zeros)
+
+    def sum_of(self, z: Any, other: Any) -> Any:
         """Return the sum of predictions."""
-        return z + other
+        return self.shards.keep(tasks.mix, z, other, 1.0)
+
+    def segment(self, at: Point, images: Any) -> Segment:
+        """Return the segment from a point to some predictions."""
+        return Segment(self, at.z, images)
+
+    def curvatures(self, at: Point, care: float, floor: float) -> Any:
+        """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size.
+
+        ``care`` is explained in `frankwolfe.objective.sums.fill_curvatures`.
+        """
+        return self.shards.keep(tasks.curvatures, at.z, at.shift, at.losses, at.alpha, care, floor)
+
+    def nearest_slopes(self, alpha: Any) -> Any:
+        """Return slopes near ``alpha`` that are in the domains of their conjugates; the same where they are already."""
+        return self.shards.keep(tasks.nearest_slopes, alpha)
+
+    # --- sums -----------------------------------------------------------------------------------------------------
+
+    def increase(self, there: Point, here: Point) -> float:
+        """Return the increase of the objective from one point to another, summed sample by sample."""
+        return float(self.shards.run(tasks.increase, there.losses, here.losses)[0])
+
+    def gap_rounding(self, at: Point, alpha: Any) -> float:
+        """Return what rounding may do to a gap by some slopes, whose terms are of the size of ``alpha_i z_i``."""
+        if at.size is not None and alpha is at.alpha:
+            return 4.0 * EPSILON * at.size
+        return 4.0 * EPSILON * float(self.shards.run(tasks.sizes, alpha, at.z)[0])
+
+    def residuals(self, at: Point, alpha: Any) -> float:
+        """Return ``sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i)`` at a point: no term is negative.
+
+        It is infinite where a slope is outside of the domain of its conjugate. No row is read.
+        """
+        return float(self.shards.run(tasks.residuals, at.z, at.shift, alpha)[0])
+
+    def conjugates(self, alpha: Any) -> tuple[float, float]:
+        """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of its terms' sizes; infinite outside of the domain."""
+        total, size = self.shards.run(tasks.conjugates, alpha)
+        return float(total), float(size)
+
+    def slope_sums(self, alpha: Any) -> tuple[bool, np.ndarray, float]:
+        """Return whether slopes are finite, their sums over all samples, and the sum of their sizes."""
+        infinite, sums, size = self.shards.run(tasks.slope_sums, alpha)
+        return not infinite, sums, float(size)
 
     def only_differences(self, at: Point) -> bool:
-        """Whether the slopes of each sample sum to zero over the outputs: the loss minds only differences."""
-        alpha = at.alpha.reshape(self.samples.shape)
-        return bool((np.abs(alpha.sum(axis=1)) <= 1e-12 * np.abs(alpha).sum(axis=1)).all())
+        """Return whether the loss depends on differences of outputs only: slopes of each sample sum to zero."""
+        return not self.shards.run(tasks.uneven_slopes, at.alpha)[0]
 
-    def way(self, at: Point, images: np.ndarray) -> Way:
-        """Return the way from a point to where predictions are told."""
-        return Way(at.z, images)
-
-    def rise(self, there: Point, here: Point) -> float:
-        """Return how much higher the objective is at one point than at another, summed sample by sample."""
-        return float(self.samples.weights @ (there.losses - here.losses))
-
-    def slope_sums(self, alpha: np.ndarray) -> tuple[bool, np.ndarray, float]:
-        """Return whether slopes are finite, their sums over all samples, and the sum of their sizes."""
-        if not np.isfinite(alpha).all():
-            return False, np.zeros(0), np.inf
-        return True, np.atleast_1d(alpha.sum(axis=0)), float(np.abs(alpha).sum())
+    def column_norms(self) -> np.ndarray:
+        """Return the Euclidean norms of all columns, rows counted by their weights."""
+        return np.sqrt(self.shards.run(tasks.column_squares)[0])
 
     def rounding_columns(self, shift: np.ndarray) -> np.ndarray:
         """Return, for each weight, the size of what slopes at the zero model are summed up from, times its column.
 
         Of an objective with an intercept ``shift`` at the zero model: see `Problem.tolerance`.
         """
-        loss, samples, zero = self.base_loss, self.samples, self.without_intercept()
-        pulls = np.abs(zero.alpha.reshape(len(samples.weights), -1)).sum(axis=1)
-        if loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
-            pulls += samples.weights * self.curvature_scale * np.abs(shift).max()
+        squares, size = self.shards.run(tasks.rounding_squares, shift, self.curvature_scale)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            return self.column_norms(pulls) * np.sqrt(pulls.sum())
-
-    def without_intercept(self) -> Point:
-        """Evaluate the zero model whose intercept is zero too. No row is read."""
-        samples = self.samples._replace(loss=self.base_loss)
-        return Objective(samples, self.size, self.executor).point(samples.table())
+            return np.sqrt(squares) * np.sqrt(size)
 
     @cached_property
     def curvature_scale(self) -> float:
@@ -210,85 +239,6 @@ class Objective:
         smoothness = float(self.base_loss.smoothness())
         if np.isfinite(smoothness):
             return smoothness
-        weights = self.samples.weights.reshape(-1, *[1] * (len(self.samples.shape) - 1))
-        found = self.curvatures(self.point(self.samples.table()), 0.0, 0.0).reshape(self.samples.shape)
-        largest = float(np.max(np.divide(found, weights, out=np.zeros_like(found), where=weights > 0.0)))
+        at = self.point(self.zeros())
+        largest = max(self.shards.run(tasks.largest_curvature, at.z, at.shift, at.losses, at.alpha)[0])
         return largest if 0.0 < largest < np.inf else 1.0
-
-    def zero_model(self) -> ZeroModel:
-        """Evaluate the zero model. No row is read: all its predictions are zero."""
-        at = self.point(self.samples.table())
-        return ZeroModel(at.value, at.shift, at.mean, at.curve)
-
-    @property
-    def base_loss(self) -> Any:
-        """The loss of predictions to which the intercept, if there is one, has been added."""
-        loss = self.samples.loss
-        return loss.base if is_shifted(loss) else loss
-
-    def residuals(self, at: Point, alpha: np.ndarray) -> float:
-        """Return ``sum_i p_i (f_i(z_i) + f_i*(alpha_i / p_i) - alpha_i z_i / p_i)`` at a point: no term is negative.
-
-        It is infinite where a slope is outside of the domain of its conjugate. No row is read.
-        """
-        samples, loss, z = self.samples, self.base_loss, at.shifted().reshape(self.samples.shape)
-        targets, weights = samples.targets, samples.weights
-
-        def task(part: slice) -> tuple:
-            return (sum_residuals(targets[part], weights[part], loss, z[part], alpha[part]),)
-
-        return float(self.over(task)[0])
-
-    def conjugates(self, alpha: np.ndarray) -> tuple[float, float]:
-        """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of its terms' sizes; infinite outside of the domain."""
-        samples, loss = self.samples, self.base_loss
-        targets, weights = samples.targets, samples.weights
-
-        def task(part: slice) -> tuple:
-            return sum_conjugates(targets[part], weights[part], loss, alpha[part])
-
-        total, size = self.over(task)
-        return float(total), float(size)
-
-    def nearest_slopes(self, alpha: np.ndarray) -> np.ndarray:
-        """Return slopes near ``alpha`` that are in the domains of their conjugates; the same where they are already."""
-        samples, loss, nearest = self.samples, self.base_loss, np.empty(self.samples.shape)
-        targets, weights = samples.targets, samples.weights
-
-        def task(part: slice) -> tuple:
-            project_slopes(targets[part], weights[part], loss, alpha[part], nearest[part])
-            return ()
-
-        self.over(task)
-        return nearest
-
-    def column_norms(self, weights: np.ndarray) -> np.ndarray:
-        """Return the Euclidean norms of all columns, row ``i`` counted ``weights[i]`` times, one for each weight."""
-
-        def task(block: Block) -> tuple:
-            return (block.samples.rows.column_norms(weights[block.part], self.size) ** 2,)
-
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            return np.sqrt(self.each(task)[0])
-
-    def curvatures(self, at: Point, care: float, floor: float) -> np.ndarray:
-        """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size.
-
-        ``care`` is explained in `frankwolfe.objective.sums.fill_curvatures`.
-        """
-        samples, z = self.samples, at.shifted().reshape(self.samples.shape)
-        found, alpha, losses = np.empty(samples.shape), at.alpha.reshape(samples.shape), at.losses
-        targets, weights, loss = samples.targets, samples.weights, samples.loss
-        loss = loss if at.shift is None else loss.base
-
-        def task(part: slice) -> tuple:
-            if found.ndim == 1:
-                fill_curvatures(
-                    targets[part], weights[part], loss, z[part], losses[part], alpha[part], care, floor, found[part]
-                )
-            else:
-                fill_output_curvatures(targets[part], weights[part], loss, z[part], floor, found[part])
-            return ()
-
-        self.over(task)
-        return found.ravel()

@@ -1,6 +1,6 @@
 """A point as the objective sees it: through predictions, all of them at once."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class ZeroModel(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point as the objective sees it.
+    """A point as the objective sees it. Arrays are `Kept` where rows are on a cluster.
 
     Attributes
     ----------
@@ -55,16 +55,22 @@ class Point(NamedTuple):
         Weighted mean of the predictions: as it moves, the intercept is expected to.
     curve : array of shape (outputs, outputs), or None
         An approximate second derivative in the intercept.
+    size : float or None
+        ``sum_i |alpha_i z_i|``, if it is known. On a cluster it always is.
+    along : tuple or None
+        A slope that is known: predictions at both ends of a segment, and the slope along it.
     """
 
-    z: np.ndarray
-    losses: np.ndarray
-    alpha: np.ndarray
+    z: Any
+    losses: Any
+    alpha: Any
     value: float
     shift: np.ndarray | None = None
     stationary: bool = True
     mean: np.ndarray | None = None
     curve: np.ndarray | None = None
+    size: float | None = None
+    along: tuple[Any, Any, float] | None = None
 
     def proven(self, gap: float) -> float:
         """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
@@ -72,12 +78,7 @@ class Point(NamedTuple):
 
     def reach(self) -> float:
         """Return ``sum_i |alpha_i z_i|``: the size of what the slope toward zero is summed up from."""
-        return sum_of_sizes(self.alpha, self.z)
-
-    def gap_rounding(self, alpha: np.ndarray) -> float:
-        """Return what rounding may do to a gap by some slopes, whose terms are of the size of ``alpha_i z_i``."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
-            return 4.0 * EPSILON * sum_of_sizes(alpha.ravel(), self.z)
+        return sum_of_sizes(self.alpha, self.z) if self.size is None else self.size
 
     def shifted(self) -> np.ndarray:
         """Return the predictions with the intercept, flat: what the loss is taken at."""

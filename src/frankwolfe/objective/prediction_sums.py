@@ -1,109 +1,106 @@
 """Sums over all samples for given predictions, as functions of an intercept: all that a search for one needs."""
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature, slope_blur
-from frankwolfe.rows.samples import Samples
+from frankwolfe.objective import tasks
 
-Over = Callable[[Callable[[slice], tuple]], tuple]
-"""Runs a task for the samples of each block and adds up what it returns."""
+if TYPE_CHECKING:
+    from frankwolfe.objective.objective import Objective
+    from frankwolfe.objective.segment import Segment
 
 
 class PredictionSums:
-    """Sums over samples whose predictions are at hand.
+    """Sums over samples whose predictions are known. No row is read.
 
     Parameters
     ----------
-    samples : Samples
-        Targets and weights; no row is read.
-    loss : loss
-        Without an intercept.
-    over : function
-        Works on the samples in parts.
-    z : array
-        Predictions, in the shape of the targets.
+    objective : Objective
+        Of the samples.
+    z : array or Kept
+        Predictions.
+    segment : Segment, optional
+        Along which the slope will be needed.
 
     Attributes
     ----------
-    losses, alpha : array
-        Losses and weighted derivatives with the shift that `evaluate` was given last.
+    last : tuple
+        Of the shift that `evaluate` was given last: losses, slopes, reach, and the slope along the segment.
     """
 
-    def __init__(self, samples: Samples, loss: Any, over: Over, z: np.ndarray):
-        self.samples, self.loss, self._over, self.z = samples, loss, over, z
-        self.n, self.outputs = len(samples.weights), samples.shape[1] if len(samples.shape) > 1 else 0
-        self.losses, self.alpha = np.empty(self.n), np.empty(samples.shape)
+    def __init__(self, objective: "Objective", z: Any, segment: "Segment | None" = None):
+        self.objective, self.z, self.segment = objective, z, segment
+        self.n, self.outputs = objective.samples.shape[0], objective.outputs
+        self.last: tuple = ()
+        self._blurs: dict[tuple[bytes, bool], float] = {}
+
+    def _run(self, task: Any, *args: Any, **how: Any) -> tuple:
+        return self.objective.shards.run(task, self.z, *args, **how)
 
     @cached_property
+    def _facts(self) -> tuple[np.ndarray, float, float, float]:
+        mean, size, roots, largest = self._run(tasks.prediction_facts)
+        with np.errstate(over="ignore"):
+            return mean, float(size), float(np.linalg.norm(roots)), max(largest)
+
+    @property
     def mean(self) -> np.ndarray:
         """Weighted mean of the predictions, one number for each output."""
-        return np.atleast_1d(self.samples.weights @ self.z)
+        return self._facts[0]
 
-    @cached_property
+    @property
     def size(self) -> float:
         """Weighted mean of their sizes."""
-        return float(self.samples.weights @ np.abs(self.z).reshape(self.n, -1).sum(axis=1))
+        return self._facts[1]
 
-    @cached_property
+    @property
     def spread(self) -> float:
         """Root of the weighted mean of their squares."""
-        with np.errstate(over="ignore"):  # what overflows shows in the objective
-            return float(np.linalg.norm(np.sqrt(self.samples.weights)[:, None] * self.z.reshape(self.n, -1)))
+        return self._facts[2]
 
-    @cached_property
+    @property
     def largest(self) -> float:
         """Size of the largest one."""
-        return float(np.abs(self.z).max(initial=0.0))
+        return self._facts[3]
 
     def mean_target(self) -> np.ndarray:
-        """Weighted mean of the targets."""
-        return self.samples.weights @ self.samples.targets
+        """Return the weighted mean of the targets."""
+        return self.objective.shards.run(tasks.mean_target)[0]
 
     def slope_and_curvature(self, shift: float) -> tuple[float, float, float]:
-        """First and second derivative of the objective in the shift, of one output, and the units of rounding."""
-        slope, curve, units = self._sum(slope_and_curvature, shift)
+        """Return first and second derivative in the shift, of one output, and the units of rounding."""
+        slope, curve, units = self._run(tasks.intercept_slope, shift)
         return float(slope), float(curve), float(units)
 
     def slope_blur(self, shift: Any, beside: bool) -> float:
         """Return what the slope would change by if each prediction changed by its own size."""
-        return float(self._sum(slope_blur, shift, beside)[0])
-
-    def _sum(self, kernel: Any, *args: Any) -> tuple:
-        """Return the sums of what a kernel returns for the samples of each part."""
-        targets, weights, loss, z = self.samples.targets, self.samples.weights, self.loss, self.z
-
-        def task(part: slice) -> tuple:
-            found = kernel(targets[part], weights[part], loss, z[part], *args)
-            return found if isinstance(found, tuple) else (found,)
-
-        return self._over(task)
+        if not self.objective.shards.calls_are_costly:
+            return float(self._run(tasks.intercept_blur, shift, beside)[0])
+        key = np.asarray(shift).tobytes(), beside
+        if key not in self._blurs:
+            self.evaluate(shift)
+        return self._blurs[key]
 
     def evaluate(self, shift: Any) -> tuple[float, np.ndarray, float]:
-        """Fill in losses and derivatives with a shift; return objective, slope, and the sum of the slopes' sizes."""
-        targets, weights, loss, z = self.samples.targets, self.samples.weights, self.loss, self.z
-
-        def task(part: slice) -> tuple:
-            there = z[part] + shift
-            return (evaluate_losses(targets[part], weights[part], loss, there, self.losses[part], self.alpha[part]),)
-
-        value = float(self._over(task)[0])
-        return value, np.atleast_1d(self.alpha.sum(axis=0)), float(np.abs(self.alpha).sum())
+        """Return objective, slope, and the sum of the slopes' sizes with a shift."""
+        atoms, also = self.objective.asked_of(self.z, self.segment)
+        losses, alpha, slope, *found, atom_slopes, blur, beside = self._run(
+            tasks.intercept_value, shift, keep=2, also=also
+        )
+        sizes, value, reach, along = map(float, found)
+        if self.objective.shards.calls_are_costly:
+            key = np.asarray(shift).tobytes()
+            self._blurs[key, False], self._blurs[key, True] = float(blur), float(beside)
+            self.objective.note_slopes(atoms, alpha, atom_slopes)
+        self.last = losses, alpha, reach, along
+        return value, slope, sizes
 
     def hessian(self, shift: np.ndarray) -> np.ndarray:
-        """Second derivative in the shift, of several outputs."""
-        targets, weights, loss, z = self.samples.targets, self.samples.weights, self.loss, self.z
-
-        def task(part: slice) -> tuple:
-            total = np.zeros((len(shift), len(shift)))
-            add_second_derivatives(targets[part], weights[part], loss, z[part] + shift, total)
-            return (total,)
-
-        return self._over(task)[0]
+        """Return the second derivative in the shift, of several outputs."""
+        return self._run(tasks.intercept_hessian, shift)[0]
 
     def scaled(self, factor: float) -> "PredictionSums":
         """Return the same for predictions times a factor."""
-        return PredictionSums(self.samples, self.loss, self._over, self.z * factor)
+        return PredictionSums(self.objective, self.objective.shards.keep(tasks.scale, self.z, factor))

@@ -65,7 +65,7 @@ class PosedProblem:
     @property
     def pieces(self) -> int:
         """In how many places the rows are: the parts on a cluster, else one."""
-        return len(self._samples.cluster.parts) if self.on_cluster else 1
+        return len(self._X.cluster.parts) if self.on_cluster else 1
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -25,6 +25,7 @@ from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.base import a_set, for_shape
 from frankwolfe.shards.disk import StoredRows, rows_of
 from frankwolfe.shards.local import Serial, Threads
+from frankwolfe.shards.remote_rows import RemoteSamples
 from frankwolfe.store.reader import RowStore
 from frankwolfe.theory import Diameters, diameters
 
@@ -122,8 +123,10 @@ class Problem(PosedProblem):
         self._outputs = self._loss.outputs
         self._constraint = for_shape(constraint, data.shape[1], self._outputs)
         zero = np.zeros(self.size)
-        self._objective = data.objective(self._loss, self._outputs, intercept, self._constraint.contains(zero))
-        self._samples = self._objective.samples
+        rows, shards = data.posed(self._loss, self._outputs, intercept)
+        self._samples = RemoteSamples(rows, data.shape[0], shifted(self._loss) if intercept else self._loss)
+        at_zero = bool(self._constraint.contains(zero))
+        self._objective = Objective(self._samples, self.size, shards=shards, starts_at_zero=at_zero)
 
     @property
     def objective(self) -> Any:
@@ -209,7 +212,7 @@ class Problem(PosedProblem):
             at.proven(gap),
             at.alpha.reshape(self._samples.shape),
             self.shift_of(at, flat),
-            at.gap_rounding(at.alpha),
+            self.objective.gap_rounding(at, at.alpha),
         )
 
     def shift_of(self, at: Point, w: Any) -> Any:

@@ -556,7 +556,7 @@ class Certifier:
         """Return the gap that slopes prove of a point, with ``X' alpha`` summed up anew; keep it as a bound."""
         problem = self.engine.problem
         gap = residuals + max(problem.gap_for(problem.objective.gradient(slopes), w, proof=True), 0.0)
-        self.bound.offer_gap(at.value, gap + at.gap_rounding(slopes), slopes)
+        self.bound.offer_gap(at.value, gap + problem.objective.gap_rounding(at, slopes), slopes)
         return gap if gap == gap else np.inf
 
     def meets(self, found: Certificate) -> bool:

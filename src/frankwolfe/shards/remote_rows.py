@@ -1,6 +1,6 @@
 """Rows that are on a cluster, as everybody but the workers sees them: what they are like, and none of them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,3 +38,26 @@ class RemoteRows(NamedTuple):
         if self.means is None:
             return np.zeros(self.outputs) if self.outputs else 0.0
         return self.means @ (w.reshape(-1, self.outputs) if self.outputs else w)
+
+
+class RemoteSamples(NamedTuple):
+    """What stands for `frankwolfe.rows.samples.Samples` where rows are on a cluster: what is known of them.
+
+    Attributes
+    ----------
+    rows : RemoteRows
+        What is known of the rows.
+    n : int
+        How many there are.
+    loss : loss
+        With a shift, where there is an intercept.
+    """
+
+    rows: RemoteRows
+    n: int
+    loss: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of all predictions: a number a sample, or a row for several outputs."""
+        return (self.n, self.rows.outputs) if self.rows.outputs else (self.n,)

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cluster.handles import Handle
-from frankwolfe.cluster.parts import Part
 from frankwolfe.engines.cluster.cluster_rounds import OnCluster
 from frankwolfe.engines.corrective.low_rank import (
     ARMIJO,
@@ -24,88 +22,79 @@ from frankwolfe.engines.corrective.low_rank import (
 )
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.linalg.matrices import pseudo_inverse
-from frankwolfe.objective.objective import Objective
+from frankwolfe.objective.tasks import curvatures, shifted_by
+from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Local
 
 MOST_FORMED = 1500
 """Most entries of ``S`` for which the Hessian is formed: it has the square of their number."""
 
 
-class View(NamedTuple):
-    """Recipe of the data as matrices ``left S right'`` see it."""
-
-    posed: Handle
-    left: np.ndarray
-    right: np.ndarray
-
-    def make(self, part: Part) -> Any:
-        """Return it: with several outputs ``X left``."""
-        return part.get(self.posed).samples.rows.sandwich(self.left, self.right)
+def view(local: Local, left: np.ndarray, right: np.ndarray) -> Any:
+    """Return the data as matrices ``left S right'`` see it: with several outputs ``X left``."""
+    return local.samples.rows.sandwich(left, right)
 
 
-class Seen(NamedTuple):
-    """Recipe of the predictions of ``left S right'``."""
-
-    posed: Handle
-    view: Handle
-    S: np.ndarray
-
-    def make(self, part: Part) -> np.ndarray:
-        """Return them, in the shape of the targets."""
-        return part.get(self.view).predict(self.S).reshape(part.get(self.posed).samples.shape)
+def seen(local: Local, view: Any, S: np.ndarray) -> np.ndarray:
+    """Return the predictions of ``left S right'``, in the shape of the targets."""
+    return view.predict(S).reshape(local.samples.shape)
 
 
-def pull(part: Part, view: Handle, alpha: Handle) -> tuple:
+def pull(local: Local, view: Any, alpha: np.ndarray) -> tuple:
     """Return the gradient in ``S``."""
-    return (part.get(view).pull(part.get(alpha)),)
+    return (view.pull(alpha.reshape(local.samples.shape)),)
 
 
-def bent(objective: Objective, at: Any, floor: float, change: np.ndarray) -> np.ndarray:
-    """Return the second derivatives at a point times a change of the predictions."""
-    samples = objective.samples
-    if len(samples.shape) == 1:
-        return objective.curvatures(at, 1.0, floor) * change
-    out = np.empty(samples.shape)
-    z = at.z.reshape(samples.shape)
-    hessian_products(samples.targets, samples.weights, samples.loss, z, np.ascontiguousarray(change), out)
-    return out
+class Curved(NamedTuple):
+    """Second derivatives of the losses at a point."""
+
+    local: Local
+    point: tuple
+    floor: float
+
+    def times(self, change: np.ndarray) -> np.ndarray:
+        """Return the second derivatives times a change of the predictions."""
+        samples, (z, shift, losses, alpha) = self.local.samples, self.point
+        if len(samples.shape) == 1:
+            return curvatures(self.local, z, shift, losses, alpha, 1.0, self.floor) * change
+        out = np.empty(samples.shape)
+        there = shifted_by(self.local, z, shift)
+        hessian_products(samples.targets, samples.weights, samples.loss, there, np.ascontiguousarray(change), out)
+        return out
+
+    def in_intercept(self) -> np.ndarray:
+        """Return the second derivative in the intercept."""
+        shape = self.local.samples.shape
+        if len(shape) == 1:
+            return np.array([[self.times(np.ones(shape)).sum()]])
+        return np.array([self.times(np.broadcast_to(row, shape)).sum(axis=0) for row in np.eye(shape[1])])
 
 
-def product(part: Part, posed: Handle, view: Handle, point: Handle, floor: float, S: np.ndarray) -> tuple:
+def product(local: Local, view: Any, point: tuple, floor: float, S: np.ndarray) -> tuple:
     """Return the Hessian in ``S`` times a matrix, and the sums over samples that an intercept needs."""
-    objective, at, seen = part.get(posed), part.get(point), part.get(view)
-    out = bent(objective, at, floor, seen.predict(S).reshape(objective.samples.shape))
-    return seen.pull(out), np.atleast_1d(out.sum(axis=0))
+    out = Curved(local, point, floor).times(seen(local, view, S))
+    return view.pull(out), np.atleast_1d(out.sum(axis=0))
 
 
-def small_hessian(part: Part, posed: Handle, view: Handle, point: Handle, floor: float, shape: tuple) -> tuple:
+def small_hessian(local: Local, view: Any, point: tuple, floor: float, shape: tuple) -> tuple:
     """Return the Hessian in the entries of ``S``, that in intercept and entries, and that in the intercept."""
-    objective, at, seen = part.get(posed), part.get(point), part.get(view)
-    columns, sums = [], []
+    curved, columns, sums = Curved(local, point, floor), [], []
     S = np.zeros(shape)
     for k in range(S.size):
         S.flat[k] = 1.0
-        out = bent(objective, at, floor, seen.predict(S).reshape(objective.samples.shape))
-        columns.append(seen.pull(out).ravel())
+        out = curved.times(seen(local, view, S))
+        columns.append(view.pull(out).ravel())
         sums.append(np.atleast_1d(out.sum(axis=0)))
         S.flat[k] = 0.0
-    return np.array(columns), np.array(sums).T, intercept_curvature(objective, at, floor)
+    return np.array(columns), np.array(sums).T, curved.in_intercept()
 
 
-def intercept_pulls(part: Part, posed: Handle, view: Handle, point: Handle, floor: float) -> tuple:
+def intercept_pulls(local: Local, view: Any, point: tuple, floor: float) -> tuple:
     """Return the second derivative in intercept and ``S``, a matrix for each output, and that in the intercept."""
-    objective, at, seen = part.get(posed), part.get(point), part.get(view)
-    shape = objective.samples.shape
+    curved, shape = Curved(local, point, floor), local.samples.shape
     units = np.eye(shape[1]) if len(shape) > 1 else np.ones(1)
-    pulls = [seen.pull(bent(objective, at, floor, np.broadcast_to(unit, shape))) for unit in units]
-    return np.array(pulls), intercept_curvature(objective, at, floor)
-
-
-def intercept_curvature(objective: Objective, at: Any, floor: float) -> np.ndarray:
-    """Return the second derivative in the intercept."""
-    shape = objective.samples.shape
-    if len(shape) == 1:
-        return np.array([[objective.curvatures(at, 1.0, floor).sum()]])
-    return np.array([bent(objective, at, floor, np.broadcast_to(row, shape)).sum(axis=0) for row in np.eye(shape[1])])
+    pulls = [view.pull(curved.times(np.broadcast_to(unit, shape))) for unit in units]
+    return np.array(pulls), curved.in_intercept()
 
 
 class SmallMatrices(NamedTuple):
@@ -135,15 +124,15 @@ class ClusterLowRank(OnCluster, LowRankEngine):
     def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
         return self.point()
 
-    def _view(self, left: np.ndarray, right: np.ndarray) -> Handle:
-        """Return a handle to the data as the subspaces see it."""
-        return self.problem.objective.cluster.handle(View(self.problem.objective.posed, left, right))
+    def _view(self, left: np.ndarray, right: np.ndarray) -> Kept:
+        """Return the data as the subspaces see it."""
+        return self.problem.objective.shards.keep(view, left, right)
 
-    def _minimise(self, view: Handle, S: np.ndarray, goal: float) -> np.ndarray:
+    def _minimise(self, view: Kept, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""
         at, objective = self.at, self.problem.objective
         for _ in range(MAX_NEWTON_STEPS):
-            slope = objective.cluster.run("pull", pull, view, at.alpha)[0]
+            slope = objective.shards.run(pull, view, at.alpha)[0]
             if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
             model = TraceModel(SmallMatrices(), self._products(view, at, S.shape), S, slope, self.radius)
@@ -158,14 +147,14 @@ class ClusterLowRank(OnCluster, LowRankEngine):
             S, at = found
         return S
 
-    def _predictions(self, view: Handle, S: np.ndarray) -> Handle:
-        """Return a handle to the predictions of ``left S right'``, with what the set adds to every point."""
+    def _predictions(self, view: Kept, S: np.ndarray) -> Kept:
+        """Return the predictions of ``left S right'``, with what the set adds to every point."""
         objective = self.problem.objective
-        z = objective.vector(Seen(objective.posed, view, S))
+        z = objective.shards.keep(seen, view, S)
         return z if self.shift is None else objective.sum_of(z, objective.predict(self.shift))
 
     def _shorter(
-        self, view: Handle, at: Any, S: np.ndarray, change: np.ndarray, fall: float
+        self, view: Kept, at: Any, S: np.ndarray, change: np.ndarray, fall: float
     ) -> tuple[np.ndarray, Any] | None:
         """Go along a change of ``S``: all the way, or half as far and so on; return where, or None."""
         gamma = 1.0
@@ -178,23 +167,23 @@ class ClusterLowRank(OnCluster, LowRankEngine):
             gamma *= 0.5
         return None
 
-    def _products(self, view: Handle, at: Any, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
+    def _products(self, view: Kept, at: Any, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function that multiplies with the Hessian in ``S``; an intercept follows."""
         objective, floor = self.problem.objective, CURVATURE_FLOOR * self.problem.objective.curvature_scale
-        run, given = objective.cluster.run, (objective.posed, view, at.point, floor)
+        run, given = objective.shards.run, (view, (at.z, at.shift, at.losses, at.alpha), floor)
         free = self.problem.intercept
         if shape[0] * shape[1] <= MOST_FORMED:
-            H, cross, total = run("model", small_hessian, *given, shape)
+            H, cross, total = run(small_hessian, *given, shape)
             if free:
                 H = H - cross.T @ pseudo_inverse(0.5 * (total + total.T)) @ cross
             return lambda S: (H @ S.ravel()).reshape(shape)
         inverse, pulls = None, np.zeros(0)
         if free:
-            pulls, total = run("model", intercept_pulls, *given)
+            pulls, total = run(intercept_pulls, *given)
             inverse = pseudo_inverse(0.5 * (total + total.T))
 
         def multiplied(S: np.ndarray) -> np.ndarray:
-            bent, sums = run("product", product, *given, S)
+            bent, sums = run(product, *given, S)
             return bent if inverse is None else bent - np.tensordot(inverse @ sums, pulls, axes=1)
 
         return multiplied

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.cluster.cluster_error import ClusterError
-from frankwolfe.cluster.recipes import Evaluated
-from frankwolfe.cluster.remote_point import RemotePoint
+from frankwolfe.cluster.dask_shards import entry
 from frankwolfe.engines.cluster.worker_samples import mean_sample_optimum
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.state import copied, flat
+from frankwolfe.objective.point import Point
+from frankwolfe.objective.tasks import evaluate
 from frankwolfe.problem import Evaluation, Problem
 
 CLUSTER_LIMITS = HessianLimits(4096, 4096, 4096)
@@ -34,7 +35,7 @@ class Passed(NamedTuple):
     """An exact pass: at which weights, the point there, and the gradient."""
 
     w: np.ndarray
-    at: RemotePoint
+    at: Point
     gradient: np.ndarray
 
 
@@ -64,8 +65,9 @@ class OnCluster:
         """Name the point again from the weights; nothing is computed."""
         objective, known = self.problem.objective, {name: copied(state.get(f"at.{name}")) for name in KNOWN}
         z = objective.predict(self._weights(state))
-        point = objective.cluster.handle(Evaluated(objective.posed, z, known["shift"]))
-        self.at = RemotePoint(objective, z, point, **known)
+        found = objective.shards.keep(evaluate, z, known["shift"])
+        losses, alpha = (objective.shards.keep(entry, found, k) for k in range(2))
+        self.at = Point(z, losses, alpha, **known)
 
     def _weights(self, state: Mapping[str, Any]) -> np.ndarray:
         """Return the weights of a state."""
@@ -102,7 +104,7 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
         """Return the average of weights that are optimal for samples of the workers' rows, and how many were read."""
         return mean_sample_optimum(self.problem)
 
-    def _evaluate_start(self, w: np.ndarray) -> RemotePoint:
+    def _evaluate_start(self, w: np.ndarray) -> Point:
         """Return the point with some weights: by an exact pass, for the next round begins there."""
         self._last_pass = self._pass(w)
         return self._last_pass.at
@@ -117,7 +119,7 @@ class ClusterCorrective(OnCluster, CorrectiveEngine):
             return super()._goal(u)
         passed = self._last_pass = self._pass(self.atoms.w(u), self.at.z)
         slopes = self.atoms.slope(passed.gradient)
-        self.problem.objective.note_slopes(self.atoms.matrix.matrix, passed.at.point, slopes)
+        self.problem.objective.note_slopes(self.atoms.matrix.matrix, passed.at.alpha, slopes)
         return passed.at.z, passed.at
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:

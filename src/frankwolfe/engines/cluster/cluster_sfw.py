@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.cluster.parts import Part
-from frankwolfe.cluster.recipes import packed
 from frankwolfe.engines.cluster.cluster_stepwise import ClusterFrankWolfe, ClusterStepwise
-from frankwolfe.engines.cluster.remote_table import EmptyTable, Stale, TableAt, TableSlopes, refresh
+from frankwolfe.engines.cluster.remote_table import Stale, refresh, table_at, table_slopes
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import TABLE_CHANGE
 from frankwolfe.methods.table import Method
+from frankwolfe.shards.local import Local
 
 
 class ClusterSFW(ClusterStepwise):
@@ -23,9 +22,9 @@ class ClusterSFW(ClusterStepwise):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         objective = self.problem.objective
-        self._rows = dict(objective.cluster.ask("rows", numbered_rows))
+        self._rows = dict(objective.shards.run(numbered_rows)[0])
         self._version = self.steps
-        self._table: Any = objective.cluster.handle(EmptyTable(objective.posed, self._version))
+        self._table: Any = objective.shards.keep(table_at, objective.zeros(), self._version)
         # of the batches of the last quarter of a pass: what the table was wrong by before they were refreshed
         self._residuals: deque[float] = deque(maxlen=max(4, self.problem.n // (4 * self.batch_size)))
 
@@ -34,16 +33,8 @@ class ClusterSFW(ClusterStepwise):
         share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
         seed = int(rng.integers(2**62))
         self.rows_read += self.batch_size
-        weights = packed(self.point())
-        given = (
-            objective.posed,
-            self._table,
-            self._version,
-            weights,
-            dict(zip(self._rows, share.tolist(), strict=True)),
-            seed,
-        )
-        answers = objective.cluster.ask("batch", refresh, *given)
+        rows = dict(zip(self._rows, share.tolist(), strict=True))
+        (answers,) = objective.shards.run(refresh, self._table, self._version, self.point(), rows, seed)
         if any(isinstance(answer, Stale) for answer in answers):
             self._make_exact()
             return
@@ -61,7 +52,7 @@ class ClusterSFW(ClusterStepwise):
         objective = self.problem.objective
         at, gradient = objective.at(self.point())
         self.rows_read += self.problem.n
-        self._table = objective.cluster.handle(TableAt(objective.posed, at.point, self._version))
+        self._table = objective.shards.keep(table_at, at.alpha, self._version)
         self._residuals.clear()
         self._take_over(gradient)
 
@@ -75,15 +66,15 @@ class ClusterSFW(ClusterStepwise):
         return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
 
     def table(self) -> Any:
-        """Return a handle to the table as it is now, if the loss knows its conjugate."""
+        """Return the table as it is now, if the loss knows its conjugate."""
         if not has_dual(self.problem.loss):
             return None
-        return self.problem.objective.vector(TableSlopes(self._table))
+        return self.problem.objective.shards.keep(table_slopes, self._table)
 
 
-def numbered_rows(part: Part) -> tuple[int, int]:
-    """Return which part it is, and how many rows it has."""
-    return part.number, sum(len(chunk.weights) for chunk in part.chunks)
+def numbered_rows(local: Local) -> tuple:
+    """Return a list of one pair: which shard it is, and how many rows it has."""
+    return ([(local.number, len(local.samples.weights))],)
 
 
 def cluster_engine(method: Method) -> type[ClusterStepwise]:

@@ -6,42 +6,38 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from frankwolfe.cluster.handles import Handle
-from frankwolfe.cluster.parts import Part
 from frankwolfe.engines.corrective.hessian import BLOCK_NUMBERS, Formed, roots_of_matrices
 from frankwolfe.linalg.matrices import eliminated, weighted_gram
-from frankwolfe.objective.objective import Block, Objective
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.shards.local import Block, Local
 
 
-def remote_hessian(problem: Any, at: Any, curvatures: Handle) -> Formed:
+def remote_hessian(problem: Any, at: Any, curvatures: Any) -> Formed:
     """Return the second derivative of the objective in the flat weights; the intercept follows them.
 
     Parameters
     ----------
     problem : Problem
         On a cluster, with few weights.
-    at : RemotePoint
+    at : Point
         Where.
-    curvatures : Handle
+    curvatures : Kept
         What `frankwolfe.engines.corrective.hessian.loss_curvatures` says there.
     """
-    objective, free = problem.objective, at.shift is not None
-    run, posed = objective.cluster.run, objective.posed
+    shards, free = problem.objective.shards, at.shift is not None
 
     def rows() -> Iterator[np.ndarray]:
-        return iter(objective.cluster.ask("triangle", triangle, posed, curvatures, free))
+        return iter(shards.run(triangle, curvatures, free)[0])
 
-    H, cross, total = run("hessian", hessian_sums, posed, curvatures)
+    H, cross, total = shards.run(hessian_sums, curvatures)
     if free:
         H = eliminated(H, cross, total)
     return Formed(H, rows, max(1, problem.outputs) if free else 0)
 
 
-def hessian_sums(part: Part, posed: Handle, curvatures: Handle) -> tuple:
+def hessian_sums(objective: Local, D: np.ndarray) -> tuple:
     """Return the second derivatives in the weights, in intercept and weights, and in the intercept."""
-    objective, D = part.get(posed), part.get(curvatures)
     outputs = objective.samples.rows.outputs
     matrices = D.reshape(-1, 1, 1) if D.ndim == 1 else D
     k, d = max(1, outputs), objective.size // max(1, outputs)
@@ -60,9 +56,8 @@ def hessian_sums(part: Part, posed: Handle, curvatures: Handle) -> tuple:
     return *objective.each(task), matrices.sum(axis=0)
 
 
-def triangle(part: Part, posed: Handle, curvatures: Handle, free: bool) -> np.ndarray:
-    """Return a triangle whose square is the part's share of the Hessian, with an intercept in its first columns."""
-    objective, D = part.get(posed), part.get(curvatures)
+def triangle(objective: Local, D: np.ndarray, free: bool) -> tuple:
+    """Return a list of one triangle, whose square is the Hessian of these rows, with an intercept in front."""
     outputs = objective.samples.rows.outputs
     k, d = max(1, outputs), objective.size // max(1, outputs)
     root = np.zeros((0, objective.size + (k if free else 0)))
@@ -71,10 +66,10 @@ def triangle(part: Part, posed: Handle, curvatures: Handle, free: bool) -> np.nd
         block = np.einsum("icd,ij->icjd", roots, rows).reshape(-1, objective.size)
         block = np.hstack([roots.reshape(-1, k), block]) if free else block
         root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][: root.shape[1]]
-    return root
+    return ([root],)
 
 
-def _small_blocks(objective: Objective, D: np.ndarray, d: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _small_blocks(objective: Local, D: np.ndarray, d: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield dense rows with their curvatures, a few at a time."""
     step = max(1, BLOCK_NUMBERS // (objective.size * k))
     for block in objective.blocks:

@@ -1,50 +1,32 @@
 """The columns of active atoms on a cluster: every part copies its own, and models are summed up from there."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from frankwolfe.cluster.handles import Handle, Recipe
-from frankwolfe.cluster.parts import Part
-from frankwolfe.cluster.recipes import Combination
 from frankwolfe.engines.corrective.columns import DenseColumns
-from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.linalg.matrices import eliminated
+from frankwolfe.objective.tasks import combine
+from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Local
 
 SUMS = ("H", "cross", "total")
 """What a model is summed up of: the Hessian and, where there is an intercept, the second derivatives with it."""
 
 
-class ActiveColumns(NamedTuple):
-    """Recipe of a copy of some columns of the data."""
-
-    posed: Handle
-    active: np.ndarray
-
-    def make(self, part: Part) -> Any:
-        """Return the copy."""
-        return active_matrix(part.get(self.posed), self.active)
+def vertex_images(local: Local, images: tuple[np.ndarray, ...]) -> DenseColumns:
+    """Return the predictions of some vertices, as columns."""
+    return DenseColumns(np.vstack([image.reshape(1, -1) for image in images]))
 
 
-class VertexImages(NamedTuple):
-    """Recipe of the predictions of some vertices, as columns."""
-
-    images: tuple[Handle, ...]
-
-    def make(self, part: Part) -> DenseColumns:
-        """Return them."""
-        return DenseColumns(np.vstack([part.get(image).reshape(1, -1) for image in self.images]))
-
-
-def project(part: Part, matrix: Handle, v: Handle) -> tuple:
+def project(local: Local, matrix: Any, v: np.ndarray) -> tuple:
     """Return ``A' v``."""
-    return (part.get(matrix).project(part.get(v).ravel()),)
+    return (matrix.project(v.ravel()),)
 
 
-def model(part: Part, matrix: Handle, curvatures: Handle, chosen: np.ndarray, shifts: int) -> tuple:
+def model(local: Local, A: Any, D: np.ndarray, chosen: np.ndarray, shifts: int) -> tuple:
     """Return ``A' D A`` for some atoms and, for intercepts, the second derivatives in them and in both."""
-    A, D = part.get(matrix), part.get(curvatures)
     H = A.gram(D, chosen)
     if not shifts:
         return (H,)
@@ -64,35 +46,33 @@ class RemoteMatrix:
 
     Parameters
     ----------
-    objective : RemoteObjective
+    objective : Objective
         Of the problem.
-    recipe : Recipe
-        How parts make their rows of it.
+    matrix : Kept
+        The matrix, on the workers.
     """
 
     sparse = False  # what decides between models on one machine: here the Hessian is always formed
 
-    def __init__(self, objective: Any, recipe: Recipe):
-        self.objective, self.recipe = objective, recipe
-        self.matrix: Handle = objective.cluster.handle(recipe)
+    def __init__(self, objective: Any, matrix: Kept):
+        self.objective, self.matrix = objective, matrix
 
-    def predict(self, u: np.ndarray) -> Handle:
-        """Return a handle to ``A u``."""
-        return self.objective.vector(Combination(self.objective.posed, self.matrix, u.copy()))
+    def predict(self, u: np.ndarray) -> Kept:
+        """Return ``A u``."""
+        return self.objective.shards.keep(combine, self.matrix, u)
 
-    def project(self, v: Handle) -> np.ndarray:
+    def project(self, v: Kept) -> np.ndarray:
         """Return ``A' v``: what came with a point, or a call."""
         found = self.objective.slopes_along(self.matrix, v)
-        return self.objective.cluster.run("project", project, self.matrix, v)[0] if found is None else found
+        return self.objective.shards.run(project, self.matrix, v)[0] if found is None else found
 
     def hessian(self) -> "RemoteHessian":
         """Return the Hessian of its atoms."""
         return RemoteHessian(self)
 
-    def chosen(self, kept: np.ndarray) -> list[Handle]:
+    def chosen(self, kept: np.ndarray) -> list[Kept]:
         """Return the predictions of some of the vertices."""
-        assert isinstance(self.recipe, VertexImages)
-        return [self.recipe.images[k] for k in np.flatnonzero(kept)]
+        return [self.matrix.args[0][k] for k in np.flatnonzero(kept)]
 
 
 class RemoteHessian:
@@ -109,12 +89,12 @@ class RemoteHessian:
         self.chosen = np.empty(0, np.intp)
         self._sums: tuple = ()
 
-    def at(self, curvatures: Handle, chosen: np.ndarray) -> np.ndarray:
+    def at(self, curvatures: Kept, chosen: np.ndarray) -> np.ndarray:
         """Return the Hessian of the atoms ``chosen``, ascending; what an intercept needs comes with it."""
         if not (self.serves_on and self._sums and np.isin(chosen, self.chosen).all()):
             objective = self.matrix.objective
             shifts = 0 if objective.base_loss is objective.samples.loss else max(1, objective.outputs)
-            self._sums = objective.cluster.run("model", model, self.matrix.matrix, curvatures, chosen, shifts)
+            self._sums = objective.shards.run(model, self.matrix.matrix, curvatures, chosen, shifts)
         elif len(chosen) < len(self.chosen):
             place = np.searchsorted(self.chosen, chosen)
             H, *rest = self._sums

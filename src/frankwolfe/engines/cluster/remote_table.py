@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cluster.handles import Handle
-from frankwolfe.cluster.parts import Part
-from frankwolfe.cluster.recipes import DenseWeights, SparseWeights
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.sums import evaluate_losses, sum_residuals
+from frankwolfe.shards.local import Local
 
 
 class Table:
@@ -23,38 +21,14 @@ class Table:
         self.alpha, self.version = alpha, version
 
 
-class TableAt(NamedTuple):
-    """Recipe of a table that is exact: the derivatives at a point."""
-
-    posed: Handle
-    point: Handle
-    version: int
-
-    def make(self, part: Part) -> Table:
-        """Return it."""
-        shape = part.get(self.posed).samples.shape
-        return Table(part.get(self.point).alpha.reshape(shape).copy(), self.version)
+def table_at(local: Local, alpha: np.ndarray, version: int) -> Table:
+    """Return a table that is exact: the derivatives at a point."""
+    return Table(alpha.reshape(local.samples.shape).copy(), version)
 
 
-class EmptyTable(NamedTuple):
-    """Recipe of the table that a run starts with: zeros."""
-
-    posed: Handle
-    version: int
-
-    def make(self, part: Part) -> Table:
-        """Return it."""
-        return Table(np.zeros(part.get(self.posed).samples.shape), self.version)
-
-
-class TableSlopes(NamedTuple):
-    """Recipe of the slopes in a table: what they are now."""
-
-    table: Handle
-
-    def make(self, part: Part) -> np.ndarray:
-        """Return a copy."""
-        return part.get(self.table).alpha.copy()
+def table_slopes(local: Local, table: Table) -> np.ndarray:
+    """Return a copy of the slopes in a table: what they are now."""
+    return table.alpha.copy()
 
 
 class Stale(NamedTuple):
@@ -73,48 +47,41 @@ class Change(NamedTuple):
     residuals: float
 
 
-def refresh(
-    part: Part,
-    posed: Handle,
-    table: Handle,
-    version: int,
-    weights: SparseWeights | DenseWeights,
-    rows: dict[int, int],
-    seed: int,
-) -> Change | Stale:
-    """Remember the derivatives of some rows, drawn at random, at the iterate; return what that changes in ``r``.
+def refresh(local: Local, table: Table, version: int, w: np.ndarray, rows: dict[int, int], seed: int) -> tuple:
+    """Remember the derivatives of some rows, drawn at random, at the iterate.
+
+    Returns a list of one `Change`: what that changes in ``r``; or of `Stale`.
 
     Parameters
     ----------
-    part : Part
+    local : Local
         The rows.
-    posed, table : Handle
-        The part's objective and table.
+    table : Table
+        Their derivatives, changed in place.
     version : int
         Of the table, before this step.
-    weights : SparseWeights or DenseWeights
+    w : array
         The iterate.
     rows : dict
         How many rows each part draws, by its number.
     seed : int
         Of this step.
     """
-    objective, mine = part.get(posed), part.get(table)
-    if mine.version != version:
-        return Stale()
-    samples, n = objective.samples, len(objective.samples.weights)
-    chosen = np.sort(np.random.default_rng([seed, part.number]).permutation(n)[: rows[part.number]])
-    total, size, residuals, w = np.zeros(objective.size), 0.0, 0.0, weights.dense()
-    for block in objective.blocks:
+    if table.version != version:
+        return ([Stale()],)
+    samples, n = local.samples, len(local.samples.weights)
+    chosen = np.sort(np.random.default_rng([seed, local.number]).permutation(n)[: rows[local.number]])
+    total, size, residuals = np.zeros(local.size), 0.0, 0.0
+    for block in local.blocks:
         here = chosen[np.searchsorted(chosen, block.part.start) : np.searchsorted(chosen, block.part.stop)]
         if len(here):
             rows_here = block.samples.rows.some_rows(here - block.part.start)
-            change, wrong = _renewed(samples, rows_here, here, mine.alpha, w)
+            change, wrong = _renewed(samples, rows_here, here, table.alpha, w)
             size, residuals = size + float(np.abs(change).sum()), residuals + wrong
-            total += rows_here.add_all(change, objective.size)
-    mine.version = version + 1
+            total += rows_here.add_all(change, local.size)
+    table.version = version + 1
     places = np.flatnonzero(total)
-    return Change(places, total[places], size, residuals)
+    return ([Change(places, total[places], size, residuals)],)
 
 
 def _renewed(samples: Any, rows: Any, here: np.ndarray, alpha: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:

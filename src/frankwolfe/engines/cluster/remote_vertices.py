@@ -5,22 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.cluster.handles import Handle
-from frankwolfe.engines.cluster.remote_matrix import RemoteMatrix, VertexImages
+from frankwolfe.engines.cluster.remote_matrix import RemoteMatrix, vertex_images
 from frankwolfe.engines.corrective.active_atoms import Vertices
 from frankwolfe.engines.state import copied
+from frankwolfe.shards.interface import Kept
 
 
 class RemoteVertices(Vertices):
-    """The vertices that an oracle named, and handles to their predictions."""
+    """The vertices that an oracle named, and their predictions, which stay with the rows."""
 
     def _images(self, point: np.ndarray) -> Any:
-        """Return a handle to the predictions of a point: a vertex is sent once."""
+        """Return the predictions of a point: a vertex is sent once."""
         return self.problem.objective.predict(point)
 
-    def _matrix_of(self, images: list[Handle]) -> RemoteMatrix:  # type: ignore[override]
+    def _matrix_of(self, images: list[Kept]) -> RemoteMatrix:  # type: ignore[override]
         """Return the predictions of all atoms as a matrix."""
-        return RemoteMatrix(self.problem.objective, VertexImages(tuple(images)))
+        objective = self.problem.objective
+        return RemoteMatrix(objective, objective.shards.keep(vertex_images, tuple(images)))
 
     def state(self) -> dict[str, Any]:
         """Return the atoms and their weights: predictions are made again from them."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.cluster.handles import from_entries
 from frankwolfe.cluster.parts import Part, threads_here
-from frankwolfe.cluster.recipes import DenseWeights, SparseWeights, packed
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.sampled_start import SAMPLED, minimise_sample
 from frankwolfe.problem import Problem
@@ -20,16 +20,23 @@ from frankwolfe.shards.local import executor_for
 def mean_sample_optimum(problem: Problem) -> tuple[np.ndarray, int]:
     """Return the average of the workers' optima, by the weights of their samples, and how many rows were read."""
     asked = problem.loss, problem.constraint, problem.intercept
-    found = [answer for answer in problem.objective.cluster.ask("sample", sample_optimum, *asked) if answer is not None]
+    found = [
+        answer
+        for answer in problem.objective.shards.cluster.ask("sample", sample_optimum, *asked)
+        if answer is not None
+    ]
     total, w = sum(weight for _, weight, _ in found), problem.default_start()
     if found:
-        w = sum((weight / total * optimum.dense() for optimum, weight, _ in found), np.zeros(problem.size))
+        w = sum(
+            (weight / total * from_entries(problem.size, *optimum) for optimum, weight, _ in found),
+            np.zeros(problem.size),
+        )
     return w, sum(rows for _, _, rows in found)
 
 
 def sample_optimum(
     part: Part, loss: Any, constraint: Any, intercept: bool
-) -> tuple[SparseWeights | DenseWeights, float, int] | None:
+) -> tuple[tuple[np.ndarray, np.ndarray], float, int] | None:
     """Minimise over one row in so many of a part; return the weights, the sample's weight, and how many rows were read.
 
     None where the rows of the sample have no weight.
@@ -43,4 +50,5 @@ def sample_optimum(
     sample = Problem(X, y, loss, constraint, sample_weight=weights, intercept=intercept)
     sample = sample.own(executor_for(threads_here()))
     w, rows_read = minimise_sample(CorrectiveEngine(sample, sample.default_start()))
-    return packed(w), float(weights.sum()), rows_read
+    support = np.flatnonzero(w)
+    return (support, w[support]), float(weights.sum()), rows_read

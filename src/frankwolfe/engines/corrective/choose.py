@@ -73,7 +73,7 @@ def is_uneven(problem: Problem) -> bool:
     """Whether columns differ much in length, or nearly all of the data lies along one direction."""
     X, far = problem.X, isinstance(problem.X, RowStore) or problem.on_cluster
     if problem.on_cluster:
-        lengths = problem.objective.column_lengths()
+        lengths = problem.objective.column_norms()
     else:
         lengths = np.sqrt(X.squares) if far else column_norms(X, 2)
     lengths = lengths[lengths > 0.0]

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.objective.objective import Block
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.sets.base import Hull
 from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
+from frankwolfe.shards.local import Block
 
 COPIES = 2
 """Copies of columns that there may be at a time: those that were read, and those among them that are active. Each has
@@ -51,14 +51,14 @@ def copied_columns(problem: Problem, columns: np.ndarray) -> Any:
             values[block.part] = _plain(block).values[:, columns]
             return ()
 
-        problem.objective.each(take)
+        problem.objective.shards.each(take)
         return values
 
     def press(block: Block) -> tuple:
         pieces[block.part.start] = _plain(block).pressed(place)
         return ()
 
-    problem.objective.each(press)
+    problem.objective.shards.each(press)
     entries = sum(len(data) for data, _, _ in pieces.values())
     size = np.int32 if entries < 2**31 else np.int64
     data, indices, starts = np.empty(entries), np.empty(entries, size), np.zeros(n + 1, size)

@@ -317,7 +317,7 @@ class FewReadsEngine(RoundEngine):
             engine.at = (engine.rest or engine.inner).at  # type: ignore[union-attr]
             alpha = engine.at.alpha.reshape(problem.samples.shape)
             gap, shift = state["found.gap"], copied(state["found.intercept"])
-            gradient, rounding = copied(state["gradient"]), engine.at.gap_rounding(alpha)
+            gradient, rounding = copied(state["gradient"]), engine._gap_rounding(engine.at, alpha)
             engine._found = Evaluation(engine.at.value, gradient, gap, alpha, shift, rounding)
         return engine
 

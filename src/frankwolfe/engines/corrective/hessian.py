@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
+from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures, diagonal_matrices
 from frankwolfe.linalg.matrices import eliminated, weighted_gram
-from frankwolfe.objective.objective import Block
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.shards.local import Block
 from frankwolfe.store.reader import RowStore
 
 BLOCK_NUMBERS = 2**21
@@ -138,17 +138,8 @@ def loss_curvatures(problem: Problem, at: Any, care: float, floor: float) -> Any
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
     curvatures = problem.objective.curvatures(at, care, floor)
-    if problem.on_cluster:
-        from frankwolfe.engines.cluster.remote_curvatures import DiagonalMatrices
-
-        recipe = DiagonalMatrices(problem.objective.posed, curvatures)
-        return problem.objective.vector(recipe) if problem.outputs else curvatures
     # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
-    return (
-        curvatures.reshape(problem.samples.shape)[:, :, None] * np.eye(problem.outputs)
-        if problem.outputs
-        else curvatures
-    )
+    return problem.objective.shards.keep(diagonal_matrices, curvatures) if problem.outputs else curvatures
 
 
 def objective_hessian(problem: Problem, at: Any, curvatures: Any) -> Formed | Rooted:
@@ -182,7 +173,7 @@ def objective_hessian(problem: Problem, at: Any, curvatures: Any) -> Formed | Ro
     def task(block: Block) -> tuple:
         return (weighted_gram(_dense(_plain(block.samples.rows, problem.d), means), curvatures[block.part]),)
 
-    (H,) = problem.objective.each(task)
+    (H,) = problem.objective.shards.each(task)
     return Formed(H, rows)
 
 
@@ -196,7 +187,9 @@ def _mean_row(problem: Problem, weights: np.ndarray) -> np.ndarray:
     """Return the sum of all rows, each times its weight."""
     if not isinstance(problem.X, RowStore):
         return weights @ problem.X
-    return problem.objective.each(lambda block: (weights[block.part] @ _plain(block.samples.rows, problem.d),))[0]
+    return problem.objective.shards.each(lambda block: (weights[block.part] @ _plain(block.samples.rows, problem.d),))[
+        0
+    ]
 
 
 def _parts(problem: Problem, width: int, means: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:

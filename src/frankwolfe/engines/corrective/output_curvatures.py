@@ -9,8 +9,9 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import hessian_product
-from frankwolfe.objective.point import Point
+from frankwolfe.objective.tasks import shifted_by
 from frankwolfe.problem import Problem
+from frankwolfe.shards.local import Local
 
 
 def coupled_curvatures(problem: Problem, point: Any, care: float, floor: float) -> Any:
@@ -20,20 +21,24 @@ def coupled_curvatures(problem: Problem, point: Any, care: float, floor: float) 
     is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
     steeper.
     """
-    if problem.on_cluster:
-        from frankwolfe.engines.cluster.remote_curvatures import CoupledAt
-
-        objective = problem.objective
-        return objective.vector(CoupledAt(objective.posed, point.point, care, floor))
-    return coupled_at(problem.samples, problem.loss, point, care, floor)
+    return problem.objective.shards.keep(coupled_at, point.z, point.shift, point.losses, point.alpha, care, floor)
 
 
-def coupled_at(samples: Any, loss: Any, point: Point, care: float, floor: float) -> np.ndarray:
-    """Return the same for samples in memory, and a loss without an intercept."""
-    z, alpha = point.shifted().reshape(samples.shape), point.alpha.reshape(samples.shape)
+def coupled_at(
+    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
+) -> np.ndarray:
+    """Return the second derivatives where predictions are ``z`` and the intercept is ``shift``."""
+    samples, there = local.samples, shifted_by(local, z, shift)
     curvatures = np.empty((*samples.shape, samples.shape[1]))
-    fill(samples.targets, samples.weights, loss, z, point.losses, alpha, care, floor, curvatures)
+    given = samples.targets, samples.weights, samples.loss
+    fill(*given, there, losses, alpha.reshape(samples.shape), care, floor, curvatures)
     return curvatures
+
+
+def diagonal_matrices(local: Local, curvatures: np.ndarray) -> np.ndarray:
+    """Return curvatures, one a prediction, as diagonal matrices of shape ``(n, outputs, outputs)``."""
+    shape = local.samples.shape
+    return curvatures.reshape(shape)[:, :, None] * np.eye(shape[1])
 
 
 @kernel

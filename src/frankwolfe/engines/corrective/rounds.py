@@ -130,11 +130,11 @@ class RoundEngine(ABC):
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gap, rounding = self.at.proven(0.0 if gap < 0.0 else gap), self.at.gap_rounding(alpha)
+            gap, rounding = self.at.proven(0.0 if gap < 0.0 else gap), self._gap_rounding(self.at, alpha)
             self._raise_bound(self.at, gap, rounding=rounding)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
-                nothing = self.problem.samples.table()
+                nothing = self.problem.objective.zeros()
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
             shift = self.problem.shift_of(self.at, self.point())
             self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
@@ -150,19 +150,23 @@ class RoundEngine(ABC):
         bound = at.value - gap - sum_rounding(self.problem, at.value)
         if not self.problem.loss.convex or not bound > self.lower_bound:
             return
-        bound -= at.gap_rounding(at.alpha) if rounding is None else rounding
+        bound -= self._gap_rounding(at, at.alpha) if rounding is None else rounding
         if bound > self.lower_bound:
             self.lower_bound, self.slopes = bound, slopes
 
-    def _evaluate_predictions(self, z: Any, way: Any = None) -> Any:
-        """Evaluate the objective where the predictions are ``z``, maybe on a way; charged as a pass."""
-        return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, way))
+    def _gap_rounding(self, at: Point, alpha: Any) -> float:
+        """Return what rounding may do to a gap by some slopes."""
+        return self.problem.objective.gap_rounding(at, alpha)
+
+    def _evaluate_predictions(self, z: Any, segment: Any = None) -> Any:
+        """Evaluate the objective where the predictions are ``z``, maybe on a segment; charged as a pass."""
+        return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, segment))
 
     def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
         """Evaluate the objective and its gradient at some weights, while rows are in cache; charged as a pass."""
         objective = self.problem.objective
         if not w.any() and not self.problem.on_cluster:  # no row is needed to predict zero; there calls are what counts
-            at = self._evaluate_predictions(self.problem.samples.table())
+            at = self._evaluate_predictions(self.problem.objective.zeros())
             return at, objective.gradient(at.alpha)
         at, gradient = objective.at(w, self.at or self.problem.guess)
         return self._charged(at), gradient
@@ -179,7 +183,7 @@ class RoundEngine(ABC):
 
     def _rise(self, there: Point) -> float:
         """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
-        return self.problem.objective.rise(there, self.at)
+        return self.problem.objective.increase(there, self.at)
 
     def _search_toward(
         self,
@@ -194,12 +198,12 @@ class RoundEngine(ABC):
         ``end`` the end of the way, where that is known already. ``predict`` predicts anew for a part of the way:
         where predictions become much smaller, sums on the way would keep the rounding of the large ones.
         """
-        way, best, lower = self.problem.objective.way(self.at, images), None, None
+        segment, best, lower = self.problem.objective.segment(self.at, images), None, None
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
         for _ in range(40):
-            there = self._evaluate_predictions(way.predictions(gamma, predict), way) if end is None else end
+            there = self._evaluate_predictions(segment.predictions(gamma, predict), segment) if end is None else end
             end = None
-            slope = way.slope(there)
+            slope = segment.slope(there)
             if there.value <= self.at.value - 0.1 * gamma * fall and (best is None or there.value < best[1].value):
                 best = gamma, there
             if there.value < (self.at if lower is None else lower[1]).value:
@@ -286,7 +290,7 @@ class RoundEngine(ABC):
         self._restore_point(state)
         alpha = self.at.alpha.reshape(self.problem.samples.shape)
         gradient, gap, intercept = (copied(state[name]) for name in ("gradient", "found.gap", "found.intercept"))
-        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self.at.gap_rounding(alpha))
+        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self._gap_rounding(self.at, alpha))
 
     def _restore_point(self, state: Mapping[str, Any]) -> None:
         """Take over what is known of the iterate."""

@@ -15,13 +15,12 @@ from frankwolfe.engines.corrective.active_blocks import DenseBlock, RowsBlock, S
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.corrective.sparse_gram import mirror, sort_by_columns
-from frankwolfe.objective.objective import Block, Objective
 from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.shards.chunked_rows import ChunkedRows
 from frankwolfe.shards.disk import StoredRows
-from frankwolfe.shards.remote_rows import RemoteRows
+from frankwolfe.shards.local import Block, Local
 
 JOINED_ENTRIES = 2**18
 """Entries up to which blocks are joined: less work than that is not worth the call. Twice or half: no difference in
@@ -125,12 +124,17 @@ class RowBlocks:
 
 def active_matrix(objective: Any, active: np.ndarray) -> Any:
     """Return a copy of the columns ``active``, in ascending order, as a matrix; on a cluster, one that stays there."""
-    rows = objective.samples.rows
-    if isinstance(rows, RemoteRows):
-        from frankwolfe.engines.cluster.remote_matrix import ActiveColumns, RemoteMatrix
+    copy = objective.shards.keep(copied_columns, active)
+    if not objective.shards.calls_are_costly:
+        return copy
+    from frankwolfe.engines.cluster.remote_matrix import RemoteMatrix
 
-        return RemoteMatrix(objective, ActiveColumns(objective.posed, active))
-    executor = objective.executor
+    return RemoteMatrix(objective, copy)
+
+
+def copied_columns(objective: Local, active: np.ndarray) -> RowBlocks:
+    """Return a copy of the columns ``active``, in ascending order, as a matrix."""
+    rows, executor = objective.samples.rows, objective.executor
     if not (rows.is_sparse or rows.outputs):
         return RowBlocks(_dense_blocks(objective, active), executor)
     if isinstance(rows, StoredRows | ChunkedRows):
@@ -151,7 +155,7 @@ def active_matrix(objective: Any, active: np.ndarray) -> Any:
     return RowBlocks(blocks, executor)
 
 
-def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
+def _block_by_block(objective: Local, active: np.ndarray) -> list[Any]:
     """Return a copy of the columns ``active``, of sparse rows or several outputs, of rows on disk or in pieces."""
     found: dict[int, Any] = {}
     place = np.full(objective.size, -1, np.int32)
@@ -175,7 +179,7 @@ def _block_by_block(objective: Objective, active: np.ndarray) -> list[Any]:
     return _joined_blocks(blocks)
 
 
-def _dense_blocks(objective: Objective, active: np.ndarray) -> list[Any]:
+def _dense_blocks(objective: Local, active: np.ndarray) -> list[Any]:
     """Return some columns of dense rows: a copy in one piece, unless rows are in pieces themselves.
 
     Memory for many small pieces would take longer to get than it takes to fill.

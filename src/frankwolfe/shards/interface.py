@@ -1,0 +1,72 @@
+"""One interface for rows on this machine (`Local`, in memory or in a store) and on a cluster (`DaskShards`).
+
+Code that reads rows, or that needs an entry for each row, is written as *tasks*, plain functions of a `Local`:
+
+    def task(local, *args)
+
+- ``shards.run(task, *args)`` runs a task that returns a tuple, and returns the sums of its entries over all shards.
+  With ``keep=k`` the first ``k`` entries stay with the rows, and what stands for them is returned in their place.
+- ``shards.keep(task, *args)`` names a result that stays with the rows. A cluster computes it when a task needs it.
+
+What stays is passed to later tasks by name: each of them receives the piece that belongs to its own rows. On this
+machine there is one shard, and what stays is the result itself: an array with an entry for each row. On a cluster it is
+a `Kept`. Three rules make answers independent of where rows are, and of workers that are lost:
+
+- A task depends on its arguments only.
+- What stays never changes, and shares no memory with the rows: rows of a store are read into buffers that are reused.
+- A task returns new arrays or numbers. Lists are concatenated instead of summed.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+Task = Callable[..., Any]
+
+
+class Shards(Protocol):
+    """Where the rows are."""
+
+    calls_are_costly: bool
+    """Whether each `run` is a round trip: then tasks return more at a time, and models are used longer."""
+
+    def run(self, task: Task, *args: Any, keep: int = 0, also: tuple = ()) -> tuple[Any, ...]:
+        """Run a task on all shards. Return what stands for the results that stay, then the sums of the others.
+
+        ``also`` are further arguments, on which results that stay do not depend.
+        """
+        ...
+
+    def keep(self, task: Task, *args: Any) -> Any:
+        """Return what stands for the result of a task, which stays with the rows."""
+        ...
+
+
+class Kept:
+    """A result that stays with the rows of a cluster: a name, the task that computes it, and its arguments.
+
+    As a vector it has a shape. Only workers know its entries, so other shapes of it have the same name.
+    """
+
+    shape: tuple[int, ...] = ()
+    task: Task | None = None
+    args: tuple = ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def reshape(self, *shape: Any) -> "Kept":
+        """Return itself."""
+        return self
+
+    def ravel(self) -> "Kept":
+        """Return itself."""
+        return self
+
+    def copy(self) -> "Kept":
+        """Return itself: it never changes."""
+        return self
