@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import softmax
 
 import frankwolfe as fw
-from frankwolfe.objective import prediction_sums
+from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import Sums, trust_region
 from frankwolfe.objective.intercept_search import InterceptSearch
 from frankwolfe.objective.point import Guess
@@ -207,7 +207,7 @@ def test_many_rows_need_no_more_rounds_than_few(monkeypatch):
         rounds.append(len(args[0]) / n)  # rows, in blocks
         return slope_and_curvature(*args)
 
-    monkeypatch.setattr(prediction_sums, "slope_and_curvature", counted)
+    monkeypatch.setattr(tasks, "slope_and_curvature", counted)
     y = np.where(np.arange(n) % 13 < 6, -1.0, 1.0)
     problem = fw.Problem(np.zeros((n, 1)), y, loss="logistic", constraint=fw.L1Ball(1.0), intercept=True)
     share = float(np.mean(y > 0))
