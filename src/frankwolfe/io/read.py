@@ -1,4 +1,4 @@
-"""A data file as the rows, targets and weights of a problem."""
+"""Read a data file as the rows, targets and weights of a problem, and encode targets for a loss."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ import numpy as np
 from frankwolfe.io.csv_parquet import ADVICE, Columns
 from frankwolfe.io.streams import kind_of, refusing_damage, require_file
 from frankwolfe.io.svmlight import read_svmlight
-from frankwolfe.io.tables import Table, is_number
+from frankwolfe.io.tables import Table, is_number, listed
 
 
 class Features(NamedTuple):
-    """Which columns a model reads: by name, or, where columns have none, by number.
+    """The columns that a model reads: by name or, if columns have no names, by number.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Features(NamedTuple):
     first : int
         Without names: index of the first column.
     number : int
-        How many there are.
+        Number of columns.
     """
 
     names: list[str] | None
@@ -31,20 +31,20 @@ class Features(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
     X : array or CSR array of shape (n, p)
-        The columns of numbers; NaN where values may be missing.
+        The columns of numbers; NaN where a value is missing.
     features : Features
-        What its columns are.
+        Names or numbers of all columns.
     targets : array of shape (n,), or (n, k) for several targets, or None
         As they are in the file.
     weights : array of shape (n,) or None
         Weights of the rows.
     place : callable
-        Says where in the file a row is, for messages.
+        Returns where in the file a row is, for messages.
     words : dict of arrays of shape (n,)
         The columns of words, by their place among the features; None where a value is missing.
     """
@@ -62,6 +62,11 @@ class Data(NamedTuple):
         return Table(self.X, self.words)
 
 
+def row_number(row: int) -> str:
+    """Return the number of a row in words, counted from one."""
+    return f"row {row + 1}"
+
+
 def read_data(
     path: Path,
     target: Sequence[str] = (),
@@ -72,7 +77,7 @@ def read_data(
     advice: str | None = ADVICE,
     all_text: bool = False,
 ) -> Data:
-    """Read CSV, Parquet or svmlight, told apart by content; compressed with gzip, bzip2 or xz, or not.
+    """Read CSV, Parquet or svmlight, recognised by content; compressed with gzip, bzip2 or xz, or not.
 
     Parameters
     ----------
@@ -80,17 +85,17 @@ def read_data(
         The file.
     target : sequence of str
         Columns to predict; none for svmlight, where the target comes first in each line. With ``features`` of a model
-        they may be missing, or have gaps.
+        they may be absent, or have missing values.
     weights : str, optional
         Column of sample weights.
     ignore : sequence of str
         Columns to leave out.
     features : Features, optional
-        Columns to read, those of a model. By default all that are left.
+        Columns to read, those of a model. By default all others.
     words : collection of str
         Columns that hold categories.
     advice : str or None
-        What to do about missing values, for the message that refuses them. None: they are no mistake.
+        What to do about missing values, for the message that refuses them. None: they are accepted.
     all_text : bool
         Whether all other columns of text hold categories, too. Dates and columns of nearly unique cells are refused.
 
@@ -102,15 +107,24 @@ def read_data(
     with refusing_damage(path):
         kind = kind_of(path)
         if kind == "svmlight":
-            named = [*target, *([weights] if weights else []), *ignore]
-            return _from_svmlight(path, [*named, *words], features)
+            return _from_svmlight(path, [*target, *([weights] if weights else []), *ignore, *words], features)
         columns = Columns(path, kind, words)
-        return _from_columns(columns, target, weights, ignore, features, words, advice, all_text)
+        if features is not None and features.names is None:
+            raise ValueError(f"{path} has named columns; the model was fitted to an svmlight file, without names")
+        if features is None:
+            if not target:
+                raise ValueError(f"--target is missing: which column of {path} is to be predicted? {columns.listed()}")
+            columns.require(target, "target column")
+            names = feature_names(columns.names, path, target, weights, ignore)
+            features = Features(names, 0, len(names))
+        elif not all(map(columns.is_whole, target)):
+            target = ()
+        return read_columns(columns, target, weights, ignore, features, advice, words, all_text)
 
 
 def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) -> Data:
     if features is not None and features.names is not None:
-        raise ValueError(f"{path} is an svmlight file, without column names; the model needs {_listed(features.names)}")
+        raise ValueError(f"{path} is an svmlight file, without column names; the model needs {listed(features.names)}")
     if named:
         raise ValueError(
             f"{path} is an svmlight file: its columns have no names, so {named[0]!r} cannot be one; the target is the "
@@ -118,60 +132,12 @@ def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) 
         )
     X, y, first = read_svmlight(path, None if features is None else features.first)
     if features is None:
-        return Data(X, Features(None, first, X.shape[1]), y, None, _row, {})
+        return Data(X, Features(None, first, X.shape[1]), y, None, row_number, {})
     if X.shape[1] > features.number:
         X = X[:, : features.number]  # columns that no row had when the model was fitted have no weight
     else:
         X.resize((X.shape[0], features.number))
-    return Data(X, features, y, None, _row, {})
-
-
-def _from_columns(
-    columns: Columns,
-    target: Sequence[str],
-    weights: str | None,
-    ignore: Sequence[str],
-    features: Features | None,
-    words: Collection[str],
-    advice: str | None,
-    all_text: bool,
-) -> Data:
-    columns.require([weights] if weights else [], "column of weights")
-    columns.require(ignore)
-    if features is None:
-        if not target:
-            raise ValueError(
-                f"--target is missing: which column of {columns.path} is to be predicted? {columns.listed()}"
-            )
-        columns.require(target, "target column")
-        names = feature_names(columns.names, columns.path, target, weights, ignore)
-        features = Features(names, 0, len(names))
-        targets = _targets(columns, target)
-    elif features.names is None:
-        raise ValueError(f"{columns.path} has named columns; the model was fitted to an svmlight file, without names")
-    else:
-        targets = _targets(columns, target if all(map(columns.is_whole, target)) else ())
-    names = features.names or []
-    if all_text:
-        words = [*words, *columns.category_names([name for name in names if name not in words])]
-    for name in words:
-        if name not in names:
-            columns.require([name])
-            raise ValueError(f"{name!r} is a category to learn from, and the target, the weights or ignored as well")
-    table = columns.table(names, words, advice)
-    found = columns.matrix([weights])[:, 0] if weights else None
-    return Data(table.numbers, features, targets, found, columns.place, table.words)
-
-
-def feature_names(
-    names: Sequence[str], path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]
-) -> list[str]:
-    """Return the columns to learn from: all but the target, the weights and those to leave out."""
-    used = {*target, *ignore, weights}
-    left = [name for name in names if name not in used]
-    if not left:
-        raise ValueError(f"{path} has no column left to learn from")
-    return left
+    return Data(X, features, y, None, row_number, {})
 
 
 def read_columns(
@@ -180,62 +146,61 @@ def read_columns(
     weights: str | None,
     ignore: Sequence[str],
     features: Features,
-    advice: str,
+    advice: str | None,
+    words: Collection[str] = (),
+    all_text: bool = False,
 ) -> Data:
-    """Return some rows of a file with columns of numbers, the targets and the weights; nothing may be missing."""
+    """Return the columns of a file that are named; the parameters are those of `read_data`."""
     columns.require(target, "target column")
     columns.require([weights] if weights else [], "column of weights")
     columns.require(ignore)
-    table = columns.table(features.names or [], (), advice)
-    found = columns.matrix([weights])[:, 0] if weights else None
-    return Data(table.numbers, features, _targets(columns, target), found, columns.place, {})
+    names = features.names or []
+    targets = [columns.values(name) for name in target]
+    if all_text:
+        words = [*words, *columns.category_names([name for name in names if name not in words])]
+    for name in words:
+        if name not in names:
+            columns.require([name])
+            raise ValueError(f"{name!r} is a category to learn from, and the target, the weights or ignored as well")
+    table = columns.table(names, words, advice)
+    y = None if not targets else targets[0] if len(targets) == 1 else np.column_stack(targets)
+    return Data(table.numbers, features, y, columns.weights(weights), columns.place, table.words)
 
 
-def _targets(columns: Columns, names: Sequence[str]) -> np.ndarray | None:
-    found = [columns.values(name) for name in names]
-    return None if not found else found[0] if len(found) == 1 else np.column_stack(found)
+def feature_names(
+    names: Sequence[str], path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]
+) -> list[str]:
+    """Return the columns to learn from: all but the target, the weights and the ignored ones."""
+    used = {*target, *ignore, weights}
+    left = [name for name in names if name not in used]
+    if not left:
+        raise ValueError(f"{path} has no column left to learn from")
+    return left
 
 
-def _row(row: int) -> str:
-    return f"row {row + 1}"
+# --- targets ----------------------------------------------------------------------------------------------------------
 
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:5]) + (", ..." if len(names) > 5 else "")
-
-
-class Encoded(NamedTuple):
-    """Targets that a loss takes.
-
-    Attributes
-    ----------
-    y : array
-        Labels -1 and +1, class numbers, numbers, or rows of them.
-    classes : array or None
-        The classes in ascending order: of two the first is -1 and the second +1; of more, their numbers.
-    """
-
-    y: np.ndarray
-    classes: np.ndarray | None
-
-
-def row_number(row: int) -> str:
-    """Say which row it is, counted from one."""
-    return f"row {row + 1}"
+DEFAULT_LOSSES = {
+    "two classes": "logistic",
+    "classes": "multinomial",
+    "numbers": "squared",
+    "rows": "multitask-squared",
+}
+"""The loss for each kind of target, unless one is named."""
 
 
 def kind_of_target(targets: np.ndarray, place: Callable[[int], str] = row_number) -> str:
-    """Say what the targets are: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
+    """Return what the targets are: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
 
-    Words are classes; so are two numbers. More than two numbers are numbers. Where numbers and words are mixed nobody
-    can tell whether the words are classes or mistakes: that is an error.
+    Words are classes, and so are two different numbers. More than two are numbers. A mixture of numbers and words is
+    an error: the words may be classes or mistakes.
 
     Parameters
     ----------
     targets : array of shape (n,), or (n, k)
         Numbers, truth values or words.
     place : callable
-        Says where a row is.
+        Returns where a row is, for messages.
 
     Examples
     --------
@@ -261,33 +226,39 @@ def _refuse_mixture(targets: np.ndarray, classes: np.ndarray, place: Callable[[i
     count, first = int(wordy.sum()), int(np.argmax(wordy))
     raise ValueError(
         f"the target holds {len(targets) - count:,} numbers and {count:,} other value{'s' * (count > 1)} (the first is "
-        f"{str(targets[first])!r} in {place(first)}): mend or remove those rows; if all values are names of classes, "
-        "say so with --loss multinomial, or with --loss logistic if there are two"
+        f"{str(targets[first])!r} in {place(first)}): correct or remove those rows; if all values are names of "
+        "classes, say so with --loss multinomial, or with --loss logistic if there are two"
     )
 
 
-DEFAULT_LOSSES = {
-    "two classes": "logistic",
-    "classes": "multinomial",
-    "numbers": "squared",
-    "rows": "multitask-squared",
-}
-"""The loss for each kind of target, where none is named."""
+class Encoded(NamedTuple):
+    """Targets for a loss.
+
+    Attributes
+    ----------
+    y : array
+        Labels -1 and +1, class numbers, numbers, or rows of them.
+    classes : array or None
+        The classes in ascending order: of two the first is -1 and the second +1; of more, their numbers.
+    """
+
+    y: np.ndarray
+    classes: np.ndarray | None
 
 
 def encoded(targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str]) -> Encoded:
-    """Return targets as the loss takes them, or say why it cannot.
+    """Encode targets for a loss, or raise ValueError.
 
     Parameters
     ----------
     targets : array of shape (n,), or (n, k)
         Numbers, truth values or words.
     loss : loss
-        What they are for.
+        The loss.
     loss_name : str
-        What the user calls it.
+        Its name, for messages.
     place : callable
-        Says where a row is.
+        Returns where a row is, for messages.
 
     Returns
     -------
@@ -321,7 +292,7 @@ def _too_many(classes: np.ndarray, loss_name: str) -> str:
 
 
 def _numbers(targets: np.ndarray, loss_name: str, place: Callable[[int], str]) -> np.ndarray:
-    """Return targets as numbers, or name the first that is none."""
+    """Return targets as numbers; raise ValueError at the first that is none."""
     if targets.dtype.kind in "fb":
         return targets.astype(np.float64)
     words, first = np.unique(targets, return_index=True)

@@ -1,4 +1,4 @@
-"""The columns that a model reads, as they are in a table: numbers, words, and gaps."""
+"""Tables: the columns that a model reads from arrays and data frames, with numbers, words and missing values."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
@@ -12,11 +12,11 @@ from frankwolfe.arguments.arrays import checked_sparse, column_names, numeric_fr
 from frankwolfe.arguments.names import nearest
 
 SHOWN = 5
-"""How many names or rows a message lists."""
+"""Number of names that a message lists."""
 
 
 MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "?")
-"""Ways to write that a value is missing, in lower case. Not ``none``: that is a class as often as not."""
+"""Words for a missing value, in lower case. Not ``none``: it may well be a class."""
 
 
 class Table(NamedTuple):
@@ -49,22 +49,16 @@ class Table(NamedTuple):
 
     def gaps(self) -> dict[int, np.ndarray]:
         """Return the rows in which a value is missing, for each column that has such, by its place."""
-        found = self._gaps_in_numbers() if _holds_nan(self.numbers) else {}
+        found = {}
+        if _holds_nan(self.numbers):
+            rows, columns = (self.numbers != self.numbers).nonzero()  # NaN, of dense and sparse matrices alike
+            places = np.array(self.number_places, dtype=np.int64)[columns]
+            found = {int(place): np.sort(rows[places == place]) for place in np.unique(places)}
         for place, words in self.words.items():
             empty = np.flatnonzero([word is None for word in words])
             if empty.size:
                 found[place] = empty
         return dict(sorted(found.items()))
-
-    def _gaps_in_numbers(self) -> dict[int, np.ndarray]:
-        if sparse.issparse(self.numbers):
-            entries = np.flatnonzero(np.isnan(self.numbers.data))
-            rows = np.searchsorted(self.numbers.indptr, entries, side="right") - 1
-            columns = self.numbers.indices[entries]
-        else:
-            rows, columns = np.nonzero(np.isnan(self.numbers))
-        places = np.array(self.number_places, dtype=np.int64)[columns]
-        return {int(place): rows[places == place] for place in np.unique(places)}
 
     def refuse_gaps(self, names: Sequence[str] | None) -> None:
         """Raise ValueError if values are missing, with the number and the first rows of each column."""
@@ -81,7 +75,7 @@ class Table(NamedTuple):
 
 
 def _holds_nan(numbers: Any) -> bool:
-    """Whether there is a NaN among numbers: a sum tells for sure that there is none, without an array of its own."""
+    """Return whether there is a NaN. A finite sum proves that there is none, without a temporary array."""
     values = numbers.data if sparse.issparse(numbers) else numbers
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(values.sum())) and bool(np.isnan(values).any())
@@ -106,7 +100,7 @@ def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection
     names : sequence of str or None
         Names of the columns.
     number : int
-        How many there are.
+        Number of columns.
     words : collection of int
         Places of those that hold words.
 
@@ -144,7 +138,7 @@ def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
 
 
 def _floats(X: Any) -> np.ndarray:
-    """Return numbers as float64, or say that they are none."""
+    """Return numbers as float64, or raise an error."""
     if np.ma.isMaskedArray(X):
         raise TypeError("X is a masked array: fill it first, e.g. X.filled(np.nan)")
     try:
@@ -152,11 +146,11 @@ def _floats(X: Any) -> np.ndarray:
     except ValueError:
         raise ValueError("X must be a rectangle of numbers: its rows differ in length") from None
     if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
-        with suppress(TypeError, ValueError):  # told below
+        with suppress(TypeError, ValueError):  # an error is raised below
             array = np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711  # entry by entry
     if array.dtype.kind not in "fiub":
         raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
-    # by rows: products round by how an array is laid out, and equal rows should have equal scores
+    # in C order: products round differently in other layouts, and equal rows should have equal scores
     array = np.ascontiguousarray(array, dtype=np.float64)
     if np.isinf(array).any():
         raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
@@ -183,7 +177,7 @@ def _selected(frame: Any, names: Sequence[str]) -> Any:
         )
     twice = [name for name in names if counts[name] > 1]
     if twice:
-        raise ValueError(f"X has {counts[twice[0]]} columns {twice[0]!r}: which is meant?")
+        raise ValueError(f"X has {counts[twice[0]]} columns {twice[0]!r}: rename all but one")
     return frame if there == list(names) else frame[list(names)]
 
 
@@ -219,7 +213,7 @@ def _word(value: Any) -> str | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, finite or not."""
+    """Return whether a text is a number, finite or not."""
     try:
         float(text)
     except ValueError:
