@@ -105,7 +105,7 @@ def test_numbers_are_numbers_unless_the_loss_takes_classes(client, desk, loss, k
     with specified_on_cluster(Path("parts"), ["stage"], loss, "l1", None, ignored, False, None, False) as spec:
         assert spec.loss_name == kind
         assert (None if spec.classes is None else spec.classes.tolist()) == classes
-        assert spec.target_in_words().startswith(words)
+        assert spec.target_summary.startswith(words)
         assert np.array_equal(spec.y.compute(), TABLE["stage"].to_numpy())
         assert spec.data.features.names == ["age", "dose", "size"]
 
@@ -146,7 +146,7 @@ SOME = ["--target", "outcome", *without("outcome")]
     ],
 )
 def test_what_cannot_work_is_said_before_a_cluster_is_asked(desk, words, message, monkeypatch):
-    monkeypatch.setattr(options.Where, "client", lambda where: pytest.fail("a cluster was asked"))
+    monkeypatch.setattr(options.ClusterOptions, "client", lambda where: pytest.fail("a cluster was asked"))
     code, output = told("fit", *words)
     assert (code, message in output) == (2, True), output
     assert not (desk / "model.npz").exists()

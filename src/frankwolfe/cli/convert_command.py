@@ -1,4 +1,4 @@
-"""``frankwolfe convert``: a row store from a file, for data that is larger than memory."""
+"""``frankwolfe convert``: make a row store of a file, for data larger than memory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``frankwolfe fit``: a model from a file, with its certificate."""
+"""``frankwolfe fit``: fit a model to a file, and write it with its certificate."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.options import (
+    CHECKPOINT,
     CLASS_WEIGHT,
+    CLUSTER,
     COLUMNS,
     DATA,
     HELD_OUT,
-    KEEPING,
     MEMORY,
     PROBLEM,
     RUN,
-    WHERE,
+    CheckpointOptions,
+    ClusterOptions,
     HeldOut,
-    Keeping,
-    Run,
-    Where,
+    RunOptions,
 )
 from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, minimized, show, writing
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     help="What ends the run: a proven gap, or one that is likely by a sample of rows, which needs a convex loss, "
     "--no-intercept and --method sfw.",
 )
-@KEEPING
+@CHECKPOINT
 @MEMORY
-@WHERE
+@CLUSTER
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
@@ -58,10 +58,10 @@ def fit(
     data: Path,
     radius: float | None,
     held_out: HeldOut,
-    run: Run,
+    run: RunOptions,
     stop: str,
-    keeping: Keeping,
-    where: Where,
+    checkpoints: CheckpointOptions,
+    cluster_options: ClusterOptions,
     top: int,
     out: Path,
     **problem: Any,
@@ -72,19 +72,19 @@ def fit(
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
     run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
-    with answering(), _specified(data, where, held_out, run, keeping, radius=radius, **problem) as (spec, splits, kept):
+    posing = _specified(data, cluster_options, held_out, run, radius=radius, **problem)
+    with answering(), posing as (spec, splits):
         from frankwolfe.advice import advice_on
         from frankwolfe.cli.posing import facts
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
         posed = spec.pose()
-        result = minimized(posed.problem, quiet=run.quiet, **run.options(), **kept, stop=stop, trace=0)
+        how = run.options() | {"stop": stop, "quiet": run.quiet, "trace": 0}
+        result = minimized(posed.problem, **how, **checkpoints.options())
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
-        broken_off = result.status == Status.INTERRUPTED
-        how = run.options() | {"stop": stop, "quiet": run.quiet}
-        scores = [] if broken_off else _held_out(spec, splits, held_out.scoring, how)
+        scores = [] if result.status == Status.INTERRUPTED else _held_out(spec, splits, held_out.scoring, how)
         model = FittedModel.of(
             posed.problem,
             result,
@@ -106,11 +106,10 @@ def fit(
 
 @contextmanager
 def _specified(
-    data: Path, where: Where, held_out: HeldOut, run: Run, keeping: Keeping, **problem: Any
-) -> "Iterator[tuple[Specification, list[Split], dict[str, Any]]]":
-    """Have what the arguments say: the problem, rows to hold out, and what is done about checkpoints."""
-    kept = keeping.options()
-    if where.elsewhere:
+    data: Path, cluster: ClusterOptions, held_out: HeldOut, run: RunOptions, **problem: Any
+) -> "Iterator[tuple[Specification, list[Split]]]":
+    """Yield the problem that the arguments specify, and the rows to hold out."""
+    if cluster.given:
         refused = {
             "--standardize": problem.pop("standardize"),
             "--categorical": bool(problem.pop("categorical")),
@@ -120,29 +119,29 @@ def _specified(
             "--holdout": held_out.holdout is not None,
             "--folds": held_out.folds is not None,
         }
-        where.check()
+        cluster.check()
         from frankwolfe.cli.posing import check_options, specified_on_cluster
 
         check_options(refused, problem["loss"], run.method, not problem["no_intercept"])
-        with where.client(), specified_on_cluster(data, **problem, local=where.cluster is None) as spec:
-            yield spec, [], kept
+        with cluster.client(), specified_on_cluster(data, **problem, local=cluster.cluster is None) as spec:
+            yield spec, []
         return
     from frankwolfe.cli.posing import specify
     from frankwolfe.cli.validation import splits_of
 
     found = specify(data, **problem)
-    yield found, splits_of(found, held_out, run.seed), kept
+    yield found, splits_of(found, held_out, run.seed)
 
 
 def _held_out(
     spec: "Specification", splits: "list[Split]", scoring: str | None, how: dict[str, Any]
 ) -> list[tuple[str, str]]:
-    """Return the score on rows that were held out, if there are any."""
+    """Return the score on held-out rows, if there are any."""
     if not splits:
         return []
     from frankwolfe.cli.validation import held_out, told
 
-    found = held_out(spec, splits, lambda problem: [minimized(problem, **how, trace=0)], scoring)
+    found = held_out(spec, splits, lambda problem: [minimized(problem, **how)], scoring)
     said = told([scores for (scores,) in found])
     if len(splits) > 1:
         return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
@@ -150,38 +149,27 @@ def _held_out(
     return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
 
 
-def _reads(result: "Result") -> str:
-    return "" if result.reads is None else f", {result.reads:.3g} reads"
-
-
 def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
-    """Return what there is to say about an answer."""
+    """Return the lines of the summary that describe a result."""
     import numpy as np
 
     from frankwolfe.compile.part import short
     from frankwolfe.display import verdict
 
     shift = np.ravel(model.unscaled()[1])
+    reads = "" if result.reads is None else f", {result.reads:.3g} reads"
     intercept = [("intercept", ", ".join(f"{value:.6g}" for value in shift[:6]))] if shift.any() else []
     return [
         ("set", f"{short(model.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
         *intercept,
         ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
         ("certificate", verdict(result)[1]),
-        ("effort", f"{result.method}, {result.passes:.4g} passes{_reads(result)}, {result.seconds:.3g} s"),
+        ("effort", f"{result.method}, {result.passes:.4g} passes{reads}, {result.seconds:.3g} s"),
     ]
 
 
 def show_weights(model: "FittedModel", most: int) -> None:
-    """Print the largest weights of a model by name, on the scale of its columns, and how many are zero.
-
-    Parameters
-    ----------
-    model : FittedModel
-        The model.
-    most : int
-        How many weights to print at most; 0 prints nothing.
-    """
+    """Print up to ``most`` of the largest weights by name, on the scale of the columns, and how many are zero."""
     if not most:
         return
     from rich.table import Table
@@ -205,7 +193,7 @@ def show_weights(model: "FittedModel", most: int) -> None:
 
 
 def listed(model: "FittedModel", most: int) -> tuple[list[list[str]], str]:
-    """Return the rows of the table of weights, and what to write above it."""
+    """Return the rows of the table of weights, and its title."""
     import numpy as np
 
     own = model.unscaled()[0].ravel()
@@ -228,7 +216,7 @@ def listed(model: "FittedModel", most: int) -> tuple[list[list[str]], str]:
 
 
 def weight_labels(model: "FittedModel") -> list[str]:
-    """Return what to call the columns that have weights: their names, or their indices in the file."""
+    """Return the names of the columns that have weights, or their indices in the file."""
     named = model.weight_names
     if named is not None:
         return named
@@ -236,7 +224,7 @@ def weight_labels(model: "FittedModel") -> list[str]:
 
 
 def output_labels(model: "FittedModel") -> list[Any]:
-    """Return what to call the outputs: classes or targets; nothing where there is one."""
+    """Return the names of the outputs, classes or targets; nothing if there is one output."""
     if model.weights.ndim == 1:
         return []
     if model.classes is not None:

@@ -1,4 +1,4 @@
-"""``frankwolfe info``: what a file holds, and which radii to try."""
+"""``frankwolfe info``: describe a file, and suggest radii."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,6 @@ from frankwolfe.cli.output import answering, show
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
-
-SUGGESTIONS = 5
-"""How many radii to suggest."""
 
 
 @click.command(short_help="What a file holds, and which radii to try.")
@@ -37,7 +34,7 @@ def _measured(problem: "Problem") -> list[tuple[str, str]]:
     from frankwolfe.path import radius_grid
 
     stored = np.count_nonzero(problem.X) if isinstance(problem.X, np.ndarray) else problem.X.nnz
-    radii = ", ".join(f"{float(f'{radius:.2g}'):g}" for radius in radius_grid(problem, SUGGESTIONS))  # two digits
+    radii = ", ".join(f"{float(f'{radius:.2g}'):g}" for radius in radius_grid(problem, 5))  # two digits
     return [
         ("density", f"{stored / (problem.n * problem.d):.3g}"),
         (

@@ -1,4 +1,7 @@
-"""Options that several commands share. Names of losses, sets and methods are only looked up when they are needed."""
+"""Options that several commands share, and the cluster that some of them name.
+
+Only click is imported here: the names of losses, sets and methods are looked up when they are needed.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 
 class Name(click.ParamType):
-    """A name from a table of the library: completed by the shell, and checked by the command."""
+    """A name from a table of the library. The shell completes it; the command checks it."""
 
     name = "name"
 
@@ -21,7 +24,7 @@ class Name(click.ParamType):
         self.module, self.table = module, table
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that begin like this."""
+        """Return the names with a prefix."""
         return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
 
     def names(self) -> list[str]:
@@ -30,10 +33,10 @@ class Name(click.ParamType):
 
 
 class NamedOption(click.Option):
-    """An option for a `Name`, whose help says ``{names}`` where the names are to stand."""
+    """An option for a `Name`. The names replace ``{names}`` in its help."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return what ``--help`` prints: the names are looked up now, for a command does not need them all."""
+        """Return the help. The names are looked up only now, since that imports the library."""
         assert isinstance(self.type, Name)
         names = self.type.names()
         self.help = (self.help or "").replace("{names}", f"{', '.join(names[:-1])} or {names[-1]}")
@@ -52,7 +55,7 @@ def together(*options: Callable) -> Callable:
 
 
 def gathered(name: str, kind: Any, *options: Callable) -> Callable:
-    """Return a decorator that adds several options, which the command gets as one argument of that name and kind."""
+    """Return a decorator that adds several options and passes them as one NamedTuple, the argument ``name``."""
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
@@ -66,21 +69,21 @@ def gathered(name: str, kind: Any, *options: Callable) -> Callable:
 
 
 def missing_values(other: str, help: str) -> Callable:
-    """Return the option ``--missing``: missing values are refused, or what else is done about them."""
+    """Return the option ``--missing``: refuse missing values, or the other choice."""
     choice = click.Choice(["refuse", other])
     return click.option("--missing", type=choice, default="refuse", show_default=True, help=help)
 
 
 class HeldOut(NamedTuple):
-    """Which rows to hold out, a part of them, or each of so many parts in turn; by default none. And how to score."""
+    """The fraction of rows to hold out, or the number of folds, and the score."""
 
     holdout: float | None
     folds: int | None
     scoring: str | None
 
 
-class Run(NamedTuple):
-    """How to solve a problem."""
+class RunOptions(NamedTuple):
+    """Method, tolerance and budget of a run."""
 
     method: str
     tol: float
@@ -90,20 +93,20 @@ class Run(NamedTuple):
     quiet: bool
 
     def options(self) -> dict[str, Any]:
-        """Return the same as `frankwolfe.minimize` calls it."""
+        """Return the arguments of `frankwolfe.minimize`."""
         named = self._asdict()
         del named["quiet"]
         return {"random_state": named.pop("seed"), **named}
 
 
-class Keeping(NamedTuple):
-    """Where the state of a run is kept, and whether to go on from there."""
+class CheckpointOptions(NamedTuple):
+    """The checkpoint file of a run, and whether to resume from it."""
 
     checkpoint: Path | None
     resume: bool
 
     def options(self) -> dict[str, Any]:
-        """Return the same as `frankwolfe.cli.output.minimized` takes it; raise ValueError if it makes no sense."""
+        """Return the arguments of `frankwolfe.cli.output.minimized`; raise ValueError if they contradict each other."""
         path = self.checkpoint
         if path is None:
             if self.resume:
@@ -113,7 +116,7 @@ class Keeping(NamedTuple):
             return {"checkpoint": path}
         if not self.resume:
             raise ValueError(f"{path} exists: go on from it with --resume, or remove it")
-        return {"broken_off": path}
+        return {"resumed": path}
 
 
 MEMORY = click.option(
@@ -208,7 +211,7 @@ HELD_OUT = gathered(
 
 
 def _silenced(ctx: click.Context, param: click.Parameter, quiet: bool) -> bool:
-    """Drop notices that code is compiled until the command ends."""
+    """Drop notices about compilation until the command ends."""
     if quiet:
         from frankwolfe.compile.waiting import notices_to
 
@@ -222,7 +225,7 @@ QUIET = click.option(
 
 RUN = gathered(
     "run",
-    Run,
+    RunOptions,
     click.option(
         "--method",
         type=Name("frankwolfe.methods.table", "METHODS"),
@@ -238,9 +241,9 @@ RUN = gathered(
     QUIET,
 )
 
-KEEPING = gathered(
-    "keeping",
-    Keeping,
+CHECKPOINT = gathered(
+    "checkpoints",
+    CheckpointOptions,
     click.option(
         "--checkpoint",
         type=click.Path(path_type=Path),
@@ -257,22 +260,22 @@ if TYPE_CHECKING:
     from dask.distributed import Client
 
 SECONDS = 10.0
-"""How long to wait for a scheduler to answer, and for its workers."""
+"""Time limit for a scheduler to answer, and for its workers."""
 
 
-class Where(NamedTuple):
-    """The address of a scheduler, or how many workers to start; by default neither."""
+class ClusterOptions(NamedTuple):
+    """The address of a scheduler, or the number of workers to start; by default neither."""
 
     cluster: str | None
     workers: int | None
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether the rows are to be on workers."""
+    def given(self) -> bool:
+        """Whether the rows are on workers."""
         return self.cluster is not None or self.workers is not None
 
     def check(self) -> None:
-        """Raise an error if there is no way to have a client."""
+        """Raise an error if no client can be made."""
         if self.cluster is not None and self.workers is not None:
             raise ValueError("--cluster and --workers exclude each other: a cluster has its own workers")
         if find_spec("distributed") is None:
@@ -280,14 +283,14 @@ class Where(NamedTuple):
 
     @contextmanager
     def client(self) -> "Iterator[Client]":
-        """Have a client while the block runs; raise ValueError, in plain words, where there is none to be had."""
+        """Yield a client; raise ValueError if the scheduler does not answer or has no workers."""
         with _connected(self.cluster) if self.cluster is not None else _started(self.workers or 1) as found:
             yield found
 
 
 @contextmanager
 def _connected(address: str) -> "Iterator[Client]":
-    """Have a client of a scheduler that runs already."""
+    """Yield a client of a scheduler that runs already."""
     from dask.distributed import Client
 
     start = f"start some: dask worker {address}"
@@ -310,7 +313,7 @@ def _connected(address: str) -> "Iterator[Client]":
 
 @contextmanager
 def _started(workers: int) -> "Iterator[Client]":
-    """Have a client of so many worker processes on this machine, which end with the block."""
+    """Yield a client of worker processes on this machine, which end with the block."""
     import logging
 
     from dask.distributed import Client, LocalCluster
@@ -331,9 +334,9 @@ def _started(workers: int) -> "Iterator[Client]":
         yield client
 
 
-WHERE: Any = gathered(
-    "where",
-    Where,
+CLUSTER: Any = gathered(
+    "cluster_options",
+    ClusterOptions,
     click.option(
         "--cluster",
         metavar="ADDRESS",

@@ -1,4 +1,4 @@
-"""How a command answers: exit codes, errors in one line, summaries, progress."""
+"""Output of commands: exit codes, errors in one line, summaries, tables, progress."""
 
 import csv
 import errno
@@ -26,7 +26,7 @@ NOT_CERTIFIED = 3
 NOT_WRITTEN = 4
 
 WIDTH = 120
-"""Columns of text where there is no terminal to ask."""
+"""Columns of text if the output is no terminal."""
 
 
 class Complaint(click.ClickException):
@@ -39,7 +39,7 @@ class Complaint(click.ClickException):
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Turn what may be wrong with a command or its data into one line."""
+    """Turn errors in a command or its data into one line."""
     try:
         yield
     except (ValueError, TypeError, ImportError, OSError) as error:
@@ -52,7 +52,7 @@ def answering() -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what may go wrong with writing into one line."""
+    """Turn errors of writing a file into one line."""
     try:
         yield
     except OSError as error:
@@ -60,20 +60,20 @@ def writing(path: Path) -> Iterator[None]:
 
 
 class Program(click.Group):
-    """Commands whose standard output may be full, or closed: that is told in one line, like any other mistake."""
+    """A group of commands that reports a full or closed standard output in one line, like any other error."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run a command, and see to it that what it printed has arrived."""
+        """Run a command and flush its output."""
         try:
             try:
                 return super().main(*args, **extra)
             finally:
-                if sys.stdout is not None:  # as it is where a program is started without one
+                if sys.stdout is not None:  # None if the process was started without one
                     sys.stdout.flush()
         except OSError as error:
-            with suppress(OSError, ValueError):  # what is still waiting cannot be written either
+            with suppress(OSError, ValueError):  # the rest cannot be written either
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if error.errno == errno.EPIPE:  # nobody reads on, as behind a pipe to head
+            if error.errno == errno.EPIPE:  # the reader has gone, as with a pipe to head
                 sys.exit(BROKEN_OFF)
             where = error.filename or "standard output"
             Complaint(f"{where} could not be written: {error.strerror or error}").show()
@@ -81,20 +81,20 @@ class Program(click.Group):
 
 
 def console(stderr: bool = False) -> "Console":
-    """Return where to print: as wide as the terminal, or wide enough for no line to be broken.
+    """Return a console as wide as the terminal, or `WIDTH` columns wide if there is none.
 
-    What the terminal has no letter for is spelt out.
+    Characters that the encoding lacks are escaped.
     """
     from rich.console import Console
 
-    with suppress(AttributeError):  # a stream of somebody's own
+    with suppress(AttributeError):  # a replaced stream
         (sys.stderr if stderr else sys.stdout).reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     there = Console(stderr=stderr, highlight=False)
     return there if there.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
 
 def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> None:
-    """Print names and what they are; some in a style."""
+    """Print a table of names and texts, some in a style."""
     from rich.table import Table
     from rich.text import Text
 
@@ -102,7 +102,7 @@ def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> N
     table.add_column(style="dim", justify="right")
     table.add_column(overflow="fold")
     for name, text in rows:
-        table.add_row(name, Text(text, style=(styles or {}).get(name, "")))  # as it is: brackets are no markup
+        table.add_row(name, Text(text, style=(styles or {}).get(name, "")))  # brackets are no markup
     console().print(table)
 
 
@@ -123,7 +123,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
     with writing(path), replacing(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         _write_rows(text, heads, rows)
-        text.detach()  # flushed, and left open for whoever opened it
+        text.detach()  # flush without closing the stream
 
 
 def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
@@ -133,14 +133,14 @@ def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) 
 
 
 Move = Callable[[float, float, str], None]
-"""Moves a bar: how much is done, of how much, and words to show behind it."""
+"""Updates a bar: amount done, total, and a text behind it."""
 
 
 @contextmanager
 def progress_bar(total: float | None, quiet: bool = False) -> Iterator[Move | None]:
-    """Show a bar while the block runs, and yield what moves it; None if quiet, or if stderr is no terminal.
+    """Show a progress bar and yield the function that updates it; None if quiet, or if stderr is no terminal.
 
-    Notices that code is compiled are shown behind the bar, and in a line of their own.
+    Notices about compilation are shown behind the bar, and in a line of their own.
     """
     where = console(stderr=True)
     if quiet or not where.is_terminal:
@@ -166,9 +166,9 @@ def progress_bar(total: float | None, quiet: bool = False) -> Iterator[Move | No
 
 
 def minimized(
-    problem: "Problem", max_passes: float, broken_off: Path | None = None, quiet: bool = False, **options: Any
+    problem: "Problem", max_passes: float, resumed: Path | None = None, quiet: bool = False, **options: Any
 ) -> "Result":
-    """Run `minimize`, or `resume` a run that was broken off, under a progress bar where somebody is looking on."""
+    """Run `minimize`, or `resume` from a checkpoint, with a progress bar if stderr is a terminal."""
     from frankwolfe.run import minimize, resume
 
     with progress_bar(max_passes, quiet) as move:
@@ -178,7 +178,7 @@ def minimized(
             move(state.passes, max_passes, words)  # type: ignore[misc]
 
         callback = None if move is None else look
-        if broken_off is None:
+        if resumed is None:
             return minimize(problem, max_passes=max_passes, callback=callback, **options)
         kept = {name: options[name] for name in ("method", "tol", "max_seconds")}
-        return resume(broken_off, problem, max_passes=max_passes, callback=callback, **kept)
+        return resume(resumed, problem, max_passes=max_passes, callback=callback, **kept)

@@ -1,4 +1,4 @@
-"""``frankwolfe path``: the answers along a grid of radii."""
+"""``frankwolfe path``: fit models along a grid of radii."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, Run
+from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, RunOptions
 from frankwolfe.cli.output import (
     BROKEN_OFF,
     NOT_CERTIFIED,
@@ -47,7 +47,7 @@ def path(
     radii: str | None,
     n_radii: int,
     held_out: HeldOut,
-    run: Run,
+    run: RunOptions,
     table: Path | None,
     picture: Path | None,
     **problem: Any,
@@ -86,23 +86,23 @@ def path(
 
 
 def _numbers(text: str) -> list[float]:
-    """Return the numbers in a list that is separated by commas."""
+    """Return the numbers of a list separated by commas."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise Complaint(f"--radii takes numbers separated by commas, such as 0.1,1,10; got {text!r}") from None
 
 
-def _followed(problem: "Problem", radii: Any, run: Run) -> "RadiusPath":
-    """Follow the path, with a bar where somebody is looking on."""
+def _followed(problem: "Problem", radii: Any, run: RunOptions) -> "RadiusPath":
+    """Follow the path, with a progress bar."""
     from frankwolfe.path import collected, until_interrupted
 
     with progress_bar(len(radii), run.quiet) as move:
         return collected(problem, radii, until_interrupted(_shown(problem, radii, run, move, "")))
 
 
-def _shown(problem: "Problem", radii: Any, run: Run, move: Move | None, where: str) -> "Iterator[Result]":
-    """Yield the answers along the radii, and move a bar."""
+def _shown(problem: "Problem", radii: Any, run: RunOptions, move: Move | None, where: str) -> "Iterator[Result]":
+    """Yield the results along the radii, and update a bar."""
     from frankwolfe.path import follow
 
     for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
@@ -118,7 +118,7 @@ def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
 
 
 def _held_out(
-    spec: "Specification", splits: "list[Split]", radii: Any, run: Run, scoring: str | None
+    spec: "Specification", splits: "list[Split]", radii: Any, run: RunOptions, scoring: str | None
 ) -> "list[list[Scores]]":
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
@@ -149,7 +149,7 @@ def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
     for name in shown:
         table.add_column(f"held-out {name}")
     for column in table.columns:
-        column.justify, column.overflow = "right", "fold"  # in a narrow window numbers are folded, and not cut
+        column.justify, column.overflow = "right", "fold"  # numbers are folded, not cut, in a narrow window
     for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
         mark = "" if found.success[k] else " (not certified to tolerance)"
         row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
@@ -159,13 +159,13 @@ def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
 
 
 def _columns(scores: "list[list[Scores]]") -> list[str]:
-    """Return the names of the scores in the table: the one to compare by, and the accuracy."""
+    """Return the scores to print: the one to compare by, and the accuracy."""
     names = list(scores[0][0]) if scores else []
     return [*names[:1], *(name for name in names[1:] if name == "accuracy")]
 
 
 def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Problem") -> None:
-    """Say which radius has the best score, and if it is the first or the last one."""
+    """Print the radius with the best score, and a warning if it is the first or the last one."""
     from frankwolfe.cli.validation import BETTER_IF_LARGER
     from frankwolfe.path import at_the_edge
 

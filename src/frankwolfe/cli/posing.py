@@ -1,4 +1,7 @@
-"""From the arguments of a command to a problem. Imported when a command runs: it takes the whole library along."""
+"""Turn the arguments of a command into a problem, with rows in memory, in a row store or on a cluster.
+
+This module imports most of the library, so commands import it when they run.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -42,19 +45,11 @@ if TYPE_CHECKING:
     from frankwolfe.cluster.target_survey import Survey
 
 ALL_TEXT = ""
-"""What ``--categorical`` says without a name."""
+"""Value of ``--categorical`` without a name."""
 
 
 class Posed(NamedTuple):
-    """A problem, and how its columns were made.
-
-    Attributes
-    ----------
-    problem : Problem
-        What to minimise.
-    preparation : Preparation
-        What was done to the columns of the file.
-    """
+    """A problem, and the preparation of its columns."""
 
     problem: Problem
     preparation: Preparation
@@ -62,26 +57,30 @@ class Posed(NamedTuple):
 
 @dataclass(frozen=True)
 class Specification:
-    """What the arguments of a command specify: a file, and what to make of it.
+    """The problem that the arguments of a command specify.
 
     Attributes
     ----------
     data : Data
         The file.
     y : array
-        Its targets, as the loss takes them.
+        Its targets, encoded for the loss.
     classes : array or None
-        What the targets stand for.
+        The classes that the targets stand for.
     loss : loss
-        The loss, for as many outputs as there are.
+        The loss, for the number of outputs at hand.
     loss_name : str
-        What the user calls it.
+        Its name on the command line.
     constraint : str
         Name of the set.
     radius : float or None
         Its radius; None for the default.
-    intercept, standardize, fill : bool
-        Whether there is an intercept, whether columns are standardised, and whether missing values are filled.
+    intercept : bool
+        Whether there is an intercept.
+    target_summary : str
+        The targets in words.
+    prepare : dict or None
+        Options of `Preparation.learned`. None in a row store or on a cluster, where columns are as they were written.
     class_weight : dict, "balanced" or None
         Weights of the classes, by their place; others have weight 1.
     """
@@ -94,8 +93,8 @@ class Specification:
     constraint: str
     radius: float | None
     intercept: bool
-    standardize: bool
-    fill: bool
+    target_summary: str
+    prepare: dict[str, bool] | None = None
     class_weight: Any = None
 
     def by_class(self, rows: Any = None) -> np.ndarray | None:
@@ -123,36 +122,34 @@ class Specification:
         return by_class[self._codes(rows)] * (1.0 if own is None else own)
 
     def pose(self, rows: np.ndarray | None = None) -> Posed:
-        """Return the problem of all rows, or of some; the columns are made ready for these alone."""
-        table, y, weights = self.data.table, self.y, self.data.weights
-        if rows is not None:
-            table, y, weights = table.rows(rows), y[rows], None if weights is None else weights[rows]
-        names = self.data.features.names
-        preparation = Preparation.learned(
-            table,
-            names,
-            fill=self.fill,
-            standardize=self.standardize,
-            center=self.intercept,
-            sample_weight=weights,
-        )
-        X = preparation.apply(table, names).X
+        """Return the problem of all rows, or of some; columns are prepared for these alone."""
+        X, y, preparation = self.data.X, self.y, Preparation()
+        if self.prepare is not None:
+            table, weights, names = self.data.table, self.data.weights, self.data.features.names
+            if rows is not None:
+                table, y, weights = table.rows(rows), y[rows], None if weights is None else weights[rows]
+            preparation = Preparation.learned(table, names, **self.prepare, sample_weight=weights)
+            X = preparation.apply(table, names).X
+        elif rows is not None:
+            raise ValueError("no rows can be held out of a row store: convert those to hold out to another one")
         problem = posed(X, y, self.loss, self.constraint, self.weights(rows), intercept=self.intercept)
         if self.radius is not None:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
         return Posed(problem, preparation)
 
-    def target_in_words(self) -> str:
-        """Say what the targets are."""
-        classes, y = self.classes, self.y
-        if classes is None:
-            return f"numbers from {y.min():.4g} to {y.max():.4g}"
-        return counted(classes, np.unique(y, return_counts=True)[1])
+
+def in_words(classes: np.ndarray | None, y: np.ndarray) -> str:
+    """Return targets in words."""
+    if classes is None:
+        return f"numbers from {y.min():.4g} to {y.max():.4g}"
+    return counted(classes, np.unique(y, return_counts=True)[1])
 
 
 def counted(classes: np.ndarray, counts: np.ndarray) -> str:
-    """Say which classes there are, and how many rows of each."""
-    shown = [f"{value} ({_rows(count)})" for value, count in zip(classes, counts, strict=True)]
+    """Return the classes, with the number of rows of each, in words."""
+    shown = [
+        f"{value} ({count:,} row{'' if count == 1 else 's'})" for value, count in zip(classes, counts, strict=True)
+    ]
     return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
 
 
@@ -171,7 +168,7 @@ def specify(
     memory: str | None = None,
     class_weight: Sequence[str] = (),
 ) -> Specification:
-    """Return what the arguments of a command say."""
+    """Return what the arguments of a command specify."""
     if path.is_dir():
         others = (target, weights, ignore, standardize, categorical, missing == "mean")
         stored = specify_store(path, loss, constraint, not no_intercept, radius, memory, any(others))
@@ -185,9 +182,18 @@ def specify(
         loss_part = as_loss(loss)
     y, classes = encoded(data.targets, loss_part, loss, data.place)
     fitting = loss_part.for_targets(y)
-    by_class = parsed_class_weight(class_weight, classes)
     return Specification(
-        data, y, classes, fitting, loss, constraint, radius, not no_intercept, standardize, missing == "mean", by_class
+        data,
+        y,
+        classes,
+        fitting,
+        loss,
+        constraint,
+        radius,
+        not no_intercept,
+        in_words(classes, y),
+        {"fill": missing == "mean", "standardize": standardize, "center": not no_intercept},
+        parsed_class_weight(class_weight, classes),
     )
 
 
@@ -217,23 +223,10 @@ def parsed_class_weight(given: Sequence[str], classes: np.ndarray | None) -> Any
     return found
 
 
-class StoredSpecification(Specification):
-    """What is specified where the data is a row store: rows are as they were written."""
-
-    def pose(self, rows: np.ndarray | None = None) -> Posed:
-        """Return the problem of all rows."""
-        if rows is not None:
-            raise ValueError("no rows can be held out of a row store: convert those to hold out to another one")
-        problem = posed(self.data.X, self.y, self.loss, self.constraint, self.weights(), intercept=self.intercept)
-        if self.radius is not None:
-            problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
-        return Posed(problem, Preparation())
-
-
 def specify_store(
     path: Path, loss: str | None, constraint: str, intercept: bool, radius: float | None, memory: str | None, more: bool
-) -> StoredSpecification:
-    """Return what the arguments of a command say, where the data is a row store."""
+) -> Specification:
+    """Return what the arguments of a command specify, if the data is a row store."""
     store = open_rows(path, DEFAULT_MEMORY if memory is None else memory)
     if more:
         raise ValueError(
@@ -263,11 +256,11 @@ def specify_store(
     features = Features(store.feature_names, store.manifest.first_column, store.shape[1])
     data = Data(store, features, store.y, store.sample_weight, row_number, {})
     fitting = loss_part.for_targets(y)
-    return StoredSpecification(data, y, classes, fitting, loss, constraint, radius, intercept, False, False)
+    return Specification(data, y, classes, fitting, loss, constraint, radius, intercept, in_words(classes, y))
 
 
 def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]]:
-    """Return what there is to say about the data of a problem."""
+    """Return the lines of a summary that describe the data and the problem."""
     problem = posed.problem
     intercept = "with a free intercept" if problem.intercept else "without an intercept"
     number = spec.data.features.number
@@ -276,14 +269,14 @@ def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]
         ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem)}"),
         *_placed(problem),
         *([("columns", prepared)] if prepared else []),
-        ("target", spec.target_in_words()),
+        ("target", spec.target_summary),
         *_class_weights(spec),
         ("loss", f"{spec.loss_name}, {intercept}"),
     ]
 
 
 def _class_weights(spec: Specification) -> list[tuple[str, str]]:
-    """Say what rows of each class count, if not the same."""
+    """Return the weights of the classes, if they have any."""
     by_class = spec.by_class()
     if by_class is None or spec.classes is None:
         return []
@@ -298,7 +291,7 @@ def _stored(problem: Problem) -> str:
 
 
 def _placed(problem: Problem) -> list[tuple[str, str]]:
-    """Say where the rows are, if that is elsewhere."""
+    """Return where the rows are, if they are on a cluster."""
     if not problem.on_cluster:
         return []
     workers = len(problem.X.cluster.parts)
@@ -306,7 +299,7 @@ def _placed(problem: Problem) -> list[tuple[str, str]]:
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> str:
-    """Say what was done to the columns."""
+    """Return the preparation of the columns in words."""
     names = spec.data.features.names or []
     said = []
     if preparation.scale is not None:
@@ -320,12 +313,10 @@ def _prepared(spec: Specification, preparation: Preparation) -> str:
     return "; ".join(said)
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} row" + ("" if count == 1 else "s")
-
+# --- rows on a cluster ------------------------------------------------------------------------------------------------
 
 CHUNKS, SMALLEST, SHARD = 16, 2**16, 2**24
-"""A file that is converted gets about so many shards, each of at least and at most so many bytes."""
+"""A file is converted to about so many shards, each of at least and at most so many bytes."""
 
 
 class Source(NamedTuple):
@@ -334,11 +325,11 @@ class Source(NamedTuple):
     Attributes
     ----------
     X, y, weights : dask collections
-        Rows, targets and, where there are some, weights.
+        Rows, targets and weights, if any.
     features : Features
-        What the columns are.
+        The columns.
     classes : array or None
-        What the targets stand for, where they are numbers of classes.
+        The classes that the targets number, if they do.
     """
 
     X: Any
@@ -348,38 +339,15 @@ class Source(NamedTuple):
     classes: np.ndarray | None
 
 
-@dataclass(frozen=True)
-class ClusterSpecification(Specification):
-    """What is specified where the rows are on a cluster: they are as they were written."""
-
-    seen: "Survey | None" = None
-
-    def pose(self, rows: np.ndarray | None = None) -> Posed:
-        """Return the problem of all rows."""
-        assert rows is None
-        data = self.data
-        problem = posed(data.X, self.y, self.loss, self.constraint, data.weights, intercept=self.intercept)
-        if self.radius is not None:
-            problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
-        return Posed(problem, Preparation())
-
-    def target_in_words(self) -> str:
-        """Say what the targets are."""
-        assert self.seen is not None
-        if self.classes is None:
-            return f"numbers from {self.seen.low:.4g} to {self.seen.high:.4g}"
-        return counted(self.classes, self.seen.counts)
-
-
 def check_options(refused: dict[str, bool], loss: str | None, method: str, intercept: bool) -> None:
-    """Raise ValueError for what does not go with a cluster, before one is asked.
+    """Raise ValueError for options that a cluster does not support, before one is connected.
 
-    ``refused`` are options that do not, and whether they were given.
+    ``refused`` has a list of such options, and whether they were given.
     """
     for option, given in refused.items():
         if given:
             raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
-    posed = as_loss("squared" if loss is None else loss)  # the targets decide later, between losses that all can do
+    posed = as_loss("squared" if loss is None else loss)  # a cluster supports all losses that are defaults
     refuse_smoothing(posed, None)
     accept_on_cluster(Planned(intercept, posed), as_method(method))
 
@@ -395,10 +363,10 @@ def specified_on_cluster(
     no_intercept: bool,
     radius: float | None,
     local: bool,
-) -> Iterator[ClusterSpecification]:
-    """Have what the arguments of a command say, where the rows are on a cluster.
+) -> Iterator[Specification]:
+    """Yield what the arguments of a command specify, if the rows are on a cluster.
 
-    ``local`` says that the workers are on this machine, and read what is written here.
+    ``local``: the workers are on this machine, and can read a temporary folder.
     """
     with TemporaryDirectory() as folder:
         source = _opened(path, target, weights, ignore, Path(folder) if local else None)
@@ -407,8 +375,8 @@ def specified_on_cluster(
 
 def _specification(
     source: Source, loss: str | None, constraint: str, radius: float | None, intercept: bool
-) -> ClusterSpecification:
-    """Look at the targets, where they are, and say how the loss takes them."""
+) -> Specification:
+    """Survey the targets on the workers, and encode them there for the loss."""
     from frankwolfe.cluster.target_survey import survey_targets
 
     seen = survey_targets(source.y, source.weights)
@@ -424,7 +392,7 @@ def _specification(
             raise ValueError(f"the {loss} loss takes classes, and the target has too many values to be that")
         codes, classes = encoded(named, part, loss, _place)
         part = part.for_targets(codes)
-        y = _mapped(y, _encoded_chunk, seen.values, codes)
+        y = y.map_blocks(_encoded_chunk, seen.values, codes, dtype=np.float64, meta=np.empty(0))
     elif source.classes is not None:
         raise ValueError(f"the target has {len(source.classes)} classes, and the {loss} loss takes numbers")
     elif part.targets == "rows":
@@ -433,11 +401,12 @@ def _specification(
     elif y.ndim == 2:
         raise ValueError(f"the {loss} loss takes one target column, not {y.shape[1]}: use multitask-squared")
     data = Data(source.X, source.features, None, source.weights, _place, {})
-    return ClusterSpecification(data, y, classes, part, loss, constraint, radius, intercept, False, False, seen=seen)
+    summary = f"numbers from {seen.low:.4g} to {seen.high:.4g}" if classes is None else counted(classes, seen.counts)
+    return Specification(data, y, classes, part, loss, constraint, radius, intercept, summary)
 
 
 def _names(source: Source, values: np.ndarray | None) -> np.ndarray | None:
-    """Return the distinct targets as a reader of files has them: numbers as floats, words as text."""
+    """Return the distinct targets as if read from a file: numbers as floats, words as text."""
     if values is None or source.classes is not None:
         return source.classes
     if values.dtype.kind in "iu":
@@ -446,7 +415,7 @@ def _names(source: Source, values: np.ndarray | None) -> np.ndarray | None:
 
 
 def _with_all_classes(seen: "Survey", count: int) -> "Survey":
-    """Return a survey of class numbers with those that no row has."""
+    """Return a survey of class numbers that includes classes without rows."""
     assert seen.values is not None
     counts = np.zeros(count, np.int64)
     counts[seen.values.astype(np.int64)] = seen.counts
@@ -454,7 +423,7 @@ def _with_all_classes(seen: "Survey", count: int) -> "Survey":
 
 
 def _default_loss(source: Source, named: np.ndarray | None) -> str:
-    """Return the loss for the targets, where none is named."""
+    """Return the default loss for the targets."""
     if named is None:
         return DEFAULT_LOSSES["rows" if source.y.ndim == 2 else "numbers"]
     if source.classes is not None:
@@ -466,21 +435,14 @@ def _place(row: int) -> str:
     return "the data"
 
 
-def _mapped(y: Any, function: Any, *more: Any) -> Any:
-    return y.map_blocks(function, *more, dtype=np.float64, meta=np.empty(0))
-
-
 def _encoded_chunk(y: Any, values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return codes[np.searchsorted(values, np.asarray(y))]
-
-
-# --- what workers read ------------------------------------------------------------------------------------------------
 
 
 def _opened(
     path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str], folder: Path | None
 ) -> Source:
-    """Return a row store or Parquet as dask collections; other files are converted in a folder, if there is one."""
+    """Return a row store or Parquet as dask collections; convert other files in a folder, if one is given."""
     if not path.exists():
         raise ValueError(f"{path} does not exist")
     if (path / MANIFEST).exists():
@@ -514,7 +476,7 @@ def _from_store(path: Path) -> Source:
 
 
 def _from_parquet(path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]) -> Source:
-    """Return the files of a folder, or one file; workers read their columns by path."""
+    """Return the Parquet files of a folder, or one file, as dask collections."""
     try:
         from dask.dataframe import read_parquet
     except ImportError:

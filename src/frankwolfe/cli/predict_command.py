@@ -1,4 +1,4 @@
-"""``frankwolfe predict``: what a saved model says about a file."""
+"""``frankwolfe predict``: predict the rows of a file with a saved model."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -69,7 +69,7 @@ def predict(
 
 
 def _loaded(model: Path, data: Path) -> "FittedModel":
-    """Return the model, or say that the arguments are mixed up."""
+    """Return the model; raise an error if the arguments are swapped."""
     from frankwolfe.model.saved_models import is_model, load_model
 
     if is_model(data) and is_model(model):
@@ -106,14 +106,14 @@ def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
 
 
 def _stored_scores(found: "Data", model: "FittedModel") -> Any:
-    """Return the scores of the rows of a store, by one read."""
+    """Return the scores of the rows of a store, read once."""
     from frankwolfe.shards.disk import StoredRows
 
     return StoredRows(found.X).dot_all(model.weights) + model.intercept
 
 
 def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
-    """Return the numbers of the rows that can be predicted."""
+    """Return the numbers of the rows without missing values, or of all if the model fills them."""
     import numpy as np
 
     from frankwolfe.store.reader import RowStore
@@ -126,7 +126,7 @@ def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
 
 
 def _laid_out(columns: dict[str, Any], model: "FittedModel", whole: "np.ndarray", n: int) -> tuple[list[str], Iterable]:
-    """Return the names of flat columns, and a row for each row of the file."""
+    """Return the header and the rows of the output, one for each row of the file."""
     import numpy as np
 
     names, parts = [], []
@@ -146,7 +146,7 @@ def _laid_out(columns: dict[str, Any], model: "FittedModel", whole: "np.ndarray"
 
 
 def _summary(model: "FittedModel", predictions: "np.ndarray", found: "Data", whole: "np.ndarray") -> list[str]:
-    """Say how many rows were left out, and how well predictions meet targets, where the two can be compared."""
+    """Return the number of rows without predictions, and a score if the file holds the target, in words."""
     from frankwolfe.cli.validation import accuracy, errors, told
 
     n = found.X.shape[0]

@@ -1,4 +1,4 @@
-"""How well predictions meet targets, in numbers and in words."""
+"""Held-out rows: splits, and the scores of models on the rows they were not fitted to."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -21,13 +21,13 @@ NAMES = {
     "mae": "mean absolute error",
     "r2": "R2",
 }
-"""What scores are called where they are shown, if not as on the command line."""
+"""Names of scores in the output, if not those on the command line."""
 
 BETTER_IF_LARGER = ("accuracy", "balanced accuracy", "ROC AUC", "R2")
 
 
 def accuracy(right: np.ndarray, weights: Any = None) -> Scores:
-    """Return the share of right classes."""
+    """Return the share of correct classes."""
     return {"accuracy": float(np.average(right, weights=weights))}
 
 
@@ -45,40 +45,8 @@ def errors(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) ->
     return {"root mean squared error": squares**0.5, "R2": 1.0 - squares / spread if spread > 0.0 else np.nan}
 
 
-def absolute_error(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) -> float:
-    """Return the mean absolute error."""
-    return float(np.average(np.abs(predictions - targets), axis=0, weights=weights).mean())
-
-
-def balanced_accuracy(right: np.ndarray, classes: np.ndarray, weights: Any = None) -> float:
-    """Return the mean over the classes of the share of their rows that are right.
-
-    Examples
-    --------
-    >>> balanced_accuracy(np.array([True, True, True, False]), np.array([0, 0, 0, 1]))
-    0.5
-    """
-    weights = np.ones(len(right)) if weights is None else weights
-    return float(np.mean([np.average(right[classes == c], weights=weights[classes == c]) for c in np.unique(classes)]))
-
-
-def roc_auc(scores: np.ndarray, positive: np.ndarray, weights: Any = None) -> float:
-    """Return the probability that a positive row has a higher score than a negative one; ties count half.
-
-    Examples
-    --------
-    >>> roc_auc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, False, True, True]))
-    0.875
-    """
-    weights = np.ones(len(scores)) if weights is None else weights
-    levels, at = np.unique(scores, return_inverse=True)
-    ones = np.bincount(at, weights * positive, minlength=len(levels))
-    zeros = np.bincount(at, weights * ~positive, minlength=len(levels))
-    return float(ones @ (zeros.cumsum() - 0.5 * zeros) / (ones.sum() * zeros.sum()))
-
-
 def told(scores: list[Scores]) -> str:
-    """Say scores: as they are, or mean and standard deviation of several."""
+    """Return scores in words: their values, or mean and standard deviation of several."""
     said = []
     for name in scores[0]:
         values = np.array([found[name] for found in scores])
@@ -88,10 +56,10 @@ def told(scores: list[Scores]) -> str:
 
 
 CLASSES, NUMBERS = ("accuracy", "balanced-accuracy", "roc-auc"), ("rmse", "mae", "r2")
-"""Scores of classes and of numbers, beside the loss."""
+"""Scores of classes and of numbers, besides the loss."""
 
 BASELINE = "most frequent class"
-"""Name of the accuracy that takes no model."""
+"""Name of the accuracy of always predicting that class."""
 
 
 class Split(NamedTuple):
@@ -102,14 +70,14 @@ class Split(NamedTuple):
 
 
 def splits_of(spec: Specification, how: HeldOut, seed: int) -> list[Split]:
-    """Return one split, or one for each fold; classes keep their shares. The same seed gives the same rows.
+    """Return one split, or one for each fold, stratified by class. The same seed gives the same rows.
 
     Parameters
     ----------
     spec : Specification
         With the targets.
     how : HeldOut
-        The part of the rows to hold out, or the number of parts, each of which is held out in turn; and the score.
+        The fraction of the rows to hold out, or the number of folds; and the score.
     seed : int
         Of the shuffle.
 
@@ -145,7 +113,7 @@ def _split(order: np.ndarray, held: np.ndarray) -> Split:
 
 
 def _check(spec: Specification, split: Split) -> None:
-    """Raise ValueError if there is nothing to fit to, or to predict."""
+    """Raise ValueError if there is nothing to fit to, or to predict, or a class is missing."""
     if not split.train.size or not split.test.size:
         raise ValueError(f"of {len(spec.y)} rows none would be {'held out' if split.train.size else 'left to fit to'}")
     if spec.classes is not None:
@@ -156,7 +124,7 @@ def _check(spec: Specification, split: Split) -> None:
 
 
 def _check_scoring(spec: Specification, how: HeldOut) -> None:
-    """Raise ValueError if the score does not go with the targets, or nothing is held out."""
+    """Raise ValueError if the score does not apply to the targets, or nothing is held out."""
     if how.scoring is None:
         return
     if how.holdout is None and how.folds is None:
@@ -177,11 +145,11 @@ def held_out(
     Parameters
     ----------
     spec : Specification
-        What was asked.
+        The problem.
     splits : list of Split
         From `splits_of`.
     run : callable
-        From a problem to results, for instance along a path of radii.
+        Maps a problem to results, for instance along a path of radii.
     scoring : str or None
         The score that comes first, by which results are compared.
     """
@@ -193,7 +161,7 @@ def held_out(
         rows = _Rows(spec, train, test, others)
         results = list(run(problem))
         if any(found.status is Status.INTERRUPTED for found in results):
-            raise KeyboardInterrupt  # a mean of some folds only, or of some radii, would be another score
+            raise KeyboardInterrupt  # a mean over some of the folds would be another score
         yield [rows.scores(found, scoring) for found in results]
 
 
@@ -207,7 +175,7 @@ class _Rows(NamedTuple):
 
     @single_threaded
     def scores(self, found: Result, scoring: str | None) -> Scores:
-        """Return how well a result predicts them, the score to compare by first."""
+        """Return the scores of a result, the one to compare by first."""
         spec, y = self.spec, self.spec.y[self.test]
         weights = None if spec.data.weights is None else spec.data.weights[self.test]
         predicted = np.asarray(self.problem.X @ found.x) + found.intercept
@@ -215,25 +183,32 @@ class _Rows(NamedTuple):
         if spec.classes is None:
             others = errors(predicted, y, weights)
             if scoring == "mae":
-                return {NAMES[scoring]: absolute_error(predicted, y, weights)} | others
+                return {
+                    NAMES[scoring]: float(np.average(np.abs(predicted - y), axis=0, weights=weights).mean())
+                } | others
             by_loss = scoring == "loss" or (scoring is None and spec.loss_name not in ("squared", "multitask-squared"))
             return (loss if by_loss else {}) | _first(NAMES.get(str(scoring)), others)
-        right = (predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)) == y
+        chosen = predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)
         values, counts = np.unique(spec.y[self.train], return_counts=True)
         always = accuracy(y == values[counts.argmax()], weights)["accuracy"]
-        others = loss | accuracy(right, weights) | {BASELINE: always}
+        others = loss | accuracy(chosen == y, weights) | {BASELINE: always}
         if scoring == "balanced-accuracy":
-            return {NAMES[scoring]: balanced_accuracy(right, y, weights)} | others
+            from sklearn.metrics import recall_score
+
+            recall = recall_score(y, chosen, average="macro", labels=np.unique(y), sample_weight=weights)
+            return {NAMES[scoring]: float(recall)} | others
         if scoring == "roc-auc":
-            return {NAMES[scoring]: roc_auc(predicted, y > 0.0, weights)} | others
+            from sklearn.metrics import roc_auc_score
+
+            return {NAMES[scoring]: float(roc_auc_score(y, predicted, sample_weight=weights))} | others
         return _first(scoring, others)
 
 
 def _first(name: str | None, scores: Scores) -> Scores:
-    """Return scores with one of them, if it is there, in front."""
+    """Return scores with the named one, if it is there, first."""
     return ({name: scores[name]} if name in scores else {}) | scores
 
 
 def loss_name(spec: Specification) -> str:
-    """Return what the loss on rows held out is called."""
+    """Return the name of the loss on held-out rows."""
     return "log-loss" if spec.loss_name in ("logistic", "multinomial") else f"{spec.loss_name} loss"
