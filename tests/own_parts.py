@@ -15,8 +15,8 @@ from scipy.optimize import nnls
 from frankwolfe.compile.verbs import derivative, prediction
 from frankwolfe.methods.base import Abilities
 from frankwolfe.methods.gradient import amend
-from frankwolfe.sets.atoms import Full, Hot, Workspace
-from frankwolfe.sets.base import Hull
+from frankwolfe.sets.atoms import Full, Hot
+from frankwolfe.sets.base import Hull, Workspace
 
 
 class LogCosh(NamedTuple):

@@ -41,8 +41,8 @@ class Diameters(NamedTuple):
 def diameters(problem: "Problem") -> Diameters:
     """Diameters of the image of the problem's set under its data.
 
-    Sets that know a closed form (or a bound of their own) say so in ``image_diameters``; for the others, bounds
-    follow from the Euclidean diameter of the set, if it has one.
+    Sets with a closed form, or a bound of their own, provide it as ``image_diameters``. For others bounds follow from
+    the support function in the directions of all rows.
 
     Examples
     --------
@@ -51,9 +51,6 @@ def diameters(problem: "Problem") -> Diameters:
     >>> problem.diameters()
     Diameters(one=6.0, two=6.0, inf=6.0, exact=(True, True, True))
     """
-    if not problem.constraint.knows_diameters():
-        kind = type(problem.constraint).__name__
-        raise TypeError(f"{kind} has neither image_diameters(X) nor diameter(d): nothing to bound its image by")
     found = problem.constraint.image_diameters(problem.design)
     (one, one_exact), (two, two_exact), (inf, inf_exact) = found[1], found[2], found[np.inf]
     return Diameters(one, two, inf, (one_exact, two_exact, inf_exact))

@@ -16,6 +16,7 @@ from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows.samples import as_rows
+from frankwolfe.sets.atoms import dense
 from frankwolfe.sets.spectral import Asked, Gram, KrylovAnswer
 from tests import cases
 from tests.sets.test_oracles import ask
@@ -156,7 +157,7 @@ def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
     for matrix in directions(*shape, 200 if max(shape) < 100 else 40, seed=1):
         r, size = matrix.ravel(), np.abs(matrix).max() or 1.0
         if mode == "compiled":
-            s = ask(ball, tracker, r).dense(len(r))
+            s = dense(ask(ball, tracker, r), len(r))
         else:
             with fw.python_mode():
                 s = ball.vertex(r)

@@ -1,4 +1,9 @@
-"""Atoms: the vertices an oracle returns, typed by what they cost to use."""
+"""Atoms: the vertices that an oracle returns, typed by what they cost to use.
+
+An atom has three compiled methods: ``prediction(rows, i)`` is its inner product with row ``i``, ``inner(r)`` with a
+dense vector, and ``deposit(iterate, c)`` adds ``c`` times the atom to the iterate. Its arrays belong to the tracker:
+the next oracle call overwrites them.
+"""
 
 from math import sqrt
 from typing import Any, NamedTuple
@@ -6,21 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, routine, row_dot, row_entry
-from frankwolfe.sets.base import tracker
+from frankwolfe.rows.iterate import Iterate
 
 
 class Hot(NamedTuple):
-    """One non-zero coordinate: every use costs O(1), or one look into a row."""
+    """A vertex with one non-zero coordinate. Every use costs O(1), or the lookup of one entry of a row."""
 
     at: int
     amount: float
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         return self.amount * row_entry(rows, i, self.at)
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         return self.amount * r[self.at]
 
     def deposit(self, iterate, c):
@@ -31,24 +36,18 @@ class Hot(NamedTuple):
         """Return the atom itself."""
         return self
 
-    def dense(self, d: int) -> np.ndarray:
-        """Return the atom as a new array."""
-        s = np.zeros(d)
-        s[self.at] = self.amount
-        return s
-
 
 class Full(NamedTuple):
-    """A vertex with no zeros to exploit, in an array that the next oracle call overwrites."""
+    """A dense vertex."""
 
     values: np.ndarray
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         return row_dot(rows, i, self.values)
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         values, total = self.values, 0.0
         for j in range(len(values)):
             total += values[j] * r[j]
@@ -61,29 +60,22 @@ class Full(NamedTuple):
             v[j] += share * values[j]
 
     def coordinate(self):
-        """Return the same as one coordinate; it must not have more."""
+        """Return the atom as a `Hot`. It must have at most one non-zero entry."""
         values, at = self.values, 0
         for j in range(len(values)):
             if values[j] != 0.0:
                 at = j
         return Hot(at, values[at])
 
-    def dense(self, d: int) -> np.ndarray:
-        """Return the atom as a new array."""
-        return self.values.copy()
-
 
 class Block(NamedTuple):
-    """A few non-zero coordinates: every use costs O(their number), or as many looks into a row.
-
-    Both arrays are the tracker's, and the next oracle call overwrites them.
-    """
+    """A vertex with few non-zero coordinates. Every use costs O(their number), or as many lookups in a row."""
 
     at: np.ndarray
     values: np.ndarray
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         at, values = self.at, self.values
         total = values[0] * row_entry(rows, i, at[0])
         for k in range(1, len(at)):
@@ -91,7 +83,7 @@ class Block(NamedTuple):
         return total
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         at, values, total = self.at, self.values, 0.0
         for k in range(len(at)):
             total += values[k] * r[at[k]]
@@ -103,12 +95,6 @@ class Block(NamedTuple):
         for k in range(len(at)):
             v[at[k]] += share * values[k]
 
-    def dense(self, d: int) -> np.ndarray:
-        """Return the atom as a new array."""
-        s = np.zeros(d)
-        s[self.at] = self.values
-        return s
-
 
 class Stretched(NamedTuple):
     """Another atom times a factor."""
@@ -117,11 +103,11 @@ class Stretched(NamedTuple):
     factor: float
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         return self.factor * prediction(self.atom, rows, i)
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         return self.factor * inner(self.atom, r)
 
     def deposit(self, iterate, c):
@@ -129,13 +115,9 @@ class Stretched(NamedTuple):
         deposit(self.atom, iterate, c * self.factor)
 
     def coordinate(self):
-        """Return the same as one coordinate."""
+        """Return the atom as a `Hot`."""
         atom = coordinate(self.atom)
         return Hot(atom.at, self.factor * atom.amount)
-
-    def dense(self, d: int) -> np.ndarray:
-        """Return the atom as a new array."""
-        return self.factor * self.atom.dense(d)
 
 
 class Shifted(NamedTuple):
@@ -145,11 +127,11 @@ class Shifted(NamedTuple):
     shift: np.ndarray
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         return prediction(self.atom, rows, i) + row_dot(rows, i, self.shift)
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         return inner(self.atom, r) + inner(Full(self.shift), r)
 
     def deposit(self, iterate, c):
@@ -157,26 +139,26 @@ class Shifted(NamedTuple):
         deposit(self.atom, iterate, c)
         deposit(Full(self.shift), iterate, c)
 
-    def dense(self, d: int) -> np.ndarray:
-        """Return the atom as a new array."""
-        return self.atom.dense(d) + self.shift
 
+def dense(atom: Any, d: int) -> np.ndarray:
+    """Return an atom as a new array of ``d`` entries.
 
-@tracker
-class Workspace(NamedTuple):
-    """Tracker of the sets whose oracle reads all of ``r``: nothing to keep track of, room for a `Full` atom."""
-
-    room: np.ndarray
-
-    @classmethod
-    def over(cls, d: int) -> "Workspace":
-        """Room for a vertex of ``d`` entries."""
-        return cls(np.zeros(d))
+    Examples
+    --------
+    >>> dense(Hot(1, 2.0), 3)
+    array([0., 2., 0.])
+    """
+    s = np.zeros(d)
+    deposit(atom, Iterate(s, np.ones(1)), 1.0)
+    return s
 
 
 @routine
 def normalise(r, room):
-    """Fill ``room`` with ``r`` divided by its largest size, which becomes 1; say whether it has a non-zero at all."""
+    """Fill ``room`` with ``r`` divided by its largest absolute entry; return False if ``r`` is zero.
+
+    Squares and powers of the entries then neither overflow nor underflow.
+    """
     largest = 0.0
     for j in range(len(r)):
         largest = max(largest, abs(r[j]))
@@ -192,8 +174,8 @@ def normalise(r, room):
 
 @routine
 def oppose(r, size, room):
-    """Fill ``room`` with the vector of Euclidean norm ``size`` that points against ``r``."""
-    if not normalise(r, room):  # every direction is as good: take one
+    """Fill ``room`` with the vector of Euclidean norm ``size`` in the direction ``-r``, any direction if ``r`` is 0."""
+    if not normalise(r, room):
         room[0] = size
         return
     squares = 0.0

@@ -1,4 +1,16 @@
-"""What every set states: an oracle, the structure of its points, diameters; and defaults for what it leaves out."""
+"""What a constraint set provides, and the defaults for what it leaves out.
+
+A set is a NamedTuple. It must have four methods:
+
+- ``tracker(d)`` returns what the set keeps about ``r`` so that its oracle is cheap, for ``d`` weights;
+- ``oracle(tracker, r)`` returns the atom that minimises ``<r, s>`` (compiled);
+- ``support(direction)`` returns the largest ``<direction, s>`` over the set;
+- ``contains(w, tolerance)`` returns whether ``w`` is in the set, with a tolerance relative to the size of the set.
+
+Everything else has a default in `Defaults`. A NamedTuple cannot inherit, so the decorator `constraint_set` copies the
+defaults into the package's classes, and `a_set` into a user's class when a set of it is first passed in. Internal code
+therefore never checks for optional methods.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,32 +19,32 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.part import Part, lent, part, require
+from frankwolfe.compile.part import Part, lent, part, positive, require
 from frankwolfe.compile.verbs import row_add
 from frankwolfe.linalg.matrices import column_norms, farthest_columns, row_norms, row_ranges, spectral_norm
 from frankwolfe.linalg.singular import Triplets
+from frankwolfe.sets.atoms import dense
 
 SPENT = 1e-12
-"""A budget of which no more than this part is left counts as spent."""
+"""A budget counts as exhausted if at most this fraction of it is left."""
 
-CANCELLED = 1e-8
-"""A difference of which no more than this part is left has lost half its digits."""
+# --- structure: what is known about the points of a set beyond its oracle ------------------------------------------
 
 
 class Hull(NamedTuple):
-    """Combinations of atoms in which the sum of the weights' sizes is at most, or just, ``radius``.
+    """Combinations of single-coordinate atoms whose absolute weights sum to at most, or exactly, ``radius``.
 
-    A set whose vertices are ``radius`` (or plus and minus ``radius``) on one coordinate each, any of them, returns one
-    from its method ``hull``. Active-set directions and the corrective method then know its atoms without a list.
+    A set whose vertices are ``radius`` (or plus and minus ``radius``) on one coordinate returns a `Hull` from its
+    method ``hull``. Active-set directions and the corrective method then enumerate its atoms by coordinate.
 
     Parameters
     ----------
     radius : float
-        The sum.
+        Bound on the sum of the absolute weights.
     signed : bool
-        Whether the opposite of every atom is an atom too.
+        Whether the negative of every atom is an atom too.
     filled : bool
-        Whether zero is an atom, so that the sum may be less.
+        Whether zero is an atom, so that the sum may be smaller than ``radius``.
 
     Examples
     --------
@@ -50,22 +62,21 @@ class Hull(NamedTuple):
         return self._replace(radius=factor * self.radius)
 
     def gap(self, slope: np.ndarray, u: np.ndarray) -> float:
-        """Return ``max <slope, u - v>`` over the hull.
-
-        Near an optimum two large numbers all but cancel: then it is a sum of terms none of which is negative.
-        """
+        """Return ``max <slope, u - v>`` over all ``v`` in the hull."""
         best = -np.abs(slope).max() if self.signed else slope.min()
         best = min(best, 0.0) if self.filled else best
         gap = float(slope @ u - self.radius * best)
-        if gap > CANCELLED * self.radius * abs(best):
+        if gap > 1e-8 * self.radius * abs(best):
             return gap
+        # Near an optimum the two terms cancel and half the digits are lost. This form is a sum of non-negative terms.
         sizes = np.abs(u)
         return float((slope * u - best * sizes).sum() - best * (self.radius - sizes.sum()))
 
     def along(self, slope: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
-        """Return ``<slope, end - start>``; where both spend the whole budget, without what their rounded sums add.
+        """Return ``<slope, end - start>`` without the rounding error of sums that should both equal the radius.
 
-        On such a face slopes share a level, which is large beside their differences near an optimum.
+        Where both points exhaust the budget, slopes share a level that is large beside their differences. Any rounding
+        of the sums is multiplied by that level, so its contribution is subtracted.
         """
         total = float(slope @ (end - start))
         sizes = np.abs(start).sum(), np.abs(end).sum()
@@ -74,18 +85,18 @@ class Hull(NamedTuple):
         return total - float(slope @ start) / self.radius * float((np.abs(end) - np.abs(start)).sum())
 
     def fit(self, u: np.ndarray) -> np.ndarray:
-        """Scale weights whose sum is not what it should be."""
+        """Return weights rescaled so that their sum is feasible."""
         size = np.abs(u).sum()
         return u * (self.radius / size) if size > self.radius or (not self.filled and size > 0.0) else u
 
 
 class Bounds(NamedTuple):
-    """A box: every coordinate has a range of its own, whatever the others are.
+    """A box: each coordinate has its own range.
 
     Attributes
     ----------
     lower, upper : float or array of shape (d,)
-        A number holds for every coordinate.
+        A number applies to every coordinate.
     """
 
     lower: Any
@@ -95,22 +106,17 @@ class Bounds(NamedTuple):
         """Return the bounds of ``factor`` times the box."""
         return Bounds(np.multiply(factor, self.lower), np.multiply(factor, self.upper))
 
-    def moved(self, shift: np.ndarray) -> "Bounds":
-        """Return the bounds of the box moved by ``shift``."""
-        return Bounds(np.add(self.lower, shift), np.add(self.upper, shift))
-
 
 class TraceNorm(NamedTuple):
-    """Matrices whose singular values sum to at most ``radius``; vertices have rank one.
+    """Matrices whose singular values sum to at most ``radius``. Vertices have rank one.
 
     Attributes
     ----------
     radius : float
-        The sum.
     matrix : function
-        From a flat vector to the matrix that it stands for.
+        From a flat vector to the matrix it represents.
     triplets : function
-        From a flat vector, and how many, to leading singular triplets of that matrix; see
+        From a flat vector and a count to the leading singular triplets of that matrix; see
         `frankwolfe.linalg.singular.leading_triplets`.
     """
 
@@ -124,16 +130,14 @@ class TraceNorm(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """How the points of a set are made up.
+    """The structure of a set's points. Solvers and directions choose their algorithm by it.
 
     Attributes
     ----------
     shape : Hull, Bounds, TraceNorm or None
-        Vertices are single coordinates; or there is a range for each coordinate; or the set is a trace-norm ball. None:
-        nothing is known but the oracle.
+        None if only the oracle is known.
     shift : array or None
-        What is added to every point of such a set, one of unknown shape included; a box has none, for its bounds move
-        along.
+        Vector that is added to every point of such a set. A box has none: its bounds include it.
 
     Examples
     --------
@@ -142,22 +146,22 @@ class Structure(NamedTuple):
     Structure(shape=Hull(radius=6.0, signed=True, filled=True), shift=None)
     """
 
-    shape: Any = None
+    shape: Hull | Bounds | TraceNorm | None = None
     shift: Any = None
 
     @property
     def hull(self) -> Hull | None:
-        """The hull, where vertices are single coordinates, up to the shift."""
+        """The hull, if vertices have one non-zero coordinate up to the shift."""
         return self.shape if isinstance(self.shape, Hull) else None
 
     @property
     def coordinates(self) -> Hull | None:
-        """The hull, where vertices are single coordinates and nothing is added to them."""
+        """The hull, if vertices have one non-zero coordinate and there is no shift."""
         return self.hull if self.shift is None else None
 
     @property
     def bounds(self) -> Bounds | None:
-        """The bounds, where the set is a box."""
+        """The bounds, if the set is a box."""
         return self.shape if isinstance(self.shape, Bounds) else None
 
     @property
@@ -171,39 +175,30 @@ class Structure(NamedTuple):
         return Structure(shape, None if self.shift is None else factor * self.shift)
 
     def moved(self, shift: np.ndarray) -> "Structure":
-        """Return the structure of the set moved by ``shift``."""
+        """Return the structure of the set translated by ``shift``."""
         if self.bounds is not None:
-            return Structure(self.bounds.moved(shift))
+            return Structure(Bounds(np.add(self.bounds.lower, shift), np.add(self.bounds.upper, shift)))
         return self._replace(shift=shift if self.shift is None else self.shift + shift)
 
-    def noted(self, note: Callable[[], None]) -> "Structure":
-        """Return the same, with ``note`` called whenever singular triplets are asked for."""
-        norm = self.trace_norm
-        if norm is None:
-            return self
 
-        def triplets(*args: Any, **how: Any) -> Triplets:
-            note()
-            return norm.triplets(*args, **how)
-
-        return self._replace(shape=norm._replace(triplets=triplets))
-
+# --- diameters of the image of a set under the data ----------------------------------------------------------------
 
 Diameters = dict[float, tuple[float, bool]]
+"""``max ||X (u - v)||_p`` over a set, or an upper bound, by ``p`` (1, 2, inf), each with whether it is exact."""
 
 
 def reaches(constraint: Any, X: Any) -> np.ndarray:
-    """How far apart a row's predictions can lie, for every row: its support function both ways."""
+    """Return the range of every row's prediction over a set, from two values of its support function."""
     support = constraint.support
     rows = (X[[i]].toarray().ravel() if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
     return np.array([support(row) + support(-row) for row in map(np.float64, rows)])
 
 
 def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True) -> Diameters:
-    """``D_p`` for p = 1, 2, inf, each with whether it is exact, from the rows' reaches and the Euclidean diameter.
+    """Return diameters of an image from the ranges of all predictions and the Euclidean diameter of the set.
 
-    The largest reach is ``D_inf``. For p = 1 and 2 the rows may pull different ways, and the answers are upper bounds,
-    unless there is one row only.
+    The largest range is ``D_inf``. For p = 1 and 2 different rows may attain their ranges at different points, so the
+    results are upper bounds unless there is one row.
     """
     two = min(float(np.linalg.norm(reach)), spectral_norm(X) * diameter)
     one = min(float(reach.sum()), float(np.sqrt(len(reach))) * two)
@@ -214,27 +209,21 @@ def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True)
 
 
 def widths(constraint: Any, d: int) -> np.ndarray:
-    """Range of every coordinate over a set."""
+    """Return the range of every coordinate over a set."""
     return reaches(constraint, np.eye(d))
 
 
-def image_diameters(constraint: Any, X: Any) -> Diameters:
-    """``D_p`` for p = 1, 2, inf of a set that has nothing better to go by than its support function."""
-    return from_reaches(X, reaches(constraint, X), float(constraint.diameter(X.shape[1])))
-
-
 def from_diameter(length: float, X: Any) -> Diameters:
-    """Bound ``||X (u - v)||_p`` by the Euclidean length of ``u - v``."""
-    lengths = row_norms(X, 2)
-    two = length * spectral_norm(X)
+    """Return bounds on ``||X (u - v)||_p`` from the Euclidean length of ``u - v``."""
+    lengths, two = row_norms(X, 2), length * spectral_norm(X)
     one = min(float(np.sqrt(X.shape[0])) * two, length * float(lengths.sum()))
     return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}
 
 
 def of_columns(radius: float, images: Any, with_zero: bool) -> Diameters:
-    """Return ``D_p`` of the hull of ``radius`` times the columns of ``images``, and zero on request.
+    """Return diameters of the hull of ``radius`` times the columns of ``images``, and of zero on request.
 
-    No row can differ by more than its range, which bounds every ``D_p`` and is ``D_inf`` itself.
+    No row can vary by more than its range, which bounds every ``D_p`` and equals ``D_inf``.
     """
     ranges = row_ranges(images, with_zero)
     found: Diameters = {np.inf: (float(ranges.max()), True)}
@@ -246,12 +235,15 @@ def of_columns(radius: float, images: Any, with_zero: bool) -> Diameters:
     return {p: (radius * distance, exact) for p, (distance, exact) in found.items()}
 
 
+# --- trackers: what a set keeps about r so that its oracle is cheap ------------------------------------------------
+
+
 class TrackerDefaults:
-    """Answers of a tracker that keeps track of nothing: the set's oracle looks at all of ``r``."""
+    """Defaults of a tracker that keeps nothing: the set's oracle reads all of ``r``."""
 
     @property
     def lazy(self) -> bool:
-        """Whether an answer costs less than a look at all of ``r``."""
+        """Whether an oracle call costs less than a pass over ``r``."""
         return False
 
     def add_row(self, rows, i, c, r):
@@ -259,87 +251,100 @@ class TrackerDefaults:
         row_add(rows, i, c, r)
 
     def rebuild(self, r):
-        """Do nothing: the oracle looks at everything anyway."""
+        """Do nothing: there is no state to recompute."""
 
     def connected(self, failed: np.ndarray) -> Any:
-        """Return the tracker with the flag that it raises when its oracle fails: here that cannot happen."""
+        """Return the tracker with the flag to set if its oracle fails. Compiled oracles cannot fail."""
         return self
 
 
-def tracker(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's trackers: what they do not say has a default."""
-    return lent(TrackerDefaults)(kind)
+tracker = lent(TrackerDefaults)
+"""Class decorator of trackers: adds the defaults that a class does not define."""
+
+
+@tracker
+class Workspace(NamedTuple):
+    """Scratch memory for a `Full` atom, for oracles that read all of ``r``."""
+
+    room: np.ndarray
+
+    @classmethod
+    def over(cls, d: int) -> "Workspace":
+        """Return memory for a vertex of ``d`` entries."""
+        return cls(np.zeros(d))
 
 
 def tracker_of(constraint: Any, d: int) -> Any:
-    """Return a set's tracker for ``d`` weights, which answers all that trackers are asked."""
+    """Return a set's tracker for ``d`` weights, with defaults for what it does not define."""
     made = constraint.tracker(d)
     tracker(type(made))
     return made
 
 
+# --- sets ----------------------------------------------------------------------------------------------------------
+
+
 class Defaults:
-    """Answers of a set that says nothing else. The set's own class has what is declared here without a value."""
+    """Defaults of a set. What is declared here without a value comes from the set's own class."""
 
     _fields: Any
     _replace: Any
     _asdict: Any
     radius: Any
+    support: Callable[[Any], float]
+
+    def _checked(self):
+        name = type(self).__name__
+        return self._replace(radius=positive(name, "radius", self.radius)) if "radius" in self._fields else self
 
     def hull(self):
-        """Return the `Hull` of a set whose vertices are single coordinates, None for others."""
+        """Return the `Hull` of a set whose vertices have one non-zero coordinate, None for others."""
         return
 
     def structure(self):
-        """Say how the points are made up: of single coordinates, or nothing is known but the oracle."""
+        """Return the `Structure` of the set's points."""
         return Structure(self.hull())
 
     def shaped(self, rows, columns):
-        """Return the set for a weight matrix: here a vector like any other, row after row."""
+        """Return the set for a weight matrix of that shape, by default for its entries row after row."""
         return self
 
     def for_size(self, d):
-        """Return the set for ``d`` weights: here any number will do."""
+        """Return the set for ``d`` weights, or raise ValueError if it has another number of them."""
         return self
 
     def for_run(self):
-        """Return the set for one run: what it remembers must be that run's own, for others may go on beside it."""
+        """Return the set for one run. State must not be shared: other runs may use the set at the same time."""
         return self
 
+    def vertex(self, r):
+        """Return the vertex that minimises ``<r, s>`` as an array."""
+        return vertex_of(self, r)
+
     def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, surely not less: here ``support`` is as sure as can be."""
-        return self.support(direction)  # type: ignore[attr-defined]
+        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        return self.support(direction)
 
     def attains_support(self):
-        """Whether the vertices that the oracle names attain the support function, up to rounding."""
+        """Return whether the oracle's vertices attain the support function up to rounding."""
         return True
 
     def barrier(self, size):
-        """Return a self-concordant barrier of the set's interior, for so many weights: here none is known."""
+        """Return a self-concordant barrier of the set's interior for ``size`` weights, None if none is known."""
         return
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions, or an upper bound: here that of the box around the set."""
+        """Return the Euclidean diameter in ``d`` dimensions, or an upper bound: here that of the bounding box."""
         return float(np.linalg.norm(widths(self, d)))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: bounds from the diameter, if the set brings it.
-
-        Else from its support function, asked about every row.
-        """
-        own = type(self).diameter is not Defaults.diameter
-        return from_diameter(float(self.diameter(X.shape[1])), X) if own else image_diameters(self, X)
-
-    def knows_diameters(self):
-        """Whether the set brings a diameter of its own, or those of images."""
-        kind = type(self)
-        return kind.diameter is not Defaults.diameter or kind.image_diameters is not Defaults.image_diameters
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; here upper bounds for p = 1 and 2."""
+        return from_reaches(X, reaches(self, X), float(self.diameter(X.shape[1])))
 
     def is_ball(self):
-        """Whether the set is a ball around zero, or the part of one without negative entries: here it is not.
+        """Return whether the set is a ball around zero, or the non-negative part of one.
 
-        The radius of a ball limits the size of all weights alike, whatever the units of the data. Simplexes, hulls and
-        most boxes mean the units that they are given in.
+        The radius of a ball bounds all weights alike, so advice about the scales of columns applies to it.
         """
         return False
 
@@ -354,82 +359,64 @@ class Defaults:
         return type(self)(**{**self._asdict(), "radius": radius})
 
 
-class Ball:
-    """Answers of a ball around zero."""
+class BallDefaults(Defaults):
+    """Defaults of a ball around zero."""
 
     def is_ball(self):
-        """Whether the set is a ball around zero, or the part of one without negative entries: it is."""
+        """Return True."""
         return True
 
 
-class Forwarded(Defaults):
-    """Answers of a wrapper: those of the set in its field ``set``."""
+class WrapperDefaults(Defaults):
+    """Defaults of a set made from another one, in its field ``set``: every method forwards to that set."""
 
     set: Any
 
-    def tracker(self, d):
-        """Return the tracker of the set."""
-        return self.set.tracker(d)
-
     def hull(self):
-        """Return the `Hull` where vertices are single coordinates, None elsewhere."""
+        """Return the `Hull` if vertices have one non-zero coordinate, None otherwise."""
         return self.structure().coordinates
 
-    def structure(self):
-        """Say how the points are made up: as those of the set."""
-        return self.set.structure()
 
-    def shaped(self, rows, columns):
-        """Return the set for a weight matrix of that shape."""
-        return self._replace(set=self.set.shaped(rows, columns))
+def _forward(name: str, wrapped: bool) -> Callable:
+    """Return a method that calls the wrapped set's; ``wrapped`` if the result is a set to be wrapped again."""
 
-    def for_size(self, d):
-        """Return the set fit for ``d`` weights."""
-        return self._replace(set=self.set.for_size(d))
+    def method(self, *args, **kwargs):
+        found = getattr(self.set, name)(*args, **kwargs)
+        return self._replace(set=found) if wrapped else found
 
-    def for_run(self):
-        """Return the set for one run."""
-        return self._replace(set=self.set.for_run())
+    method.__name__, method.__doc__ = name, f"Return what ``{name}`` of the wrapped set returns."
+    return method
 
-    def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
-        return self.set.support(direction)
 
-    def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
-        return self.set.proven_support(direction)
+for _name in [
+    "tracker",
+    "structure",
+    "support",
+    "proven_support",
+    "attains_support",
+    "barrier",
+    "contains",
+    "diameter",
+]:
+    setattr(WrapperDefaults, _name, _forward(_name, wrapped=False))
+for _name in ["image_diameters", "is_ball", "own_radius"]:
+    setattr(WrapperDefaults, _name, _forward(_name, wrapped=False))
+for _name in ["shaped", "for_size", "for_run", "with_radius"]:
+    setattr(WrapperDefaults, _name, _forward(_name, wrapped=True))
 
-    def attains_support(self):
-        """Whether the vertices that the oracle names attain the support function, up to rounding."""
-        return self.set.attains_support()
 
-    def barrier(self, size):
-        """Return the barrier of the set, None if it has none."""
-        return self.set.barrier(size)
+def _decorator(defaults: type) -> Callable[[type[Part]], type[Part]]:
+    return lambda kind: part(lent(defaults)(kind))
 
-    def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set."""
-        return self.set.contains(w, tolerance)
 
-    def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions, or an upper bound: that of the set."""
-        return float(self.set.diameter(d))
+constraint_set = _decorator(Defaults)
+"""Class decorator of the package's sets."""
 
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: those of the set."""
-        return self.set.image_diameters(X)
+ball = _decorator(BallDefaults)
+"""Class decorator of the package's balls around zero."""
 
-    def is_ball(self):
-        """Whether the set is a ball around zero."""
-        return self.set.is_ball()
-
-    def own_radius(self):
-        """Return the radius, or None if the set has none."""
-        return self.set.own_radius()
-
-    def with_radius(self, radius):
-        """Return the same with the set of another radius."""
-        return self._replace(set=self.set.with_radius(radius))
+wrapper = _decorator(WrapperDefaults)
+"""Class decorator of the package's sets that wrap another one."""
 
 
 def no_radius(constraint: Any, why: str = "") -> ValueError:
@@ -440,39 +427,21 @@ def no_radius(constraint: Any, why: str = "") -> ValueError:
     )
 
 
-def completed(kind: type, defaults: type = Defaults) -> None:
-    """Give a class of sets the methods of `Defaults` that it does not have, or those of another class of defaults."""
-    lent(defaults)(kind)
-
-
-def constraint_set(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's sets: a part that can be asked all that a set can be asked."""
-    completed(kind)
-    return part(kind)
-
-
-def ball(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's balls around zero: a set that says that it is one."""
-    return constraint_set(lent(Ball)(kind))
-
-
-def wrapper(kind: type[Part]) -> type[Part]:
-    """Class decorator of sets made from another one, in their field ``set``: what they do not say, that one says."""
-    completed(kind, Forwarded)
-    return part(kind)
+def a_set(name: str, inner: Any) -> Any:
+    """Return ``inner`` with defaults added to its class, or raise TypeError if it is not a constraint set."""
+    require(name, inner, ("tracker", "oracle", "support", "contains"), "a constraint set")
+    lent(Defaults)(type(inner))
+    return inner
 
 
 def for_shape(constraint: Any, d: int, outputs: int = 0) -> Any:
-    """Return the set made fit for the weights of ``d`` columns and so many outputs, if it depends on their number.
-
-    With several outputs it is told both, through ``shaped``, then how many weights that makes, through ``for_size``.
-    """
-    completed(type(constraint))
+    """Return the set for the weights of ``d`` columns, times a number of outputs if there are several."""
+    lent(Defaults)(type(constraint))
     return (constraint.shaped(d, outputs) if outputs else constraint).for_size(d * max(1, outputs))
 
 
 def checked_direction(r: Any) -> np.ndarray:
-    """Return a direction to ask an oracle about as a float64 vector, or say what is wrong with it."""
+    """Return a direction as a float64 vector, or raise ValueError if it is not a finite vector."""
     r = np.asarray(r, dtype=np.float64)
     if r.ndim != 1 or r.size == 0:
         raise ValueError(f"r must be a vector with at least one entry, got shape {r.shape}")
@@ -482,7 +451,7 @@ def checked_direction(r: Any) -> np.ndarray:
 
 
 def vertex_of(constraint: Any, r: Any) -> np.ndarray:
-    """Vertex of the set that minimises ``<r, s>``, as an array.
+    """Return the vertex of a set that minimises ``<r, s>`` as an array.
 
     Parameters
     ----------
@@ -495,18 +464,12 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     """
     r = checked_direction(r)
     ready = for_shape(constraint, r.size)
-    own = tracker_of(ready, r.size)
-    own.rebuild(r)
-    atom = ready.oracle(own, r)
+    return answer(ready, tracker_of(ready, r.size), r)
+
+
+def answer(constraint: Any, tracker: Any, r: np.ndarray) -> np.ndarray:
+    """Return the vertex that the oracle finds with a given tracker, which may know another ``r``."""
+    tracker.rebuild(r)
+    atom = constraint.oracle(tracker, r)
     reraise()
-    return atom.dense(r.size)
-
-
-SET_METHODS = ("tracker", "oracle", "support", "contains")
-
-
-def a_set(name: str, inner: Any) -> Any:
-    """Return ``inner`` if it is a constraint set; its class then answers all that sets are asked."""
-    require(name, inner, SET_METHODS, "a constraint set")
-    completed(type(inner))
-    return inner
+    return dense(atom, r.size)

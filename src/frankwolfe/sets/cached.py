@@ -1,6 +1,7 @@
 """Wrappers that count oracle calls or remember their answers."""
 
 from collections.abc import Sequence
+from copy import copy
 from math import isfinite
 from threading import RLock
 from typing import Any, NamedTuple
@@ -8,32 +9,27 @@ from weakref import finalize
 
 import numpy as np
 
-from frankwolfe.compile.callback_errors import reraise
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import COUNT
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, oracle, rebuild, recalled, routine, written
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot
-from frankwolfe.sets.base import a_set, checked_direction, for_shape, tracker, tracker_of, vertex_of, wrapper
+from frankwolfe.sets.base import a_set, answer, checked_direction, for_shape, tracker, tracker_of, wrapper
 from frankwolfe.sets.checks import whole
+
+# --- counts that several runs share --------------------------------------------------------------------------------
 
 
 class Ledger:
-    """The arrays that are counted in now, and the sums of those that are gone.
-
-    Parameters
-    ----------
-    past : sequence of int
-        What has been counted before.
-    """
+    """The arrays that runs are counting in, and the sums of those that are gone."""
 
     def __init__(self, past: Sequence[int]):
-        self._lock = RLock()  # may be taken again by a `_close` that the garbage collector calls
+        self._lock = RLock()  # reentrant: the garbage collector may call `_close` while the lock is held
         self._past = np.array(past, dtype=np.int64)
         self._open: dict[int, np.ndarray] = {}
 
     def open(self, counts: "Counts", numbers: np.ndarray) -> None:
-        """Count the numbers in, as long as ``counts``, which looks at them, lives; then keep their sums."""
+        """Include an array in the totals, and add it to the past once its view ``counts`` is collected."""
         self._open[id(numbers)] = numbers
         finalize(counts, self._close, numbers)
 
@@ -43,19 +39,21 @@ class Ledger:
             del self._open[id(numbers)]
 
     def totals(self) -> np.ndarray:
-        """Return all counts so far."""
+        """Return the sums over all runs."""
         with self._lock:
             return sum(list(self._open.values()), self._past.copy())
 
     def reset(self) -> None:
-        """Count from zero again."""
+        """Set all counts to zero."""
         with self._lock:
             for numbers in [self._past, *self._open.values()]:
                 numbers[:] = 0
 
 
 class Counts(Opaque):
-    """Numbers that one run counts in; the object it holds is the `Ledger` of all of them.
+    """An array that one run counts in. Its object is the `Ledger` that sums the counts of all runs.
+
+    Every run has an array of its own, because compiled code in two threads must not increment the same one.
 
     Examples
     --------
@@ -69,7 +67,7 @@ class Counts(Opaque):
 
     @classmethod
     def starting(cls, past: Sequence[int]) -> "Counts":
-        """Return numbers of a ledger of their own, in which so much has been counted already."""
+        """Return an array with a new ledger that starts at the given totals."""
         return cls._of(Ledger(past), len(past))
 
     @classmethod
@@ -81,16 +79,16 @@ class Counts(Opaque):
         return counts
 
     def another(self) -> "Counts":
-        """Return numbers for another run, in the same ledger."""
+        """Return an array for another run, with the same ledger."""
         return self._of(self.value, len(self))
 
     @property
     def totals(self) -> np.ndarray:
-        """What all runs together have counted."""
+        """Sums over all runs."""
         return self.value.totals()
 
     def comparable(self) -> Any:
-        """Return None: what has been counted makes no set differ from another."""
+        """Return None: counts do not distinguish sets."""
         return None
 
     def __repr__(self) -> str:
@@ -103,169 +101,12 @@ class Counts(Opaque):
         return Counts.starting(self.totals.tolist())
 
     def __deepcopy__(self, memo):
-        return Counts.starting(self.totals.tolist())
-
-
-class Memory(NamedTuple):
-    """The last directions a set was asked about, and its answers.
-
-    Attributes
-    ----------
-    questions, answers : arrays of shape (size, d)
-        Directions, NaN where there is none yet, and their vertices.
-    place : array of int, of shape (1,)
-        How many answers were written down: where the next one goes.
-    tally : array of int, of shape (2,)
-        How many were found here, and how many were not.
-    """
-
-    questions: np.ndarray
-    answers: np.ndarray
-    place: np.ndarray
-    tally: np.ndarray
-
-    @classmethod
-    def over(cls, size: int, d: int, tally: np.ndarray) -> "Memory":
-        """Memory of nothing yet."""
-        return cls(np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), tally)
-
-    def index_ranges(self) -> dict[str, Any]:
-        """Return what the index arrays of a restored memory must be like."""
-        return {"place": COUNT, "tally": COUNT}
-
-    def written(self, place, atom):
-        """Write down an answer; say whether it is finite."""
-        answer, usable = self.answers[place], True
-        answer[:] = 0.0
-        deposit(atom, Iterate(answer, np.ones(1)), 1.0)
-        for j in range(len(answer)):
-            usable = usable and isfinite(answer[j])
-        return usable
-
-    def recalled(self, place):
-        """Return the answer at a place as an atom."""
-        return Full(self.answers[place])
-
-
-class CoordinateMemory(NamedTuple):
-    """The same for a set whose vertices are single coordinates: of an answer it keeps the coordinate and the amount."""
-
-    questions: np.ndarray
-    at: np.ndarray
-    amounts: np.ndarray
-    place: np.ndarray
-    tally: np.ndarray
-
-    @classmethod
-    def over(cls, size: int, d: int, tally: np.ndarray) -> "CoordinateMemory":
-        """Memory of nothing yet."""
-        counters = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(1, dtype=np.int64)
-        return cls(np.full((size, d), np.nan), *counters, tally)
-
-    def index_ranges(self) -> dict[str, Any]:
-        """Return what the index arrays of a restored memory must be like."""
-        return {"at": (0, self.questions.shape[1]), "place": COUNT, "tally": COUNT}
-
-    def written(self, place, atom):
-        """Write down an answer; say whether it is finite."""
-        found = coordinate(atom)
-        self.at[place], self.amounts[place] = found.at, found.amount
-        return isfinite(found.amount)
-
-    def recalled(self, place):
-        """Return the answer at a place as an atom."""
-        return Hot(self.at[place], self.amounts[place])
-
-
-@tracker
-class CachedTracker(NamedTuple):
-    """Tracker of a set that remembers: the set's own, and the memory."""
-
-    tracker: Any
-    memory: Any
-
-    @property
-    def lazy(self):
-        """Whether the set's tracker is: a cache must not decide how large a batch is."""
-        return self.tracker.lazy
-
-    def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` and update the set's tracker."""
-        add_row(self.tracker, rows, i, c, r)
-
-    def rebuild(self, r):
-        """Tell the set's tracker that all of ``r`` changed."""
-        rebuild(self.tracker, r)
-
-    def connected(self, failed):
-        """Return the tracker with one that raises this flag when it fails."""
-        return self._replace(tracker=self.tracker.connected(failed))
-
-
-@routine
-def recall(memory, r):
-    """Place of the answer to this very direction, -1 if it is not remembered."""
-    questions = memory.questions
-    for place in range(len(questions)):
-        same = True
-        for j in range(len(r)):
-            if questions[place, j] != r[j]:
-                same = False
-                break
-        if same:
-            memory.tally[0] += 1
-            return place
-    memory.tally[1] += 1
-    return -1
-
-
-@routine
-def remember(memory, r, atom):
-    """Write down an answer over the oldest one; return its place. One that is not finite will not be found again."""
-    place = memory.place[0] % len(memory.questions)
-    question = memory.questions[place]
-    question[0] = np.nan  # until the answer is there
-    usable = written(memory, place, atom)
-    for j in range(1, len(r)):
-        question[j] = r[j]
-    if usable:
-        question[0] = r[0]
-    memory.place[0] += 1
-    return place
-
-
-class Shelf:
-    """Memories by number of columns. What they hold makes no set differ from another.
-
-    Attributes
-    ----------
-    counts : Counts
-        What has been found in the memories, and what has not.
-    for_run : bool
-        Whether they are those of one run. Otherwise threads may share the shelf, and take turns.
-    """
-
-    def __init__(self, counts: Counts | None = None, for_run: bool = False):
-        self.counts = Counts.starting([0, 0]) if counts is None else counts
-        self.for_run, self.lock = for_run, RLock()
-        self.memories: dict[int, Any] = {}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shelf)
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __repr__(self) -> str:
-        return f"<hits and misses: {self.counts!r}>"
-
-    def __reduce__(self):
-        return Shelf, ()
+        return copy(self)
 
 
 @wrapper
 class Counted(NamedTuple):
-    """Another set, and how often it was asked. All copies that a problem or a run makes count together.
+    """Another set, with counts of its calls. All copies that a problem or a run makes count together.
 
     Parameters
     ----------
@@ -291,64 +132,226 @@ class Counted(NamedTuple):
 
     @property
     def calls(self) -> int:
-        """Vertices asked for so far, those for a method's warm-up included."""
+        """Number of oracle calls so far, including those of a method's warm-up."""
         return int(self.tally.totals[0])
 
     @property
     def supports(self) -> int:
-        """Values of the support function asked for so far: one for each gap."""
+        """Number of evaluations of the support function so far: one for each gap."""
         return int(self.tally.totals[1])
 
     def reset(self) -> None:
-        """Count from zero again."""
+        """Set both counts to zero."""
         self.tally.value.reset()
 
     def for_run(self):
-        """Return the set for one run, which counts by itself; `calls` and `supports` tell what all runs counted."""
+        """Return the set for one run, which counts in an array of its own."""
         return self._replace(set=self.set.for_run(), tally=self.tally.another())
 
     def structure(self):
-        """Say how the points are made up; singular values asked for count as a value of the support function."""
-        return self.set.structure().noted(self._note)
+        """Return the structure of the set; singular triplets count as an evaluation of the support function."""
+        found = self.set.structure()
+        norm = found.trace_norm
+        if norm is None:
+            return found
 
-    def _note(self) -> None:
-        self.tally[1] += 1
+        def triplets(*args: Any, **how: Any) -> Any:
+            self.tally[1] += 1
+            return norm.triplets(*args, **how)
+
+        return found._replace(shape=norm._replace(triplets=triplets))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         self.tally[0] += 1
         return oracle(self.set, tracker, r)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
-        self._note()
+        """Return the largest ``<direction, s>`` over the set."""
+        self.tally[1] += 1
         return self.set.support(direction)
 
     def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
-        self._note()
+        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        self.tally[1] += 1
         return self.set.proven_support(direction)
+
+
+# --- a cache of answers --------------------------------------------------------------------------------------------
+
+
+class Memory(NamedTuple):
+    """The latest directions an oracle was called with, and its answers.
+
+    Attributes
+    ----------
+    questions, answers : arrays of shape (size, d)
+        Directions (NaN in unused places) and their vertices.
+    place : array of int, of shape (1,)
+        Number of answers stored so far, which determines the place of the next one.
+    tally : array of int, of shape (2,)
+        Numbers of hits and misses.
+    """
+
+    questions: np.ndarray
+    answers: np.ndarray
+    place: np.ndarray
+    tally: np.ndarray
+
+    @classmethod
+    def over(cls, size: int, d: int, tally: np.ndarray) -> "Memory":
+        """Return an empty memory."""
+        return cls(np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), tally)
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return the ranges of integer arrays, which a restored memory is checked against."""
+        return {"place": COUNT, "tally": COUNT}
+
+    def written(self, place, atom):
+        """Store an atom and return whether it is finite."""
+        answer, usable = self.answers[place], True
+        answer[:] = 0.0
+        deposit(atom, Iterate(answer, np.ones(1)), 1.0)
+        for j in range(len(answer)):
+            usable = usable and isfinite(answer[j])
+        return usable
+
+    def recalled(self, place):
+        """Return the stored atom."""
+        return Full(self.answers[place])
+
+
+class CoordinateMemory(NamedTuple):
+    """The same for atoms with one non-zero coordinate, so that steps on such sets keep their cost and their bits."""
+
+    questions: np.ndarray
+    at: np.ndarray
+    amounts: np.ndarray
+    place: np.ndarray
+    tally: np.ndarray
+
+    @classmethod
+    def over(cls, size: int, d: int, tally: np.ndarray) -> "CoordinateMemory":
+        """Return an empty memory."""
+        counters = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(1, dtype=np.int64)
+        return cls(np.full((size, d), np.nan), *counters, tally)
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return the ranges of integer arrays, which a restored memory is checked against."""
+        return {"at": (0, self.questions.shape[1]), "place": COUNT, "tally": COUNT}
+
+    def written(self, place, atom):
+        """Store an atom and return whether it is finite."""
+        found = coordinate(atom)
+        self.at[place], self.amounts[place] = found.at, found.amount
+        return isfinite(found.amount)
+
+    def recalled(self, place):
+        """Return the stored atom."""
+        return Hot(self.at[place], self.amounts[place])
+
+
+@tracker
+class CachedTracker(NamedTuple):
+    """The tracker of the cached set, and a memory."""
+
+    tracker: Any
+    memory: Any
+
+    @property
+    def lazy(self):
+        """Whether the set's tracker is lazy: a cache must not change the default batch size."""
+        return self.tracker.lazy
+
+    def add_row(self, rows, i, c, r):
+        """Add ``c`` times row ``i`` to ``r`` and update the set's tracker."""
+        add_row(self.tracker, rows, i, c, r)
+
+    def rebuild(self, r):
+        """Rebuild the set's tracker."""
+        rebuild(self.tracker, r)
+
+    def connected(self, failed):
+        """Return the tracker with another flag for failures."""
+        return self._replace(tracker=self.tracker.connected(failed))
+
+
+@routine
+def recall(memory, r):
+    """Return the place of the answer for exactly this direction, -1 if there is none."""
+    questions = memory.questions
+    for place in range(len(questions)):
+        same = True
+        for j in range(len(r)):
+            if questions[place, j] != r[j]:
+                same = False
+                break
+        if same:
+            memory.tally[0] += 1
+            return place
+    memory.tally[1] += 1
+    return -1
+
+
+@routine
+def remember(memory, r, atom):
+    """Store an answer over the oldest one and return its place. An answer that is not finite is never recalled."""
+    place = memory.place[0] % len(memory.questions)
+    question = memory.questions[place]
+    question[0] = np.nan  # until the answer is complete
+    usable = written(memory, place, atom)
+    for j in range(1, len(r)):
+        question[j] = r[j]
+    if usable:
+        question[0] = r[0]
+    memory.place[0] += 1
+    return place
+
+
+class Shelf:
+    """The memories of a cached set by number of weights. They do not distinguish sets.
+
+    Attributes
+    ----------
+    counts : Counts
+        Numbers of hits and misses.
+    for_run : bool
+        Whether the memories belong to one run. Otherwise threads may share them and must hold ``lock``.
+    """
+
+    def __init__(self, counts: Counts | None = None, for_run: bool = False):
+        self.counts = Counts.starting([0, 0]) if counts is None else counts
+        self.for_run, self.lock = for_run, RLock()
+        self.memories: dict[int, Any] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shelf)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return f"<hits and misses: {self.counts!r}>"
+
+    def __reduce__(self):
+        return Shelf, ()
 
 
 @wrapper
 class Cached(NamedTuple):
-    """Another set, with the answers to the last directions it was asked about: for oracles that are expensive.
+    """Another set, with a cache of the latest answers of its oracle: for oracles that are expensive.
 
-    The cache is exact: it answers only where the direction is, entry by entry, one that it remembers, and then with the
-    vertex that the set had named. So results do not depend on it. It pays where the same direction comes up twice: a
-    certificate and the step after it, with `"corrective"` in every round. The support function goes through it too.
-    Every run has a cache of its own, so that runs in several threads may share the set.
+    The cache is exact: it answers only if the direction equals a stored one entry by entry, and then with the vertex
+    that the set's oracle returned. Results therefore do not depend on it. It pays off where the same direction occurs
+    twice: in a certificate and the step after it, with `"corrective"` in every round. The support function uses it too.
+    Every run has its own cache, so runs in several threads may share the set.
 
     Parameters
     ----------
     set : set
         Any constraint set.
     size : int
-        Directions to remember.
+        Number of directions to store.
 
     Examples
     --------
@@ -373,12 +376,12 @@ class Cached(NamedTuple):
 
     @property
     def hits(self) -> int:
-        """Questions answered from memory so far."""
+        """Number of calls answered from the cache so far."""
         return int(self.shelf.value.counts.totals[0])
 
     @property
     def misses(self) -> int:
-        """Questions that the set had to answer so far."""
+        """Number of calls that the set's oracle had to answer so far."""
         return int(self.shelf.value.counts.totals[1])
 
     def for_run(self):
@@ -391,20 +394,20 @@ class Cached(NamedTuple):
         return kind.over(self.size, d, counts)
 
     def _memory(self, d: int) -> Any:
-        """Return the memory of directions of ``d`` entries; whoever uses that of a shared shelf holds the lock."""
+        """Return the memory of directions of ``d`` entries. The caller holds the lock unless the shelf is a run's."""
         shelf = self.shelf.value
         if d not in shelf.memories:
             shelf.memories[d] = self._new_memory(d, shelf.counts)
         return shelf.memories[d]
 
     def tracker(self, d):
-        """Return the tracker of the set, with the run's memory; outside of a run, with one for this tracker alone."""
+        """Return the set's tracker with the run's memory; outside of a run, with a new memory."""
         shelf = self.shelf.value
         memory = self._memory(d) if shelf.for_run else self._new_memory(d, shelf.counts.another())
         return CachedTracker(tracker_of(self.set, d), memory)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         memory = tracker.memory
         place = recall(memory, r)
         if place < 0:
@@ -412,18 +415,14 @@ class Cached(NamedTuple):
         return recalled(memory, place)
 
     def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
+        """Return the vertex that minimises ``<r, s>`` as an array."""
         r = checked_direction(r)
         ready = for_shape(self, r.size)
         with self.shelf.value.lock:
-            tracker = CachedTracker(tracker_of(ready.set, r.size), ready._memory(r.size))
-            tracker.rebuild(r)
-            atom = ready.oracle(tracker, r)
-            reraise()
-            return atom.dense(r.size)
+            return answer(ready, CachedTracker(tracker_of(ready.set, r.size), ready._memory(r.size)), r)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
         if not self.set.attains_support() or not np.isfinite(direction).all():
             return self.set.support(direction)

@@ -1,8 +1,8 @@
-"""Oracles that cannot be compiled: solvers, SciPy, any Python. The compiled loop calls them back.
+"""Oracles that cannot be compiled, such as solvers or any Python code. The compiled loop calls them back.
 
 The tracker holds the address of a C function made from the Python one. The loop copies ``r`` to where that function
-reads it, calls the address, and finds the vertex in the tracker's room. An error in the Python code cannot cross
-compiled code: it is kept, the loop stops before it moves, and whoever called the loop raises it.
+reads it, calls the address, and reads the vertex from the tracker's memory. An exception cannot pass through compiled
+code: it is stored, the loop stops before it moves, and the caller of the loop raises it.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,21 @@ from frankwolfe.compile.callback_errors import keep
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.verbs import ASKED, ask, routine
 from frankwolfe.sets.atoms import Full
-from frankwolfe.sets.base import Diameters, constraint_set, image_diameters, tracker, vertex_of, widths
+from frankwolfe.sets.base import Defaults, constraint_set, tracker
 
 
 @tracker
 class Messenger(NamedTuple):
-    """Tracker of the sets whose oracle is called back.
+    """Tracker of sets whose oracle is called back.
 
     Attributes
     ----------
     question, room : arrays
-        Where the callback reads ``r`` and writes its answer, as a rule the vertex.
+        The callback reads ``r`` from the first and writes its answer, usually the vertex, to the second.
     address : array of shape (1,)
-        Of the callback, which lives as long as this array.
+        Address of the callback, which lives as long as this array.
     failed : array of shape (1,)
-        Flag: one once the callback has failed. The loop stops on it before it moves.
+        Set to one once the callback has failed. The loop then stops before it moves.
     """
 
     question: np.ndarray
@@ -40,7 +40,7 @@ class Messenger(NamedTuple):
 
     @classmethod
     def over(cls, d: int, answer: Callable[[np.ndarray], Any], length: int | None = None) -> "Messenger":
-        """Messenger to a function from ``r``, of ``d`` entries, to a vertex, or to ``length`` other numbers."""
+        """Return a messenger to a function from ``r``, of ``d`` entries, to a vertex, or to ``length`` numbers."""
         length = d if length is None else length
         callback = ASKED(_guarded(answer, d, length))
         where = cast(callback, c_void_p).value
@@ -52,7 +52,7 @@ class Messenger(NamedTuple):
 
 
 def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callable[[int, int], None]:
-    """Return the C face of a Python function, from which no error escapes."""
+    """Return a Python function as a function of two addresses that never raises."""
 
     def respond(question: int, room: int) -> None:
         r, s = (
@@ -74,7 +74,7 @@ def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callab
 
 @routine
 def consult(messenger, r):
-    """Ask the callback, and return what it says as an atom."""
+    """Call the callback and return its answer as an atom."""
     question, room = messenger.question, messenger.room
     for j in range(len(r)):
         question[j] = r[j]
@@ -84,79 +84,48 @@ def consult(messenger, r):
     return Full(room)
 
 
-class PythonSet:
-    """A Python object that has a linear minimisation oracle, with an answer to all that is asked of it.
-
-    Which of the optional methods it has is looked up once, here.
-    """
-
-    def __init__(self, thing: Any):
-        self.thing, self.vertex, self.contains = thing, thing.vertex, thing.contains
-        own = [getattr(thing, name, None) for name in ("support", "diameter", "image_diameters")]
-        self.support_is_at_vertex = own[0] is None
-        self.support = own[0] or self._support_at_vertex
-        self.diameter = own[1] or self._diameter_of_box
-        self.image_diameters = own[2] or self._image_diameters_from_support
-
-    def _support_at_vertex(self, direction: Any) -> float:
-        return float(np.dot(direction, self.vertex(-np.asarray(direction, dtype=np.float64))))
-
-    def _diameter_of_box(self, d: int) -> float:
-        return float(np.linalg.norm(widths(self, d)))
-
-    def _image_diameters_from_support(self, X: Any) -> Diameters:
-        return image_diameters(self, X)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PythonSet) and self.thing == other.thing
-
-    def __hash__(self) -> int:
-        return hash(self.thing)
-
-    def __repr__(self) -> str:
-        return repr(self.thing)
-
-    def __reduce__(self):
-        return PythonSet, (self.thing,)
-
-
 @constraint_set
 class Outside(NamedTuple):
-    """A set written in plain Python: what `outside` returns."""
+    """A set written in plain Python, as returned by `outside`."""
 
     thing: Any
+
+    def _own(self, name: str) -> Callable | None:
+        """Return an optional method of the Python object, None if it has none of that name."""
+        return getattr(self.thing.value, name, None)
 
     def tracker(self, d):
         """Return a messenger to the Python code."""
         return Messenger.over(d, self.thing.value.vertex)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return consult(tracker, r)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
-        return float(self.thing.value.support(direction))
+        """Return the largest ``<direction, s>`` over the set, from a vertex if the object has no method for it."""
+        own = self._own("support")
+        if own is not None:
+            return float(own(direction))
+        return float(np.dot(direction, self.thing.value.vertex(-np.asarray(direction, dtype=np.float64))))
 
     def attains_support(self):
-        """Whether values of the support function are those at vertices: not if the code has a way of its own."""
-        return self.thing.value.support_is_at_vertex
+        """Return whether the support function is evaluated at vertices: not if the object has a method for it."""
+        return self._own("support") is None
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set."""
+        """Return whether ``w`` is in the set."""
         return bool(self.thing.value.contains(w, tolerance))
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions, or an upper bound."""
-        return float(self.thing.value.diameter(d))
+        """Return the Euclidean diameter in ``d`` dimensions, or an upper bound."""
+        own = self._own("diameter")
+        return Defaults.diameter(self, d) if own is None else float(own(d))  # type: ignore[arg-type]
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        return self.thing.value.image_diameters(X)
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact."""
+        own = self._own("image_diameters")
+        return Defaults.image_diameters(self, X) if own is None else own(X)  # type: ignore[arg-type]
 
 
 def outside(thing: Any) -> Outside:
@@ -166,12 +135,12 @@ def outside(thing: Any) -> Outside:
     ----------
     thing : object
         With ``vertex(r)``, which returns a point of the set that minimises ``<r, s>``, and ``contains(w, tolerance)``.
-        Better also with ``support(direction)``, the largest ``<direction, s>``, where that is cheaper than a vertex.
+        Optionally ``support(direction)``, the largest ``<direction, s>``, if that is cheaper than a vertex.
 
     Returns
     -------
     set
-        To be used like any other. The compiled loop calls ``vertex`` back, at some microseconds a call.
+        Usable like any other set. The compiled loop calls ``vertex`` back, at a few microseconds a call.
 
     Examples
     --------
@@ -191,4 +160,4 @@ def outside(thing: Any) -> Outside:
     missing = [name for name in ("vertex", "contains") if not callable(getattr(thing, name, None))]
     if missing:
         raise TypeError(f"outside: {type(thing).__name__} is no constraint set: it has no method {', '.join(missing)}")
-    return Outside(Opaque.of(PythonSet(thing)))
+    return Outside(Opaque.of(thing))

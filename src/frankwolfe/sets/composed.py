@@ -12,10 +12,10 @@ from frankwolfe.sets.atoms import Full, Shifted, Stretched
 from frankwolfe.sets.barriers import ProductBarrier
 from frankwolfe.sets.base import (
     Bounds,
+    Defaults,
     Structure,
     a_set,
     constraint_set,
-    image_diameters,
     no_radius,
     tracker,
     tracker_of,
@@ -26,7 +26,7 @@ from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, seq
 
 
 class Link(NamedTuple):
-    """One set of a product, with its tracker and its coordinates, and the rest of them."""
+    """One set of a product with its tracker and its range of coordinates, followed by the rest of the chain."""
 
     set: Any
     tracker: Any
@@ -35,7 +35,7 @@ class Link(NamedTuple):
     rest: Any
 
     def fill(self, r, room):
-        """Write this set's vertex into its part of ``room``, then the rest's."""
+        """Write this set's vertex into its part of ``room``, then the vertices of the rest."""
         own, piece = r[self.low : self.high], room[self.low : self.high]
         rebuild(self.tracker, own)
         piece[:] = 0.0
@@ -43,36 +43,36 @@ class Link(NamedTuple):
         fill(self.rest, r, room)
 
     def connected(self, failed):
-        """Return the chain with trackers that raise this flag when they fail."""
+        """Return the chain with another flag for failures."""
         return self._replace(tracker=self.tracker.connected(failed), rest=self.rest.connected(failed))
 
 
 class End(NamedTuple):
-    """The end of a product."""
+    """The end of the chain."""
 
     def fill(self, r, room):
-        """Nothing left."""
+        """Do nothing."""
 
     def connected(self, failed):
-        """Nothing is left that could fail."""
+        """Return the end itself."""
         return self
 
 
 @tracker
 class ProductTracker(NamedTuple):
-    """Tracker of a product: the chain of its sets, and room for a vertex."""
+    """The chain of a product's sets, and memory for a vertex."""
 
     chain: Any
     room: np.ndarray
 
     def connected(self, failed):
-        """Return the tracker with trackers that raise this flag when they fail."""
+        """Return the tracker with another flag for failures."""
         return self._replace(chain=self.chain.connected(failed))
 
 
 @constraint_set
 class Product(NamedTuple):
-    """All ``w`` whose consecutive blocks lie in one set each. An oracle call costs O(d), and whatever the sets take.
+    """All ``w`` whose consecutive blocks each lie in a set. An oracle call costs O(d) plus the sets' oracles.
 
     Parameters
     ----------
@@ -103,31 +103,31 @@ class Product(NamedTuple):
         return self._replace(sets=sets, sizes=sizes)
 
     def blocks(self) -> list[tuple[Any, slice]]:
-        """Return the sets, each with the part of the weights that is its own."""
+        """Return the sets, each with its range of coordinates."""
         ends = np.cumsum([0, *self.sizes]).tolist()
         return [(inner, slice(low, high)) for inner, low, high in zip(self.sets, ends[:-1], ends[1:], strict=True)]
 
     def shaped(self, rows, columns):
         """Return the product for a weight matrix: blocks of its rows, if the sizes sum to their number."""
-        if self.sizes == (rows * columns,):  # one block, of all entries: it is the matrix itself
+        if self.sizes == (rows * columns,):  # a single block of all entries: the matrix itself
             return self._replace(sets=self._each("shaped", [(rows, columns)]))
         if sum(self.sizes) != rows:
-            return self  # blocks of its entries, row after row; if it has as many
+            return self  # blocks of entries, row after row
         sets = self._each("shaped", ((size, columns) for size in self.sizes))
         return self._replace(sets=sets, sizes=tuple(size * columns for size in self.sizes))
 
     def for_size(self, d):
-        """Return the product with every set fit for its block."""
+        """Return the product with every set prepared for its block."""
         if sum(self.sizes) != d:
             raise ValueError(f"Product: the sizes sum to {sum(self.sizes)}, but there are {d} columns")
         return self._replace(sets=self._each("for_size", ((size,) for size in self.sizes)))
 
-    def _each(self, question: str, arguments: Iterable[tuple[int, ...]]) -> tuple[Any, ...]:
-        """Return what the sets answer to a question; what is wrong is told with the number of the set."""
+    def _each(self, method: str, arguments: Iterable[tuple[int, ...]]) -> tuple[Any, ...]:
+        """Return the results of a method of every set; errors name the set."""
         found = []
         for k, (inner, given) in enumerate(zip(self.sets, arguments, strict=True)):
             try:
-                found.append(getattr(inner, question)(*given))
+                found.append(getattr(inner, method)(*given))
             except ValueError as error:
                 raise ValueError(f"Product: set {k}, for a block of size {self.sizes[k]}: {error}") from error
         return tuple(found)
@@ -137,7 +137,7 @@ class Product(NamedTuple):
         return self._replace(sets=tuple(inner.for_run() for inner in self.sets))
 
     def structure(self):
-        """Say how the points are made up: as those of the only set; of several, only where all are boxes."""
+        """Return the structure of the only set; of several, bounds if all are boxes."""
         inner = [each.structure() for each in self.sets]
         if len(inner) == 1:
             return inner[0]
@@ -147,67 +147,62 @@ class Product(NamedTuple):
         return Structure(Bounds(*(np.concatenate(list(map(np.broadcast_to, side, self.sizes))) for side in sides)))
 
     def attains_support(self):
-        """Whether the vertices that the oracles name attain the support functions, up to rounding."""
+        """Return whether the vertices of all sets attain their support functions."""
         return all(inner.attains_support() for inner in self.sets)
 
     def is_ball(self):
-        """Whether the only set is a ball around zero; several make none."""
+        """Return whether there is one set and it is a ball around zero."""
         return len(self.sets) == 1 and self.sets[0].is_ball()
 
     def own_radius(self):
-        """Return the radius of the only set; several have none in common."""
+        """Return the radius of the only set, None if there are several."""
         return self.sets[0].own_radius() if len(self.sets) == 1 else None
 
     def with_radius(self, radius):
-        """Return the product with its only set of another radius."""
+        """Return the product with another radius of its only set."""
         if len(self.sets) > 1:
             raise no_radius(self, ", for each of its sets may have one")
         return self._replace(sets=(self.sets[0].with_radius(radius),))
 
     def tracker(self, d):
-        """Return the chain of the sets' trackers, and room for a vertex."""
+        """Return the chain of the sets' trackers, and memory for a vertex."""
         chain: Any = End()
         for inner, block in reversed(self.blocks()):
             chain = Link(inner, tracker_of(inner, block.stop - block.start), block.start, block.stop, chain)
         return ProductTracker(chain, np.zeros(d))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         fill(tracker.chain, r, tracker.room)
         return Full(tracker.room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
         return float(sum(inner.support(direction[block]) for inner, block in self.blocks()))
 
     def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
         direction = np.asarray(direction, dtype=np.float64)
         return float(sum(inner.proven_support(direction[block]) for inner, block in self.blocks()))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to what ``tolerance`` means to each set."""
+        """Return whether every block of ``w`` is in its set, up to that set's meaning of ``tolerance``."""
         w = np.asarray(w, dtype=np.float64)
         return all(inner.contains(w[block], tolerance) for inner, block in self.blocks())
 
     def barrier(self, size):
         """Return the sum of the sets' barriers; None if one of them has none."""
         parts = [inner.barrier(block.stop - block.start) for inner, block in self.blocks()]
-        known = [part for part in parts if part is not None]
-        return ProductBarrier(known) if len(known) == len(parts) else None
+        return None if any(part is None for part in parts) else ProductBarrier(parts)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return float(np.linalg.norm([inner.diameter(block.stop - block.start) for inner, block in self.blocks()]))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; of several sets, for p = 1 and 2 upper bounds."""
-        return self.sets[0].image_diameters(X) if len(self.sets) == 1 else image_diameters(self, X)
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for several sets two upper bounds."""
+        return self.sets[0].image_diameters(X) if len(self.sets) == 1 else Defaults.image_diameters(self, X)  # type: ignore[arg-type]
 
 
 @wrapper
@@ -219,7 +214,7 @@ class Translated(NamedTuple):
     set : set
         Any constraint set.
     shift : float or array of shape (d,)
-        A number moves every coordinate. Of a weight matrix, its entries row after row.
+        A number is added to every coordinate. Of a weight matrix, its entries row after row.
 
     Examples
     --------
@@ -236,27 +231,23 @@ class Translated(NamedTuple):
         return self._replace(set=a_set("Translated: set", self.set), shift=shift)
 
     def for_size(self, d):
-        """Return the set fit for ``d`` weights."""
+        """Return the set prepared for ``d`` weights."""
         return self._replace(set=self.set.for_size(d), shift=one_for_each("Translated", "shift", self.shift, d))
 
     def structure(self):
-        """Say how the points are made up: as those of the set, moved."""
+        """Return the structure of the set, translated."""
         return self.set.structure().moved(self.shift)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return Shifted(oracle(self.set, tracker, r), self.shift)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.set.support(direction) + self._level(direction)
 
     def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
         return self.set.proven_support(direction) + self._level(direction)
 
     def _level(self, direction: Any) -> float:
@@ -264,22 +255,21 @@ class Translated(NamedTuple):
         return float(np.sum(np.multiply(direction, self.shift)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to what ``tolerance`` means to the set that is moved."""
+        """Return whether ``w - shift`` is in the set, up to its ``tolerance`` and the rounding of the shift."""
         moved = np.subtract(w, self.shift)
         if self.set.contains(moved, tolerance):
             return True
-        from frankwolfe.sets.composed import Product  # which is made of sets like this one
-
-        if isinstance(self.set, Product):  # each part is as wide as it is
+        if isinstance(self.set, Product):  # the blocks may differ in width: check each on its own
             w = np.ravel(w)
             shift = np.broadcast_to(self.shift, w.shape)
             blocks = self.set.blocks()
             return all(Translated(inner, shift[block]).contains(w[block], tolerance) for inner, block in blocks)
-        # far from zero a small set is blurred: points are rounded where they are, also where the set has no width
+        # Points far from zero are rounded there, which may be large beside a small set. Entries within rounding of
+        # zero, or of a bound, are moved onto it; then the tolerance is increased by the rounding over the diameter.
         blurs = rounding(self.shift)
         moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)
         bounds = self.set.structure().bounds
-        if bounds is not None:  # a side without width has no room for rounding
+        if bounds is not None:
             inside = np.clip(moved, bounds.lower, bounds.upper)
             moved = np.where(np.abs(moved - inside) <= 2.0 * blurs, inside, moved)
         blur, width = np.sqrt(moved.size) * float(np.max(blurs)), float(self.set.diameter(moved.size))
@@ -289,12 +279,12 @@ class Translated(NamedTuple):
         return bool(blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
     def barrier(self, size):
-        """Return the barrier of the set that is moved, moved; None if it has none."""
+        """Return the set's barrier, translated; None if it has none."""
         inner = self.set.barrier(size)
         return None if inner is None else inner.translated(self.shift)
 
     def is_ball(self):
-        """Whether the set is a ball around zero: not once it is moved."""
+        """Return False: a translated ball is not centred at zero."""
         return False
 
 
@@ -324,47 +314,43 @@ class Scaled(NamedTuple):
         return self._replace(set=a_set("Scaled: set", self.set), factor=factor)
 
     def structure(self):
-        """Say how the points are made up: as those of the set, scaled."""
+        """Return the structure of the set, scaled."""
         return self.set.structure().scaled(self.factor)
 
     def own_radius(self):
-        """Return the radius, the factor in it, or None if the set has none."""
+        """Return the radius of the scaled set, or None if it has none."""
         inner = self.set.own_radius()
         return None if inner is None else self.factor * inner
 
     def with_radius(self, radius):
-        """Return the same of another radius: the factor stays, the set that is scaled has another one."""
+        """Return the scaled set with another radius; the factor stays."""
         return self._replace(set=self.set.with_radius(positive("Scaled", "radius", radius) / self.factor))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return Stretched(oracle(self.set, tracker, r), self.factor)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.factor * self.set.support(direction)
 
     def proven_support(self, direction):
-        """Largest ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
         return self.factor * self.set.proven_support(direction)
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to what ``tolerance`` means to the set that is scaled."""
+        """Return whether ``w / factor`` is in the set, up to its meaning of ``tolerance``."""
         return self.set.contains(np.divide(w, self.factor), tolerance)
 
     def barrier(self, size):
-        """Return the barrier of the set that is scaled, scaled; None if it has none."""
+        """Return the set's barrier, scaled; None if it has none."""
         inner = self.set.barrier(size)
         return None if inner is None else inner.scaled(self.factor)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return self.factor * float(self.set.diameter(d))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: the scaled set's, times the factor."""
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact."""
         return {p: (self.factor * value, exact) for p, (value, exact) in self.set.image_diameters(X).items()}

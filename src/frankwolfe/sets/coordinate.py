@@ -1,4 +1,4 @@
-"""Sets that are simple in coordinates: the l1 ball, simplexes and boxes."""
+"""Sets that are simple in coordinates: the l1 ball, the simplex, its filled version, and boxes."""
 
 from typing import Any, NamedTuple
 
@@ -8,9 +8,9 @@ from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import leader
 from frankwolfe.linalg.argmax import LazyArgmax
 from frankwolfe.linalg.matrices import column_norms, spectral_norm, weighted_row_sums
-from frankwolfe.sets.atoms import Full, Hot, Workspace
+from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import GroupBarrier, IntervalBarrier, simplex_barrier
-from frankwolfe.sets.base import Bounds, Hull, Structure, ball, constraint_set, no_radius, of_columns, vertex_of
+from frankwolfe.sets.base import Bounds, Hull, Structure, Workspace, ball, constraint_set, no_radius, of_columns
 from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
 
 
@@ -32,44 +32,37 @@ class L1Ball(NamedTuple):
 
     radius: float
 
-    def _checked(self):
-        return self._replace(radius=positive("L1Ball", "radius", self.radius))
-
     def tracker(self, d):
         """Return the lazy argmax of ``|r|``."""
         return LazyArgmax.over(d, flip=1.0)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         j = leader(tracker, r)
         return Hot(j, -self.radius if r[j] > 0.0 else self.radius)
 
     def hull(self):
-        """Say what the atoms are: both signs, and zero."""
-        return Hull(self.radius, True, True)
-
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
+        """Return the atoms: both signs, and zero."""
+        return Hull(self.radius, signed=True, filled=True)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.radius * np.abs(direction).max()
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(np.abs(w).sum() <= self.radius * (1.0 + tolerance))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return GroupBarrier(np.arange(size), np.full(size, self.radius))
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: a vertex and its opposite are farthest apart."""
+        """Return ``D_p`` for p = 1, 2, inf, all exact: a vertex and its negative are farthest apart."""
         return {p: (2.0 * self.radius * float(column_norms(X, p).max()), True) for p in (1, 2, np.inf)}
 
 
@@ -91,50 +84,43 @@ class Simplex(NamedTuple):
 
     radius: float = 1.0
 
-    def _checked(self):
-        return self._replace(radius=positive("Simplex", "radius", self.radius))
-
     def tracker(self, d):
         """Return the lazy argmin of ``r``."""
         return LazyArgmax.over(d, flip=-1.0)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return Hot(leader(tracker, r), self.radius)
 
     def hull(self):
-        """Say what the atoms are: one sign only."""
-        return Hull(self.radius, False, False)
-
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
+        """Return the atoms: one sign."""
+        return Hull(self.radius, signed=False, filled=False)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.radius * float(np.max(direction))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         slack = self.radius * tolerance
         return bool(np.min(w) >= -slack and abs(np.sum(w) - self.radius) <= slack)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return simplex_barrier(np.full(size, self.radius), size)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return self.radius * np.sqrt(2.0) if d > 1 else 0.0
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two columns."""
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact: the distance of the farthest two columns."""
         return of_columns(self.radius, X, with_zero=False)
 
 
 @ball
 class NonNegativeL1Ball(NamedTuple):
-    """All ``w >= 0`` whose entries sum to at most ``radius``: the simplex filled in down to zero.
+    """All ``w >= 0`` whose entries sum to at most ``radius``: the hull of the simplex and zero.
 
     Parameters
     ----------
@@ -150,45 +136,38 @@ class NonNegativeL1Ball(NamedTuple):
 
     radius: float
 
-    def _checked(self):
-        return self._replace(radius=positive("NonNegativeL1Ball", "radius", self.radius))
-
     def tracker(self, d):
         """Return the lazy argmin of ``r``."""
         return LazyArgmax.over(d, flip=-1.0)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: zero itself where ``r`` has no negative entry."""
+        """Return the atom that minimises ``<r, s>``: zero if ``r`` has no negative entry."""
         j = leader(tracker, r)
         return Hot(j, self.radius if r[j] < 0.0 else 0.0)
 
     def hull(self):
-        """Say what the atoms are: one sign, and zero."""
-        return Hull(self.radius, False, True)
-
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
+        """Return the atoms: one sign, and zero."""
+        return Hull(self.radius, signed=False, filled=True)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.radius * max(0.0, float(np.max(direction)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         slack = self.radius * tolerance
         return bool(np.min(w) >= -slack and np.sum(w) <= self.radius + slack)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return simplex_barrier(self.radius * np.eye(size, size + 1), size + 1)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return self.radius * (np.sqrt(2.0) if d > 1 else 1.0)
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest of the columns and zero."""
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two of the columns and zero."""
         return of_columns(self.radius, X, with_zero=True)
 
 
@@ -199,7 +178,7 @@ class Box(NamedTuple):
     Parameters
     ----------
     lower, upper : float or array of shape (d,)
-        Finite bounds (the set must be bounded); a number holds for every coordinate.
+        Finite bounds (the set must be bounded); a number applies to every coordinate.
 
     Examples
     --------
@@ -212,17 +191,25 @@ class Box(NamedTuple):
     upper: Any
 
     def _checked(self):
-        lower, upper = bounds("Box", self.lower, self.upper)
+        why = "; the set must be bounded"
+        lower, upper = (number_or_vector("Box", name, bound, why) for name, bound in self._asdict().items())
+        if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
+            raise ValueError(f"Box: lower has {len(lower)} entries and upper has {len(upper)}")
+        above = np.flatnonzero(np.greater(lower, upper))
+        if above.size:
+            j = int(above[0])
+            low, high = (found[j] for found in np.broadcast_arrays(np.atleast_1d(lower), upper))
+            raise ValueError(f"Box: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
         return self._replace(lower=lower, upper=upper)
 
     @classmethod
     def signed(cls, signs, bound):
-        """Return the box of all ``w`` with ``|w_j| <= bound_j`` and signs as told: 1, -1, or 0 for either.
+        """Return the box of all ``w`` with ``|w_j| <= bound_j`` and prescribed signs.
 
         Parameters
         ----------
         signs : array of shape (d,)
-            1 where ``w_j >= 0`` is wanted, -1 where ``w_j <= 0`` is, 0 where both will do.
+            1 for ``w_j >= 0``, -1 for ``w_j <= 0``, 0 for either sign.
         bound : float or array of shape (d,)
             Not negative.
 
@@ -242,21 +229,21 @@ class Box(NamedTuple):
         return cls(np.where(signs > 0.0, 0.0, -bound), np.where(signs < 0.0, 0.0, bound))
 
     def for_size(self, d):
-        """Return the box with one lower and one upper bound for each of ``d`` coordinates."""
+        """Return the box with bounds as arrays of ``d`` entries."""
         return Box._make(one_for_each("Box", name, bound, d) for name, bound in self._asdict().items())
 
     def structure(self):
-        """Say how the points are made up: a range for each coordinate."""
+        """Return the bounds as a `Structure`."""
         return Structure(Bounds(self.lower, self.upper))
 
     def own_radius(self):
-        """Return the largest size of an entry where the box is an l-infinity ball, else None."""
+        """Return the radius if the box is an l-infinity ball around zero, else None."""
         radius = float(np.max(self.upper))
         even = radius > 0.0 and np.all(self.upper == radius) and np.all(self.lower == -radius)
         return radius if even else None
 
     def is_ball(self):
-        """Whether the box is an l-infinity ball around zero."""
+        """Return whether the box is an l-infinity ball around zero."""
         return self.own_radius() is not None
 
     def with_radius(self, radius):
@@ -266,54 +253,50 @@ class Box(NamedTuple):
         return LinfBall(radius)
 
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Workspace.over(d)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         lower, upper, room = self.lower, self.upper, tracker.room
         for j in range(len(r)):
             room[j] = lower[j] if r[j] > 0.0 else upper[j]
         return Full(room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction)
         return float(np.sum(direction * np.where(direction > 0.0, self.upper, self.lower)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the width of each coordinate, and its rounding."""
+        """Return whether ``w`` is in the set, up to rounding and ``tolerance`` times the width of each coordinate."""
         slack = tolerance * np.subtract(self.upper, self.lower) + rounding(self.lower, self.upper)
         return bool(np.all(w >= self.lower - slack) and np.all(w <= self.upper + slack))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
-        lower, upper = (one_for_each("Box", name, bound, size) for name, bound in self._asdict().items())
+        """Return a barrier of the set's interior for ``size`` weights."""
+        lower, upper = self.for_size(size)
         return IntervalBarrier(0.5 * (upper - lower)).translated(0.5 * (upper + lower))
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return float(np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), d)))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact.
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact.
 
-        Row ``i`` reaches ``sum_j |X_ij| (upper_j - lower_j)``, alone. For p = inf that is all there is to it; for
-        p = 1 and 2 the rows may pull different ways, and the answers are upper bounds.
+        The prediction of row ``i`` has the range ``sum_j |X_ij| (upper_j - lower_j)``. The largest range is ``D_inf``.
+        For p = 1 and 2 rows may attain their ranges at different points, so the results are upper bounds.
         """
         width = np.broadcast_to(np.subtract(self.upper, self.lower), X.shape[1])
         reach = weighted_row_sums(X, width)
         two = min(float(np.linalg.norm(reach)), spectral_norm(X) * float(np.linalg.norm(width)))
-        single = X.shape[0] == 1 or X.shape[1] == 1  # one row, or one column: nothing can pull another way
+        single = X.shape[0] == 1 or X.shape[1] == 1  # with one row or one column all attain them at the same points
         return {1: (float(reach.sum()), single), 2: (two, single), np.inf: (float(reach.max()), True)}
 
 
 def LinfBall(radius: float) -> Box:
-    """All ``w`` with every ``|w_j| <= radius``: the box from ``-radius`` to ``radius``.
+    """Return the ball of all ``w`` with every ``|w_j| <= radius``: the box from ``-radius`` to ``radius``.
 
     Parameters
     ----------
@@ -328,17 +311,3 @@ def LinfBall(radius: float) -> Box:
     """
     radius = positive("LinfBall", "radius", radius)
     return Box(-radius, radius)
-
-
-def bounds(part: str, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Return lower and upper bounds as numbers or vectors, or say what is wrong with them."""
-    why = "; the set must be bounded"
-    lower, upper = (number_or_vector(part, name, bound, why) for name, bound in (("lower", lower), ("upper", upper)))
-    if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
-        raise ValueError(f"{part}: lower has {len(lower)} entries and upper has {len(upper)}")
-    above = np.flatnonzero(np.greater(lower, upper))
-    if above.size:
-        j = int(above[0])
-        low, high = (found[j] for found in np.broadcast_arrays(np.atleast_1d(lower), upper))
-        raise ValueError(f"{part}: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
-    return lower, upper

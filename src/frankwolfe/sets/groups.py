@@ -1,10 +1,9 @@
-"""Balls made of groups of coordinates. A vertex lies in one group."""
+"""Balls made of groups of coordinates. A vertex lies in one group, found by a lazy argmax over the groups."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import positive
@@ -12,11 +11,14 @@ from frankwolfe.compile.verbs import leader, routine
 from frankwolfe.linalg.argmax import GroupTracker
 from frankwolfe.sets.atoms import Block, oppose
 from frankwolfe.sets.barriers import GroupBarrier, LargestBarrier
-from frankwolfe.sets.base import ball, image_diameters, vertex_of
+from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector
 
+Groups = tuple[tuple[int, ...], ...]
+"""The coordinates of each group, sorted."""
 
-def as_lists(part: str, groups: Any) -> tuple[tuple[int, ...], ...]:
+
+def as_lists(part: str, groups: Any) -> Groups:
     """Return the coordinates of each group, sorted, from a sequence of sequences of ints."""
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"{part}: groups must be a list of lists of coordinates, got {type(groups).__name__}")
@@ -45,9 +47,9 @@ def _group(part: str, g: int, group: Any) -> tuple[int, ...]:
 
 
 def as_labels(part: str, groups: Any) -> tuple[np.ndarray, int]:
-    """Return the number of its group for every coordinate, and how many groups there are.
+    """Return the group of every coordinate, numbered from 0, and the number of groups.
 
-    Takes a label for each coordinate, or the coordinates of each group, disjoint and leaving none out.
+    Takes a label for each coordinate, or the coordinates of each group, which must be disjoint and cover all.
     """
     if _labels_given(groups):
         labels = np.asarray(groups)
@@ -81,7 +83,7 @@ def as_labels(part: str, groups: Any) -> tuple[np.ndarray, int]:
 
 
 def _labels_given(groups: Any) -> bool:
-    """Whether these are labels of coordinates, and not lists of them."""
+    """Return whether these are labels of coordinates rather than lists of coordinates."""
     if isinstance(groups, np.ndarray) and groups.dtype != object:
         return groups.ndim == 1 and groups.size > 0
     if isinstance(groups, str) or not isinstance(groups, Iterable):
@@ -90,77 +92,9 @@ def _labels_given(groups: Any) -> bool:
     return bool(entries) and all(isinstance(entry, str) or not isinstance(entry, Iterable) for entry in entries)
 
 
-STEEPEST = 1e14
-"""Where the barrier ends: beyond, rounding is all that is left."""
-
-
-def within(w: np.ndarray, groups: tuple[tuple[int, ...], ...], tolerance: float) -> bool:
-    """Whether the norms can sum to at most ``1 + tolerance``, but for entries up to ``tolerance`` that no group has."""
-    nowhere = np.ones(len(w), dtype=bool)
-    nowhere[sorted({j for group in groups for j in group})] = False
-    if not (np.abs(w[nowhere]) <= tolerance).all():
-        return False
-    used = np.flatnonzero(np.where(nowhere, 0.0, w))
-    w, most = w[used], 1.0 + tolerance
-    if len(w) == 0:
-        return True
-    members = _incidence(used, groups)
-    if not np.linalg.norm(w) <= most:
-        return False  # no sum of norms is less than the norm of the sum; NaN is nowhere
-    r, steep = np.zeros(len(w)), 1.0
-    while steep < STEEPEST:
-        r = _centred(w, members, r, steep)
-        least, sum_of_norms = _bounds(w, members, r, steep)
-        if sum_of_norms <= most:
-            return True
-        if least > most:
-            return False
-        steep *= 10.0
-    return bool(least <= most)
-
-
-def _incidence(used: np.ndarray, groups: tuple[tuple[int, ...], ...]) -> np.ndarray:
-    """One row for each group that has coordinates in use, each set of them once: which ones."""
-    place = {int(j): k for k, j in enumerate(used)}
-    kept = {tuple(place[j] for j in group if j in place) for group in groups} - {()}
-    rows = sorted(kept)
-    ends = np.cumsum([0, *map(len, rows)])
-    columns = np.array([k for row in rows for k in row], dtype=np.int64)
-    return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(rows), len(used))).toarray()
-
-
-def _centred(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> np.ndarray:
-    """Newton's method for the minimiser of ``-steep <w, r> - sum_g log(1 - ||r_g||^2)``."""
-    for _ in range(50):
-        room = 1.0 - members @ (r * r)
-        slope = 2.0 * r * (members.T @ (1.0 / room)) - steep * w
-        inside = members * r
-        hessian = np.diag(2.0 * (members.T @ (1.0 / room))) + inside.T @ (inside * (4.0 / room**2)[:, np.newaxis])
-        move = -np.linalg.solve(hessian, slope)
-        decrement = float(np.sqrt(max(0.0, -(slope @ move))))
-        if decrement < 1e-6:
-            break
-        step = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)  # the barrier is self-concordant
-        while (members @ (r + step * move) ** 2 >= 1.0).any():  # only rounding can ask for this
-            step *= 0.5
-            if step < 1e-12:
-                return r
-        r = r + step * move
-    return r
-
-
-def _bounds(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> tuple[float, float]:
-    """Return a lower and an upper bound of the least sum of norms."""
-    room = 1.0 - members @ (r * r)
-    pieces = members * r * (2.0 / (steep * room))[:, np.newaxis]
-    first = members.argmax(axis=0)  # what is missing goes to any group that has the coordinate
-    pieces[first, np.arange(len(w))] += w - pieces.sum(axis=0)
-    return float(w @ r), float(np.linalg.norm(pieces, axis=1).sum())
-
-
 @routine
 def block(tracker, r, radius):
-    """Return the atom of the leading group: the point of its ball that goes against ``r``."""
+    """Return the atom of the leading group: the point of its ball that minimises ``<r, s>``."""
     g = leader(tracker, r)
     low, high = tracker.starts[g], tracker.starts[g + 1]
     at, values = tracker.members[low:high], tracker.values[: high - low]
@@ -221,7 +155,7 @@ class GroupBall(NamedTuple):
         return self._replace(groups=np.repeat(self.groups, columns)) if len(self.groups) == rows else self
 
     def for_size(self, d):
-        """Return the set itself, if it has ``d`` coordinates."""
+        """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("GroupBall", "groups", len(self.groups), d)
         return self
 
@@ -232,18 +166,14 @@ class GroupBall(NamedTuple):
         return GroupTracker.over(d, groups, 1.0 / self.weights, bool(np.isinf(self.norm)))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return block(tracker, r, self.radius)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def _norms(self, w: Any, power: float) -> np.ndarray:
-        """l_p norms of the groups of a vector, for p = 1, 2 or inf."""
+        """Return the l_p norms of the groups of a vector, for p = 1, 2 or inf."""
         sizes = np.abs(np.asarray(w, dtype=np.float64))
         largest = np.zeros(len(self.weights))
-        with np.errstate(invalid="ignore"):  # a NaN may be looked for
+        with np.errstate(invalid="ignore"):  # entries may be NaN
             np.maximum.at(largest, self.groups, sizes)
             if np.isinf(power):
                 return largest
@@ -251,35 +181,31 @@ class GroupBall(NamedTuple):
         return largest * np.bincount(self.groups, parts**power) ** (1.0 / power)
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         dual = 1.0 if np.isinf(self.norm) else 2.0
         return self.radius * float(np.max(self._norms(direction, dual) / self.weights))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(self.weights @ self._norms(w, self.norm) <= self.radius * (1.0 + tolerance))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         lengths = (self.radius / self.weights)[self.groups]
         return LargestBarrier(self.groups, lengths) if np.isinf(self.norm) else GroupBarrier(self.groups, lengths)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         longest = np.sqrt(np.bincount(self.groups)) if np.isinf(self.norm) else np.ones(len(self.weights))
         return 2.0 * self.radius * float(np.max(longest / self.weights))
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
 
 
 @ball
 class LatentGroupBall(NamedTuple):
     """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
 
-    A point is a sum of vectors, each within one group, whose norms sum to at most ``radius``. Its non-zeros are a union
-    of groups, where those of a `GroupBall` are what whole groups leave over.
+    A point is a sum of vectors, each supported on one group, whose norms sum to at most ``radius``. Its non-zeros form
+    a union of groups, while the zeros of a point of `GroupBall` do.
 
     Parameters
     ----------
@@ -309,12 +235,12 @@ class LatentGroupBall(NamedTuple):
         """Return the set for a weight matrix: groups of its rows, if all are, become groups of its entries."""
         groups = self.groups.value
         if len(self.groups) or max(group[-1] for group in groups) >= rows:
-            return self  # they have become that already, or they are groups of entries, row after row
+            return self  # shaped before, or groups of entries row after row
         entries = tuple(tuple(j * columns + c for j in group for c in range(columns)) for group in groups)
         return self._replace(groups=Opaque.of(entries, [columns]))
 
     def for_size(self, d):
-        """Return the set itself, if its groups lie within ``d`` coordinates."""
+        """Return the set, or raise ValueError if a group has a coordinate beyond ``d``."""
         for g, group in enumerate(self.groups.value):
             if group[-1] >= d:
                 raise ValueError(f"LatentGroupBall: group {g} has index {group[-1]}, but there are {d} columns")
@@ -326,39 +252,91 @@ class LatentGroupBall(NamedTuple):
         return GroupTracker.over(d, groups, np.ones(len(groups)), False)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         return block(tracker, r, self.radius)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
         largest = float(np.abs(direction).max())
         if not largest > 0.0:
             return self.radius * largest
-        tracker = self.tracker(len(direction))
-        squares = np.add.reduceat((direction / largest)[tracker.members] ** 2, tracker.starts[:-1])
-        return self.radius * largest * float(np.sqrt(squares.max()))
+        squares = [((direction[list(group)] / largest) ** 2).sum() for group in self.groups.value]
+        return self.radius * largest * float(np.sqrt(max(squares)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""
-        return within(np.asarray(w, dtype=np.float64) / self.radius, self.groups.value, tolerance)
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius: a small convex program decides."""
+        return _latent_norm_at_most_one(np.asarray(w, dtype=np.float64) / self.radius, self.groups.value, tolerance)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         groups = self.groups.value
-        members = np.concatenate([np.array(group) for group in groups])
+        members = np.concatenate(groups)
         moves = np.zeros((size, len(members)))
         moves[members, np.arange(len(members))] = self.radius
         return GroupBarrier(np.repeat(np.arange(len(groups)), [len(group) for group in groups]), moves)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius
 
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
+
+def _latent_norm_at_most_one(w: np.ndarray, groups: Groups, tolerance: float) -> bool:
+    """Return whether ``w`` is a sum of vectors on the groups whose Euclidean norms sum to at most ``1 + tolerance``.
+
+    Entries up to ``tolerance`` that are in no group are ignored. The least sum of norms is ``max <w, r>`` over all
+    ``r`` with ``||r_g|| <= 1`` for every group. A barrier method bounds it from both sides: every ``r`` gives a lower
+    bound, and the multipliers of the constraints give a decomposition of ``w``, which is an upper bound. It stops as
+    soon as one of the bounds decides.
+    """
+    uncovered = np.ones(len(w), dtype=bool)
+    uncovered[np.concatenate(groups)] = False
+    if not (np.abs(w[uncovered]) <= tolerance).all():
+        return False
+    used = np.flatnonzero(np.where(uncovered, 0.0, w))
+    w, most = w[used], 1.0 + tolerance
+    if len(w) == 0:
+        return True
+    if not np.linalg.norm(w) <= most:
+        return False  # the norm of a sum is at most the sum of norms; also rejects NaN
+    members = np.unique([np.isin(used, group) for group in groups], axis=0).astype(np.float64)
+    members = members[members.any(axis=1)]
+    r, steep = np.zeros(len(w)), 1.0
+    while steep < 1e14:  # beyond, only rounding is left
+        r = _centred(w, members, r, steep)
+        least, sum_of_norms = _latent_norm_bounds(w, members, r, steep)
+        if sum_of_norms <= most:
+            return True
+        if least > most:
+            return False
+        steep *= 10.0
+    return bool(least <= most)
+
+
+def _centred(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> np.ndarray:
+    """Return the minimiser of ``-steep <w, r> - sum_g log(1 - ||r_g||^2)``, by Newton's method from ``r``."""
+    for _ in range(50):
+        room = 1.0 - members @ (r * r)
+        slope = 2.0 * r * (members.T @ (1.0 / room)) - steep * w
+        inside = members * r
+        hessian = np.diag(2.0 * (members.T @ (1.0 / room))) + inside.T @ (inside * (4.0 / room**2)[:, np.newaxis])
+        move = -np.linalg.solve(hessian, slope)
+        decrement = float(np.sqrt(max(0.0, -(slope @ move))))
+        if decrement < 1e-6:
+            break
+        step = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)  # the barrier is self-concordant
+        while (members @ (r + step * move) ** 2 >= 1.0).any():  # happens only by rounding
+            step *= 0.5
+            if step < 1e-12:
+                return r
+        r = r + step * move
+    return r
+
+
+def _latent_norm_bounds(w: np.ndarray, members: np.ndarray, r: np.ndarray, steep: float) -> tuple[float, float]:
+    """Return a lower and an upper bound on the least sum of norms."""
+    room = 1.0 - members @ (r * r)
+    pieces = members * r * (2.0 / (steep * room))[:, np.newaxis]
+    first = members.argmax(axis=0)  # the remainder of each coordinate goes to the first group that has it
+    pieces[first, np.arange(len(w))] += w - pieces.sum(axis=0)
+    return float(w @ r), float(np.linalg.norm(pieces, axis=1).sum())

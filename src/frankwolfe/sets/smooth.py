@@ -8,9 +8,9 @@ import numpy as np
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.linalg.matrices import row_norms, spectral_norm
-from frankwolfe.sets.atoms import Full, Workspace, normalise, oppose
+from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
-from frankwolfe.sets.base import ball, constraint_set, from_reaches, image_diameters, reaches, tracker, vertex_of
+from frankwolfe.sets.base import Workspace, ball, constraint_set, from_reaches, reaches, tracker
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
 
 
@@ -32,49 +32,37 @@ class L2Ball(NamedTuple):
 
     radius: float
 
-    def _checked(self):
-        return self._replace(radius=positive("L2Ball", "radius", self.radius))
-
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Workspace.over(d)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         oppose(r, self.radius, tracker.room)
         return Full(tracker.room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
-        largest = float(np.abs(direction).max())
-        return self.radius * largest * float(np.linalg.norm(np.divide(direction, largest))) if largest > 0.0 else 0.0
+        """Return the largest ``<direction, s>`` over the set."""
+        return self.radius * _norm(direction, 2.0)
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(np.linalg.norm(np.divide(w, self.radius)) <= 1.0 + tolerance)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return EllipsoidBarrier(np.full(size, self.radius))
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius
 
     def image_diameters(self, X: Any):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 the better of two upper bounds."""
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 an upper bound."""
         rows = row_norms(X, 2)
         two = 2.0 * self.radius * spectral_norm(X)
         one = min(sqrt(X.shape[0]) * two, 2.0 * self.radius * float(rows.sum()))
-        return {
-            1: (one, X.shape[0] == 1),
-            2: (two, True),
-            np.inf: (2.0 * self.radius * float(rows.max()), True),
-        }
+        return {1: (one, X.shape[0] == 1), 2: (two, True), np.inf: (2.0 * self.radius * float(rows.max()), True)}
 
 
 @ball
@@ -84,7 +72,7 @@ class LpBall(NamedTuple):
     Parameters
     ----------
     p : float
-        Larger than 1 and finite; for the ends use `L1Ball` and `LinfBall`.
+        Larger than 1 and finite; for 1 and infinity use `L1Ball` and `LinfBall`.
     radius : float
         Positive.
 
@@ -104,17 +92,17 @@ class LpBall(NamedTuple):
             raise ValueError(f"LpBall: p must be larger than 1 and finite, got {self.p:g}: use {better}(radius)")
         p = finite("LpBall", "p", self.p)
         if p <= 1.0:
-            raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: below, the ball is not convex")
+            raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: for smaller p the ball is not convex")
         return self._replace(p=p, radius=positive("LpBall", "radius", self.radius))
 
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Workspace.over(d)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: by Hölder's inequality, sizes in proportion to ``|r_j|^(1 / (p - 1))``."""
+        """Return the atom that minimises ``<r, s>``: ``|s_j|`` is proportional to ``|r_j|^(1/(p-1))`` (Hölder)."""
         room, power, total = tracker.room, 1.0 / (self.p - 1.0), 0.0
-        if not normalise(r, room):  # every point is as good: take one on the boundary
+        if not normalise(r, room):  # every point is a minimiser: return one on the boundary
             room[0] = self.radius
             return Full(room)
         for j in range(len(r)):
@@ -125,33 +113,25 @@ class LpBall(NamedTuple):
             room[j] *= -stretch if r[j] > 0.0 else stretch
         return Full(room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.radius * _norm(direction, self.p / (self.p - 1.0))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(_norm(w, self.p) <= self.radius * (1.0 + tolerance))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return PowerBarrier(self.p, size).scaled(self.radius)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius * (1.0 if self.p <= 2.0 else d ** (0.5 - 1.0 / self.p))
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
 
 
 def _norm(values: Any, p: float) -> float:
-    """l_p norm, by way of the largest entry so that no power overflows."""
+    """Return the l_p norm, scaled by the largest entry so that no power overflows."""
     sizes = np.abs(np.asarray(values, dtype=np.float64))
     largest = float(sizes.max())
     return largest * float(((sizes / largest) ** p).sum()) ** (1.0 / p) if largest > 0.0 else largest
@@ -159,7 +139,7 @@ def _norm(values: Any, p: float) -> float:
 
 @tracker
 class EllipsoidTracker(NamedTuple):
-    """Tracker of an ellipsoid: its matrix (or one row, its diagonal), its centre, room for a direction and a vertex."""
+    """The matrix of an ellipsoid (or one row, its diagonal), its centre, and memory for a direction and a vertex."""
 
     spread: np.ndarray
     centre: np.ndarray
@@ -177,7 +157,7 @@ class Ellipsoid(NamedTuple):
         The lengths of the half-axes, positive: ``S = diag(shape^2)``; or ``S`` itself, symmetric and positive definite,
         such as a covariance matrix.
     radius : float
-        Positive: how many times the half-axes.
+        Positive: a factor of the half-axes.
     centre : float or array of shape (d,)
         Zero by default.
 
@@ -203,7 +183,7 @@ class Ellipsoid(NamedTuple):
         return self._replace(shape=shape, radius=positive("Ellipsoid", "radius", self.radius), centre=centre)
 
     def for_size(self, d):
-        """Return the set itself, if it has ``d`` coordinates."""
+        """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("Ellipsoid", "shape", len(self.shape), d)
         return self
 
@@ -211,14 +191,14 @@ class Ellipsoid(NamedTuple):
         return one_for_each("Ellipsoid", "centre", self.centre, len(self.shape))
 
     def tracker(self, d):
-        """Room for a vertex, beside the matrix."""
+        """Return the matrix, the centre, and memory for a direction and a vertex."""
         spread = self.shape[np.newaxis] ** 2 if self.shape.ndim == 1 else self.shape
         return EllipsoidTracker(spread, self._centre(), np.zeros(d), np.zeros(d))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: the centre minus ``radius S r / sqrt(r' S r)``."""
+        """Return the atom that minimises ``<r, s>``: the centre minus ``radius S r / sqrt(r' S r)``."""
         spread, centre, course, room = tracker.spread, tracker.centre, tracker.course, tracker.room
-        if not normalise(r, course):  # every point is as good: take one on the boundary
+        if not normalise(r, course):  # every point is a minimiser: return one on the boundary
             course[0] = 1.0
         square = 0.0
         for j in range(len(r)):
@@ -235,10 +215,6 @@ class Ellipsoid(NamedTuple):
             room[j] = centre[j] - stretch * room[j]
         return Full(room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def _length(self, direction: np.ndarray) -> float:
         """Return ``sqrt(direction' S direction)``."""
         largest = float(np.abs(direction).max())
@@ -250,12 +226,12 @@ class Ellipsoid(NamedTuple):
         return largest * float(np.sqrt(max(0.0, scaled @ self.shape @ scaled)))
 
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
         return float(direction @ self._centre()) + self.radius * self._length(direction)
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius, and what rounding does far from zero."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius and the rounding of the centre."""
         offset = (np.asarray(w, dtype=np.float64) - self._centre()) / self.radius
         blur = np.sqrt(len(offset)) * float(np.max(rounding(self._centre()))) / self.radius
         if not np.isfinite(offset).all():
@@ -268,21 +244,22 @@ class Ellipsoid(NamedTuple):
         return bool(np.linalg.norm(np.linalg.solve(root, offset)) <= most)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         root = self.shape if self.shape.ndim == 1 else np.linalg.cholesky(self.shape)
         return EllipsoidBarrier(self.radius * root).translated(self._centre())
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         longest = self.shape.max() if self.shape.ndim == 1 else np.sqrt(np.linalg.eigvalsh(self.shape)[-1])
         return 2.0 * self.radius * float(longest)
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
         return from_reaches(X, reaches(self._replace(centre=0.0), X), self.diameter(X.shape[1]))
 
 
 def _axes(shape: Any) -> np.ndarray:
+    """Return checked lengths of half-axes."""
     axes = vector("Ellipsoid", "shape", shape)
     if (axes <= 0.0).any():
         j = int(np.argmin(axes))
@@ -293,6 +270,7 @@ def _axes(shape: Any) -> np.ndarray:
 
 
 def _spread(shape: Any) -> np.ndarray:
+    """Return a checked symmetric positive definite matrix."""
     spread = matrix("Ellipsoid", "shape", shape)
     if spread.shape[0] != spread.shape[1]:
         raise ValueError(f"Ellipsoid: shape must be a vector or a square matrix, got shape {spread.shape}")

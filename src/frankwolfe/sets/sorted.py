@@ -1,4 +1,4 @@
-"""Sets described by sorted entries: k-support and ordered weighted l1 balls, monotone vectors."""
+"""Sets described by sorted entries: k-support balls, ordered weighted l1 balls, and monotone vectors."""
 
 from typing import Any, NamedTuple
 
@@ -7,24 +7,15 @@ from scipy import sparse
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import routine
-from frankwolfe.sets.atoms import Block, Full, Workspace, normalise, oppose
+from frankwolfe.sets.atoms import Block, Full, normalise, oppose
 from frankwolfe.sets.barriers import LargestBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
-from frankwolfe.sets.base import (
-    ball,
-    constraint_set,
-    from_reaches,
-    image_diameters,
-    of_columns,
-    reaches,
-    tracker,
-    vertex_of,
-)
+from frankwolfe.sets.base import Workspace, ball, constraint_set, from_reaches, of_columns, reaches, tracker
 from frankwolfe.sets.checks import one_of, rounding, same_length, vector, whole
 
 
 @tracker
 class Selection(NamedTuple):
-    """Tracker of the sets whose oracle picks the largest entries of ``r``: room for their sizes and for a `Block`."""
+    """Scratch memory for oracles that select the largest entries of ``r``."""
 
     sizes: np.ndarray
     at: np.ndarray
@@ -32,17 +23,17 @@ class Selection(NamedTuple):
 
     @classmethod
     def over(cls, d: int, most: int) -> "Selection":
-        """Room for ``d`` sizes and for blocks of up to ``most`` entries."""
+        """Return memory for ``d`` sizes and a `Block` of up to ``most`` entries."""
         return cls(np.zeros(d), np.zeros(most, dtype=np.int64), np.zeros(most))
 
     def index_ranges(self):
-        """Return what the index arrays of a restored tracker must be like."""
+        """Return the ranges of index arrays, which a restored tracker is checked against."""
         return {"at": (0, len(self.sizes))}
 
 
 @routine
 def ranked(values, rank):
-    """Return the entry that sorting would put at place ``rank``; ``values`` is shuffled (Hoare's quickselect)."""
+    """Return the entry of the given rank in sorted order; permutes ``values`` (Hoare's quickselect)."""
     low, high = 0, len(values) - 1
     while low < high:
         pivot, i, j = values[rank], low, high
@@ -66,8 +57,8 @@ def ranked(values, rank):
 class KSupportBall(NamedTuple):
     """The hull of all vectors with at most ``k`` non-zeros and norm at most ``radius``.
 
-    With the l2 norm this is the ball of the k-support norm, between the l1 ball (``k = 1``) and the l2 one (``k = d``):
-    as sparse as it is told, but correlated features share their weight. With the l-infinity norm it is the k-sparse
+    With the l2 norm this is the ball of the k-support norm, between the l1 ball (``k = 1``) and the l2 ball
+    (``k = d``): sparse, but correlated features share their weight. With the l-infinity norm it is the k-sparse
     polytope: all ``w`` with ``|w_j| <= radius`` and ``||w||_1 <= k radius``.
 
     Parameters
@@ -100,29 +91,28 @@ class KSupportBall(NamedTuple):
         )
 
     def for_size(self, d):
-        """Return the set itself, if ``k`` is at most ``d``."""
+        """Return the set, or raise ValueError if ``k`` is larger than ``d``."""
         if self.k > d:
             raise ValueError(f"KSupportBall: k must be at most the number of columns, {d}; got {self.k}")
         return self
 
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Selection.over(d, self.k)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: on the ``k`` largest ``|r_j|``, the first of equals."""
+        """Return the atom that minimises ``<r, s>``: on the ``k`` largest ``|r_j|``, ties broken by position."""
         k, sizes, at, values = self.k, tracker.sizes, tracker.at, tracker.values
         for j in range(len(r)):
             sizes[j] = abs(r[j])
         least = ranked(sizes, len(r) - k)
-        for j in range(len(r)):
-            sizes[j] = abs(r[j])
+        # Entries above the k-th largest are taken first; ``ties`` counts how many equal to it are still needed.
         found, ties = 0, k
         for j in range(len(r)):
-            ties -= 1 if sizes[j] > least else 0
+            ties -= 1 if abs(r[j]) > least else 0
         for j in range(len(r)):
-            above = sizes[j] > least
-            if found < k and (above or (ties > 0 and not sizes[j] < least)):
+            above = abs(r[j]) > least
+            if found < k and (above or (ties > 0 and not abs(r[j]) < least)):
                 ties -= 0 if above else 1
                 at[found], values[found] = j, r[j]
                 found += 1
@@ -133,12 +123,8 @@ class KSupportBall(NamedTuple):
                 values[place] = -self.radius if values[place] > 0.0 else self.radius
         return Block(at, values)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         sizes = np.abs(np.asarray(direction, dtype=np.float64))
         top = np.partition(sizes, len(sizes) - self.k)[len(sizes) - self.k :]
         largest = float(top.max())
@@ -147,33 +133,29 @@ class KSupportBall(NamedTuple):
         return self.radius * largest * float(np.linalg.norm(top / largest))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         sizes = np.sort(np.abs(np.divide(w, self.radius)))[::-1]
         if np.isinf(self.norm):
             return bool(sizes[0] <= 1.0 + tolerance and sizes.sum() <= self.k * (1.0 + tolerance))
         return bool(_k_support_norm(sizes, self.k) <= 1.0 + tolerance)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         if np.isinf(self.norm):
             capped = LargestBarrier(np.arange(size), np.ones(size), float(self.k), capped=True)
             return capped.scaled(self.radius)
         return SupportBarrier(self.k, size).scaled(self.radius)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius * (float(np.sqrt(self.k)) if np.isinf(self.norm) else 1.0)
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
 
 
 def _k_support_norm(sizes: np.ndarray, k: int) -> float:
-    """k-support norm from sorted sizes, the largest first (Argyriou, Foygel and Srebro 2012).
+    """Return the k-support norm from sizes in decreasing order (Argyriou, Foygel and Srebro 2012).
 
     Its square is the least ``sum_i sizes_i^2 / theta_i`` with ``0 <= theta_i <= 1`` that sum to ``k``: one for the
-    first few, in proportion to the sizes for the rest. Which few is found by trying.
+    first few, proportional to the sizes for the rest. All possible numbers of ones are tried.
     """
     first = np.arange(k)
     heads = np.concatenate([[0.0], np.cumsum(sizes**2)])[:k]
@@ -186,8 +168,8 @@ def _k_support_norm(sizes: np.ndarray, k: int) -> float:
 class OWLBall(NamedTuple):
     """The ordered weighted l1 ball: all ``w`` with ``sum_i weights_i |w|_(i) <= radius``, the largest ``|w_j|`` first.
 
-    Equal weights give the l1 ball, ``(1, 0, ..., 0)`` the l-infinity ball, weights that fall by equal steps OSCAR,
-    which gives correlated features the same weight, and quantiles SLOPE.
+    Equal weights give the l1 ball, ``(1, 0, ..., 0)`` the l-infinity ball, linearly decreasing weights OSCAR, which
+    gives correlated features the same weight, and quantiles SLOPE.
 
     Parameters
     ----------
@@ -220,16 +202,16 @@ class OWLBall(NamedTuple):
         return self._replace(weights=weights, radius=positive("OWLBall", "radius", self.radius))
 
     def for_size(self, d):
-        """Return the set itself, if it has ``d`` coordinates."""
+        """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("OWLBall", "weights", len(self.weights), d)
         return self
 
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Selection.over(d, d)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: equal sizes on the first so many of the largest ``|r_j|``."""
+        """Return the atom that minimises ``<r, s>``: equal sizes on the largest ``|r_j|``, as many as is best."""
         weights, sizes, at, values = self.weights, tracker.sizes, tracker.at, tracker.values
         normalise(r, sizes)
         for j in range(len(r)):
@@ -247,35 +229,23 @@ class OWLBall(NamedTuple):
             at[place], values[place] = j, (-amount if r[j] > 0.0 else amount)
         return Block(at[:count], values[:count])
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         sizes = np.sort(np.abs(np.asarray(direction, dtype=np.float64)))[::-1]
         return self.radius * float(np.max(np.cumsum(sizes) / np.cumsum(self.weights)))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         sizes = np.sort(np.abs(w))[::-1]
         return bool(self.weights @ sizes <= self.radius * (1.0 + tolerance))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return OrderedBarrier(self.weights).scaled(self.radius)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return 2.0 * self.radius * float(np.max(np.sqrt(np.arange(1, d + 1)) / np.cumsum(self.weights)))
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 and 2 upper bounds."""
-        return image_diameters(self, X)
-
-
-MOST_IMAGES = 1e8
-"""Entries of the images of all vertices beyond which a bound is given instead of looking at them."""
 
 
 @constraint_set
@@ -309,11 +279,11 @@ class MonotoneBox(NamedTuple):
         return self._replace(lower=lower, upper=upper, increasing=bool(self.increasing))
 
     def tracker(self, d):
-        """Room for a vertex."""
+        """Return scratch memory for a vertex."""
         return Workspace.over(d)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``: the end of ``r`` with the least sum is raised, the shortest of equals."""
+        """Return the atom that minimises ``<r, s>``: ``upper`` on the end of ``r`` with the least sum."""
         room, d = tracker.room, len(r)
         total, least, raised = 0.0, 0.0, 0
         for count in range(1, d + 1):
@@ -325,35 +295,31 @@ class MonotoneBox(NamedTuple):
             room[j] = self.upper if high else self.lower
         return Full(room)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         direction = np.asarray(direction, dtype=np.float64)
         ends = np.cumsum(direction[::-1] if self.increasing else direction)
         return self.lower * float(ends[-1]) + (self.upper - self.lower) * max(0.0, float(ends.max()))
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the width, and rounding."""
+        """Return whether ``w`` is in the set, up to rounding and ``tolerance`` times the width."""
         w = np.asarray(w, dtype=np.float64)
         slack = tolerance * (self.upper - self.lower) + rounding(self.lower, self.upper)
         steps = np.diff(w) if self.increasing else -np.diff(w)
         return bool(np.all(steps >= -slack) and w.min() >= self.lower - slack and w.max() <= self.upper + slack)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         steps = np.tri(size, size + 1) if self.increasing else np.tri(size, size + 1)[::-1]
         return simplex_barrier((self.upper - self.lower) * steps, size + 1).translated(self.lower)
 
     def diameter(self, d):
-        """Euclidean diameter in ``d`` dimensions."""
+        """Return the Euclidean diameter in ``d`` dimensions."""
         return (self.upper - self.lower) * float(np.sqrt(d))
 
     def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two images of the vertices."""
-        if X.shape[0] * X.shape[1] > MOST_IMAGES:
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact: the farthest two vertices."""
+        if X.shape[0] * X.shape[1] > 1e8:  # too many images to compare
             return from_reaches(X, reaches(self, X), self.diameter(X.shape[1]))
         dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
         ends = np.cumsum(dense[:, ::-1] if self.increasing else dense, axis=1)

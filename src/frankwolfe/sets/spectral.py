@@ -1,6 +1,7 @@
-"""Sets of matrices known by their singular values or eigenvalues. Their vertices have rank one.
+"""Sets of matrices described by singular values or eigenvalues. Their vertices have rank one.
 
-A matrix is stored flat, row after row.
+A matrix is stored flat, row after row. Two trackers find the leading singular vectors of ``r``: `Gram` keeps the Gram
+matrix of the shorter side up to date, and `Asked` calls an iterative method outside of compiled code.
 """
 
 from collections.abc import Callable
@@ -9,38 +10,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import positive
+from frankwolfe.compile.part import lent, positive
 from frankwolfe.compile.twofold import contract, twofold
 from frankwolfe.compile.verbs import accept, recount, routine, row_add, row_dot, row_sandwich
 from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.rows.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.sets.barriers import SpectrahedronBarrier, TraceBarrier
-from frankwolfe.sets.base import Structure, TraceNorm, ball, constraint_set, tracker, vertex_of
+from frankwolfe.sets.base import Structure, TraceNorm, ball, constraint_set, from_diameter, tracker
 from frankwolfe.sets.callbacks import Messenger, consult
 
 SMALL, LARGE = 1e-100, 1e100
-"""Sizes of entries whose squares are safe from underflow and overflow."""
-
-CLOSE = 1e-3
-"""Relative residual of the largest singular value in estimates of a gap."""
-
-CLOSER = 1e-5
-"""The same in certificates, where they have to do without a proof."""
+"""Squares of numbers between these neither underflow nor overflow."""
 
 
 class RankOne(NamedTuple):
-    """The matrix ``amount * left right'``, flat; both arrays are the tracker's, and its next answer overwrites them."""
+    """The atom ``amount * left right'``, flat."""
 
     left: np.ndarray
     right: np.ndarray
     amount: float
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with the atom."""
+        """Return the inner product of row ``i`` with the atom."""
         return self.amount * row_sandwich(rows, i, self.left, self.right)
 
     def inner(self, r):
-        """Inner product of the atom with ``r``."""
+        """Return the inner product of the atom with ``r``."""
         image = np.empty(len(self.left))
         map_right(r, self.right, image)
         return self.amount * contract(image, self.left)
@@ -49,14 +44,10 @@ class RankOne(NamedTuple):
         """Add ``c`` times the atom to the iterate."""
         accept(iterate, self.left, self.right, c * self.amount)
 
-    def dense(self, size: int) -> np.ndarray:
-        """Return the atom as a new flat array."""
-        return self.amount * np.outer(self.left, self.right).ravel()
-
 
 @routine
 def map_right(r, right, left):
-    """Fill ``left`` with the matrix ``r`` times ``right``; a plain loop, for threads cost more here than they give."""
+    """Fill ``left`` with the matrix ``r`` times ``right``; a plain loop, since threads would cost more."""
     columns = np.uint64(len(right))
     for j in range(len(left)):
         first, total = np.uint64(j) * columns, 0.0
@@ -77,11 +68,11 @@ def map_left(r, left, right):
 
 
 @routine
-def normalise(vector):
-    """Scale a vector to length one; where it is zero, any direction is as good."""
+def to_unit_length(vector):
+    """Scale a vector to length one, in place; a zero vector becomes the first unit vector."""
     size = np.abs(vector).max()
     if size > 0.0:
-        vector /= size  # first, for its square may be nothing
+        vector /= size  # first, or the squares of small entries would underflow
         vector /= sqrt(contract(vector, vector))
     else:
         vector[:] = 0.0
@@ -93,15 +84,16 @@ class Gram(NamedTuple):
     """Tracker that keeps the Gram matrix of ``r`` over its shorter side.
 
     Where the columns are the outputs, adding ``x c'`` to ``r`` changes ``r'r`` by ``c (r'x)' + (r'x) c' + |x|^2 c c'``,
-    which costs no more than the row itself. After as many changes as ``r`` has rows it is taken anew, against rounding.
+    which costs no more than the row itself. After as many updates as ``r`` has rows the matrix is recomputed, to limit
+    the accumulation of rounding errors.
 
     Attributes
     ----------
     gram : array of shape (short, short)
     left, right : arrays
-        The vectors found last.
+        The singular vectors found last.
     age : array of shape (1,)
-        Changes since the Gram matrix was taken; negative if it has to be.
+        Updates since the Gram matrix was computed; negative if it must be recomputed.
     """
 
     gram: np.ndarray
@@ -111,16 +103,16 @@ class Gram(NamedTuple):
 
     @classmethod
     def over(cls, rows: int, columns: int) -> "Gram":
-        """Tracker for a matrix of that shape."""
+        """Return the tracker of a matrix of that shape."""
         short = min(rows, columns)
         return cls(np.zeros((short, short)), np.zeros(rows), np.zeros(columns), np.array([-1]))
 
     def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` and keep the Gram matrix up to date, if that is cheap."""
+        """Add ``c`` times row ``i`` to ``r``, and update the Gram matrix if that is cheap."""
         _add_row(self, rows, i, r, c)
 
     def rebuild(self, r):
-        """Note that the Gram matrix has to be taken anew."""
+        """Mark the Gram matrix as outdated."""
         self.age[0] = -1
 
     def recount(self, r):
@@ -134,95 +126,17 @@ class Gram(NamedTuple):
             if not ordinary:
                 matrix = matrix / size
             gram[:] = np.dot(matrix.T, matrix) if tall else np.dot(matrix, matrix.T)
-            age[0] = 0 if ordinary else -1  # of a scaled matrix: good for this once
-        if not isfinite(np.trace(gram)):  # of no use, and the exact gap will say so
+            age[0] = 0 if ordinary else -1  # the Gram matrix of a scaled matrix must not be updated
+        if not isfinite(np.trace(gram)):  # r is not finite, and the exact gap will report it
             left[:], right[:] = 0.0, 0.0
         elif tall:
             right[:] = np.linalg.eigh(gram)[1][:, -1]
             map_right(r, right, left)
-            normalise(left)
+            to_unit_length(left)
         else:
             left[:] = np.linalg.eigh(gram)[1][:, -1]
             map_left(r, left, right)
-            normalise(right)
-
-
-@tracker
-class Asked(NamedTuple):
-    """Tracker that has singular vectors, or eigenvectors, found outside compiled code.
-
-    Attributes
-    ----------
-    messenger : Messenger
-        To the code that finds them.
-    left, right : arrays
-        The vectors found last: parts of the messenger's room.
-    memory : array
-        What the code remembers from one call to the next, empty if nothing.
-    """
-
-    messenger: Messenger
-    left: np.ndarray
-    right: np.ndarray
-    memory: np.ndarray
-
-    @classmethod
-    def over(
-        cls,
-        size: int,
-        rows: int,
-        columns: int,
-        answer: Callable[[np.ndarray], np.ndarray],
-        memory: np.ndarray | None = None,
-    ) -> "Asked":
-        """Tracker for an ``r`` of so many numbers; ``answer`` returns the left vector and then the right one.
-
-        ``memory`` is what ``answer`` remembers, if it does.
-        """
-        messenger = Messenger.over(size, answer, rows + columns)
-        memory = np.zeros(0) if memory is None else memory
-        return cls(messenger, messenger.room[:rows], messenger.room[rows:], memory)
-
-    @classmethod
-    def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "Asked":
-        """Tracker that has the leading singular vectors of the matrix that ``r`` stands for found by `KrylovAnswer`."""
-        answer = KrylovAnswer(matrix_of, shape)
-        return cls.over(size, *shape, answer, answer.memory)
-
-    def connected(self, failed):
-        """Return the tracker with another flag."""
-        return self._replace(messenger=self.messenger.connected(failed))
-
-    def recount(self, r):
-        """Ask."""
-        consult(self.messenger, r)
-
-
-class KrylovAnswer:
-    """A function from ``r`` to its leading singular vectors that starts where it last arrived.
-
-    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may fall as 1/t (Jaggi 2013). The
-    residual bounds it.
-
-    Parameters
-    ----------
-    matrix_of : callable
-        From ``r`` to the matrix that it stands for.
-    shape : tuple of two ints
-        Of that matrix.
-    """
-
-    def __init__(self, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]):
-        self.matrix_of, self.shape = matrix_of, shape
-        self.memory = np.zeros(1 + min(shape))  # the number of calls, and the vector of the shorter side found last
-
-    def __call__(self, r: np.ndarray) -> np.ndarray:
-        """Return the left vector and then the right one."""
-        calls, last = self.memory[0] + 1.0, self.memory[1:].copy() if self.memory[0] > 0.0 else None
-        found = leading_triplets(self.matrix_of(r), 1, 0.1 / (calls + 1.0), last)
-        left, right = found.left[:, 0], found.right[:, 0]
-        self.memory[0], self.memory[1:] = calls, right if self.shape[0] >= self.shape[1] else left
-        return np.concatenate([left, right])
+            to_unit_length(right)
 
 
 def _add_outer(tracker, rows, i, r, c):
@@ -242,12 +156,109 @@ def _add_outer(tracker, rows, i, r, c):
 
 @twofold(_add_outer)
 def _add_row(tracker, rows, i, r, c):
-    """Add ``c`` times row ``i`` to ``r``; the Gram matrix follows where predictions are the matrix's columns."""
+    """Add ``c`` times row ``i`` to ``r``; with several outputs update the Gram matrix, with one mark it as outdated."""
     tracker.age[0] = -1
     row_add(rows, i, c, r)
 
 
+@tracker
+class Asked(NamedTuple):
+    """Tracker that finds singular vectors, or eigenvectors, by a callback.
+
+    Attributes
+    ----------
+    messenger : Messenger
+        To the code that finds them.
+    left, right : arrays
+        The vectors found last: views of the messenger's memory.
+    memory : array
+        State of the callback from one call to the next, part of checkpoints.
+    """
+
+    messenger: Messenger
+    left: np.ndarray
+    right: np.ndarray
+    memory: np.ndarray
+
+    @classmethod
+    def over(
+        cls, size: int, shape: tuple[int, int], answer: Callable[[np.ndarray], np.ndarray], memory: np.ndarray
+    ) -> "Asked":
+        """Return a tracker for ``size`` numbers; ``answer`` returns the left vector followed by the right one."""
+        messenger = Messenger.over(size, answer, sum(shape))
+        return cls(messenger, messenger.room[: shape[0]], messenger.room[shape[0] :], memory)
+
+    @classmethod
+    def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "Asked":
+        """Return a tracker for the leading singular vectors of a matrix that is a function of ``r``."""
+        answer = KrylovAnswer(matrix_of, shape)
+        return cls.over(size, shape, answer, answer.memory)
+
+    def connected(self, failed):
+        """Return the tracker with another flag."""
+        return self._replace(messenger=self.messenger.connected(failed))
+
+    def recount(self, r):
+        """Find the vectors."""
+        consult(self.messenger, r)
+
+
+class KrylovAnswer:
+    """Function from ``r`` to its leading singular vectors that starts at the vectors found last.
+
+    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may decrease as 1/t (Jaggi 2013).
+    The residual bounds it.
+
+    Parameters
+    ----------
+    matrix_of : callable
+        From ``r`` to the matrix that it represents.
+    shape : tuple of two ints
+        Shape of that matrix.
+    """
+
+    def __init__(self, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]):
+        self.matrix_of, self.shape = matrix_of, shape
+        self.memory = np.zeros(1 + min(shape))  # the number of calls, and the vector of the shorter side found last
+
+    def __call__(self, r: np.ndarray) -> np.ndarray:
+        """Return the left vector followed by the right one."""
+        calls, last = self.memory[0] + 1.0, self.memory[1:].copy() if self.memory[0] > 0.0 else None
+        found = leading_triplets(self.matrix_of(r), 1, 0.1 / (calls + 1.0), last)
+        left, right = found.left[:, 0], found.right[:, 0]
+        self.memory[0], self.memory[1:] = calls, right if self.shape[0] >= self.shape[1] else left
+        return np.concatenate([left, right])
+
+
+class TraceNormMethods:
+    """Methods that the two trace-norm balls share."""
+
+    radius: float
+    matrix: Callable[[Any], Any]
+
+    def structure(self):
+        """Return the trace norm as a `Structure`."""
+        return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
+
+    def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
+        """Return leading singular triplets of ``r``; see `frankwolfe.linalg.singular.leading_triplets`."""
+        return leading_triplets(self.matrix(r), count, **how)
+
+    def support(self, direction):
+        """Return the largest ``<direction, s>`` over the set, or slightly more: see `Triplets.bound`."""
+        return self.radius * self.triplets(direction, tolerance=1e-3).bound
+
+    def proven_support(self, direction):
+        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
+        return self.radius * self.triplets(direction, tolerance=1e-5, proof=True).bound
+
+    def attains_support(self):
+        """Return False: singular vectors of large matrices are only as accurate as a step needs them."""
+        return False
+
+
 @ball
+@lent(TraceNormMethods)
 class TraceBall(NamedTuple):
     """All matrices whose singular values sum to at most ``radius``: the ball of the trace (nuclear) norm.
 
@@ -284,7 +295,7 @@ class TraceBall(NamedTuple):
         return self._replace(shape=(rows, columns))
 
     def for_size(self, size):
-        """Check that the matrix has as many entries as there are weights."""
+        """Return the set, or raise ValueError if the matrix does not have ``size`` entries."""
         if self.shape is None:
             raise ValueError(
                 "TraceBall: with a loss of one output the weights are a vector; say which matrix they are, "
@@ -295,58 +306,82 @@ class TraceBall(NamedTuple):
         return self
 
     def tracker(self, size):
-        """Return the Gram matrix of the shorter side, or a way to ask for the leading singular vectors."""
+        """Return the Gram matrix of the shorter side if it is short, else a callback for singular vectors."""
         if min(self.shape) <= SHORT:
             return Gram.over(*self.shape)
         return Asked.krylov(size, self.matrix, self.shape)
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         recount(tracker, r)
         return RankOne(tracker.left, tracker.right, -self.radius)
 
     def matrix(self, r):
-        """Return a flat vector as the matrix it stands for."""
+        """Return a flat vector as a matrix."""
         return np.reshape(r, self.shape)
 
-    def structure(self):
-        """Say how the points are made up: singular values with a bounded sum."""
-        return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
-
-    def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
-        """Return leading singular triplets of ``r``; see `frankwolfe.linalg.singular.leading_triplets`."""
-        return leading_triplets(self.matrix(r), count, **how)
-
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
-    def support(self, direction):
-        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.linalg.singular.Triplets`."""
-        return self.radius * self.triplets(direction, tolerance=CLOSE).bound
-
-    def attains_support(self):
-        """Say no: singular vectors of large matrices are found about as closely as a step needs them."""
-        return False
-
-    def proven_support(self, direction):
-        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
-        return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
-
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         matrix = self.matrix(w)
         if not np.isfinite(matrix).all():
             return False
         return bool(np.linalg.svd(matrix, compute_uv=False).sum() <= self.radius * (1.0 + tolerance))
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return TraceBarrier(*self.shape).scaled(self.radius)
 
     def diameter(self, size):
-        """Euclidean diameter."""
+        """Return the Euclidean diameter."""
         return 2.0 * self.radius
+
+    def image_diameters(self, X):
+        """Return upper bounds on ``D_p`` for p = 1, 2, inf, from the diameter: exact ones would take an SVD a row."""
+        return from_diameter(self.diameter(X.shape[1]), X)
+
+
+@constraint_set
+@lent(TraceNormMethods)
+class SampledTraceBall(NamedTuple):
+    """All matrices of trace norm at most ``radius``, of which only some entries matter: for matrix completion.
+
+    A direction ``r`` has one number for each of those entries and represents the sparse matrix that holds them. Points
+    are `Factors`.
+
+    Attributes
+    ----------
+    radius : float
+    columns : int
+        Number of columns of the matrix.
+    entries : ObservedEntries
+        The entries that matter.
+    """
+
+    radius: float
+    columns: int
+    entries: ObservedEntries
+
+    def tracker(self, size):
+        """Return a callback for singular vectors."""
+        return Asked.krylov(size, self.matrix, (len(self.entries.starts) - 1, self.columns))
+
+    def oracle(self, tracker, r):
+        """Return the atom that minimises ``<r, s>``."""
+        recount(tracker, r)
+        return EntryAtom(tracker.left, tracker.right, -self.radius, self.entries)
+
+    def matrix(self, r: np.ndarray) -> Any:
+        """Return the sparse matrix that ``r`` represents."""
+        return self.entries.matrix(r, self.columns)
+
+    def contains(self, w: Factors, tolerance=1e-9):
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
+        return bool(w.singular_values.sum() <= self.radius * (1.0 + tolerance))
+
+    def image_diameters(self, X):
+        """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact."""
+        length, n = 2.0 * self.radius, len(self.entries.rows)
+        return {1: (length * float(np.sqrt(n)), n == 1), 2: (length, False), np.inf: (length, True)}
 
 
 @constraint_set
@@ -372,7 +407,7 @@ class Spectrahedron(NamedTuple):
         return self._replace(trace=positive("Spectrahedron", "trace", self.trace))
 
     def shaped(self, rows, columns):
-        """Return the set itself, if the weights are a square matrix."""
+        """Return the set, or raise ValueError if the weights are not a square matrix."""
         if rows != columns:
             raise ValueError(
                 f"Spectrahedron: matrices are square, but the weights are {rows} x {columns} (columns in X, outputs)"
@@ -380,30 +415,26 @@ class Spectrahedron(NamedTuple):
         return self
 
     def for_size(self, size):
-        """Check that the weights are as many as a square matrix has entries."""
+        """Return the set, or raise ValueError if ``size`` is not a square number."""
         _side(size)
         return self
 
     def tracker(self, size):
-        """Return a way to ask for the lowest eigenvector."""
+        """Return a callback for the eigenvector of the smallest eigenvalue."""
         side = _side(size)
-        return Asked.over(size, side, side, lambda r: np.tile(_eigen(-r)[1], 2))
+        return Asked.over(size, (side, side), lambda r: np.tile(_eigen(-r)[1], 2), np.zeros(0))
 
     def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
+        """Return the atom that minimises ``<r, s>``."""
         recount(tracker, r)
         return RankOne(tracker.left, tracker.right, self.trace)
 
-    def vertex(self, r):
-        """Vertex that minimises ``<r, s>``, as an array."""
-        return vertex_of(self, r)
-
     def support(self, direction):
-        """Largest ``<direction, s>`` over the set."""
+        """Return the largest ``<direction, s>`` over the set."""
         return self.trace * _eigen(direction)[0]
 
     def contains(self, w, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the trace."""
+        """Return whether ``w`` is in the set, up to ``tolerance`` times the trace."""
         matrix, slack = np.reshape(w, (_side(np.size(w)),) * 2), self.trace * tolerance
         if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > slack:
             return False
@@ -411,16 +442,20 @@ class Spectrahedron(NamedTuple):
         return bool(off <= slack * len(matrix) and np.linalg.eigvalsh(matrix)[0] >= -slack)
 
     def barrier(self, size):
-        """Return a barrier of the set's interior, for so many weights."""
+        """Return a barrier of the set's interior for ``size`` weights."""
         return SpectrahedronBarrier(_side(size)).scaled(self.trace)
 
     def diameter(self, size):
-        """Euclidean diameter."""
+        """Return the Euclidean diameter."""
         return self.trace * np.sqrt(2.0) if size > 1 else 0.0
+
+    def image_diameters(self, X):
+        """Return upper bounds on ``D_p`` for p = 1, 2, inf, from the diameter."""
+        return from_diameter(self.diameter(X.shape[1]), X)
 
 
 def _side(size: int) -> int:
-    """Return the side of a square matrix with so many entries."""
+    """Return the side of a square matrix with ``size`` entries."""
     side = isqrt(int(size))
     if side * side != size:
         raise ValueError(f"Spectrahedron: the weights must be a square matrix laid out flat, and {size} is no square")
@@ -437,69 +472,10 @@ def _eigen(r: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def checked_shape(name: str, shape: Any) -> tuple[int, int] | None:
-    """Return the shape of a matrix, or say what is wrong with it."""
+    """Return the shape of a matrix, or raise ValueError if it is not two positive ints."""
     if shape is None:
         return None
     sides = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if len(sides) != 2 or not all(isinstance(side, int | np.integer) and side > 0 for side in sides):
         raise ValueError(f"{name}: shape must be two positive ints (rows, columns), got {shape!r}")
     return int(sides[0]), int(sides[1])
-
-
-@constraint_set
-class SampledTraceBall(NamedTuple):
-    """All matrices of trace norm at most ``radius``, of which only some entries are looked at.
-
-    A direction ``r`` has one number for each of those entries and stands for the sparse matrix that holds them. Points
-    are `Factors`.
-
-    Attributes
-    ----------
-    radius : float
-    columns : int
-        Of the matrix.
-    entries : ObservedEntries
-        Those looked at.
-    """
-
-    radius: float
-    columns: int
-    entries: ObservedEntries
-
-    def tracker(self, size):
-        """Return a way to ask for the leading singular vectors."""
-        return Asked.krylov(size, self.matrix, (len(self.entries.starts) - 1, self.columns))
-
-    def oracle(self, tracker, r):
-        """Atom that minimises ``<r, s>``."""
-        recount(tracker, r)
-        return EntryAtom(tracker.left, tracker.right, -self.radius, self.entries)
-
-    def matrix(self, r: np.ndarray) -> Any:
-        """Return the sparse matrix that ``r`` stands for."""
-        return self.entries.matrix(r, self.columns)
-
-    def structure(self):
-        """Say how the points are made up: singular values with a bounded sum."""
-        return Structure(TraceNorm(self.radius, self.matrix, self.triplets))
-
-    def triplets(self, r: np.ndarray, count: int = 1, **how: Any) -> Triplets:
-        """Return leading singular triplets of ``r``; see `frankwolfe.linalg.singular.leading_triplets`."""
-        return leading_triplets(self.matrix(r), count, **how)
-
-    def support(self, direction):
-        """Largest ``<direction, s>`` over the set, or slightly more: see `frankwolfe.linalg.singular.Triplets`."""
-        return self.radius * self.triplets(direction, tolerance=CLOSE).bound
-
-    def proven_support(self, direction):
-        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
-        return self.radius * self.triplets(direction, tolerance=CLOSER, proof=True).bound
-
-    def contains(self, w: Factors, tolerance=1e-9):
-        """Whether ``w`` is in the set, up to ``tolerance`` times the radius."""
-        return bool(w.singular_values.sum() <= self.radius * (1.0 + tolerance))
-
-    def image_diameters(self, X):
-        """``D_p`` for p = 1, 2, inf, each with whether it is exact."""
-        length, n = 2.0 * self.radius, len(self.entries.rows)
-        return {1: (length * float(np.sqrt(n)), n == 1), 2: (length, False), np.inf: (length, True)}
