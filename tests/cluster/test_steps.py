@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.cluster import cluster_rounds
+from frankwolfe.engines.corrective import active_atoms
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from tests.cluster.tables import chunked
 
@@ -112,6 +112,6 @@ def test_auto_makes_rounds_where_steps_know_of_no_intercept(client):
 
 
 def test_more_atoms_than_a_hessian_is_formed_of_are_an_error_that_says_what_to_do(client, monkeypatch):
-    monkeypatch.setattr(cluster_rounds, "CLUSTER_LIMITS", HessianLimits(3, 3, 3))
+    monkeypatch.setattr(active_atoms, "COSTLY_LIMITS", HessianLimits(3, 3, 3))
     with pytest.raises(fw.ClusterError, match=r"atoms are active, and .* of 3 at most: use a smaller radius"):
         fw.minimize(problems()[1], tol=1e-8)

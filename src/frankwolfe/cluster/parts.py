@@ -90,6 +90,11 @@ class Part:
         with self.lock:
             self._kept[handle.key] = value
 
+    @staticmethod
+    def threads() -> int | None:
+        """Return how many threads the worker has for its tasks."""
+        return threads_here()
+
     def forget(self, keys: list[str]) -> None:
         """Let go of what is no longer needed."""
         with self.lock:

@@ -165,6 +165,12 @@ class Objective:
         """Return zeros, one for each prediction."""
         return self.shards.keep(tasks.zeros)
 
+    def vectors_at(self, w: Any, shift: Any) -> tuple[Any, Any, Any]:
+        """Return predictions, losses and slopes at some weights and an intercept; clusters compute them when needed."""
+        z = self.predict(w)
+        found = self.shards.keep(tasks.evaluate, z, shift)
+        return z, *(self.shards.keep(tasks.entry, found, k) for k in range(2))
+
     def sum_of(self, z: Any, other: Any) -> Any:
         """Return the sum of predictions."""
         return self.shards.keep(tasks.mix, z, other, 1.0)

@@ -32,6 +32,11 @@ def shifted_by(local: Local, z: np.ndarray, shift: Any) -> np.ndarray:
     return z + (shift if z.ndim > 1 else np.ravel(shift)[0])
 
 
+def entry(local: Local, found: tuple, k: int) -> Any:
+    """Return one of the results of another task."""
+    return found[k]
+
+
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -70,8 +75,9 @@ def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool
     With ``more`` the extras are the reach and, with predictions ``since``, the slope along the segment from there.
     """
     z, losses, alpha = local.samples.table(), np.empty(len(local.samples.weights)), local.samples.table()
-    if more and isinstance(w, np.ndarray) and not w.any():  # no row is needed to predict zero
-        losses, alpha, *found = evaluate(local, z, None, more=True)
+    if isinstance(w, np.ndarray) and not w.any():  # no row is needed to predict zero
+        ends = None if since is None else (since, z)
+        losses, alpha, *found = evaluate(local, z, None, ends, None, more)
         return z, losses, alpha, *found[:3], *gradient(local, alpha)
 
     def fill(block: Block) -> tuple:

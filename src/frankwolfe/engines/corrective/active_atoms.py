@@ -13,12 +13,15 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.copied_columns import column_room
+from frankwolfe.engines.corrective.remote_matrix import placed
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.engines.state import PLAIN, copied, require_like
+from frankwolfe.objective import tasks
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.base import Hull, tracker_of
+from frankwolfe.shards.local import Local
 
 MIN_NEW_ATOMS = 50
 """Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""
@@ -55,6 +58,9 @@ class HessianLimits(NamedTuple):
 
 HESSIAN_LIMITS = HessianLimits()
 
+COSTLY_LIMITS = HessianLimits(4096, 4096, 4096)
+"""Limits on a cluster, where columns cannot be visited one after the other."""
+
 
 @kernel
 def name_vertex(constraint, tracker, r, iterate):
@@ -78,7 +84,7 @@ class Shifted:
 
     def __init__(self, objective: Objective, shift: np.ndarray | None):
         self.objective, self.shift = objective, shift
-        self.base = None if shift is None else objective.predict(shift).ravel()
+        self.base: Any = None if shift is None else objective.predict(shift).ravel()
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return the predictions for weights of the atoms."""
@@ -89,9 +95,12 @@ class Shifted:
         """Return the part of predictions that is due to the atoms."""
         return z if self.base is None else z - self.base
 
-    def stretched(self, z: np.ndarray, factor: float) -> np.ndarray:
+    def stretched(self, z: Any, factor: float) -> Any:
         """Return what predictions become when the weights of all atoms are multiplied by a factor."""
-        return factor * z if self.base is None else self.base + factor * (z - self.base)
+        keep = self.objective.shards.keep
+        if self.base is None:
+            return keep(tasks.scale, z, factor)
+        return keep(tasks.mix, self.base, keep(tasks.difference, z, self.base), factor)
 
 
 class Coordinates(Shifted):
@@ -259,14 +268,13 @@ class Vertices(Shifted):
     def forget_columns(self) -> None:
         """Do nothing: there is no other copy."""
 
-    def _images(self, point: np.ndarray) -> np.ndarray:
-        """Return the predictions of a point, as a row."""
-        return self.problem.objective.predict(point).reshape(1, -1)
+    def _images(self, point: np.ndarray) -> Any:
+        """Return the predictions of a point."""
+        return self.objective.predict(point)
 
-    @staticmethod
-    def _matrix_of(images: list[np.ndarray]) -> Any:
+    def _matrix_of(self, images: list[Any]) -> Any:
         """Return the predictions of all atoms as a matrix."""
-        return DenseColumns(np.vstack(images))
+        return placed(self.objective, self.objective.shards.keep(vertex_images, tuple(images)))
 
     def extend(self, found: Evaluation) -> bool:
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
@@ -281,26 +289,38 @@ class Vertices(Shifted):
         return True
 
     def state(self) -> dict[str, Any]:
-        """Return the atoms, their predictions and weights, and the Hessian, which is made with the first round."""
-        found = {"atoms.u": self.u, "atoms.points": self.points, "atoms.images": self.matrix.values}
+        """Return the atoms, their predictions and weights, and the Hessian, which is made with the first round.
+
+        Predictions on a cluster are left out: they are made again from the atoms.
+        """
+        found = {"atoms.u": self.u, "atoms.points": self.points}
+        if isinstance(self.matrix, DenseColumns):
+            found["atoms.images"] = self.matrix.values
         return found if self.hessian is None else found | self.hessian.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
-        self.u, self.points, images = (copied(state[f"atoms.{name}"]) for name in ("u", "points", "images"))
-        self.matrix = DenseColumns(images)
+        self.u, self.points = (copied(state[f"atoms.{name}"]) for name in ("u", "points"))
+        if "atoms.images" in state:
+            self.matrix = DenseColumns(copied(state["atoms.images"]))
+        else:
+            self.matrix = self._matrix_of([self._images(point) for point in self.points])
         if "hessian.H" in state:
             self.hessian = self.matrix.hessian()
             self.hessian.restore(state)
 
 
-def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits) -> Coordinates | Vertices:
+def vertex_images(local: Local, images: tuple[np.ndarray, ...]) -> DenseColumns:
+    """Return the predictions of some vertices, as columns."""
+    width = int(np.prod(local.samples.shape))
+    return DenseColumns(np.vstack([image.reshape(-1, width) for image in images]))
+
+
+def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits | None = None) -> Coordinates | Vertices:
     """Return a point as a combination of atoms, of the kind that the set is made of."""
     structure = problem.constraint.structure()
-    if structure.hull is None and problem.on_cluster:
-        from frankwolfe.engines.cluster.remote_vertices import RemoteVertices
-
-        return RemoteVertices(problem, w, structure.shift)
     if structure.hull is None:
         return Vertices(problem, w, structure.shift)
+    if limits is None:
+        limits = COSTLY_LIMITS if problem.objective.shards.calls_are_costly else HESSIAN_LIMITS
     return Coordinates(problem, structure.hull, w, limits, structure.shift)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,31 +30,12 @@ def engine_for(problem: Problem) -> Callable[..., Engine]:
     Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
     weights, so beyond what its barrier says other engines are given the problems that are easy for them.
     """
-    kinds = _engines(problem)
     structure = problem.constraint.structure()
     if structure.hull is None and problem.size <= MAX_WEIGHTS:
         barrier = problem.barrier()
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
-            return partial(kinds.interior, barrier=barrier)
-    return kinds.corrective if structure.trace_norm is None else kinds.low_rank
-
-
-class Engines(NamedTuple):
-    """The engines of the corrective method, for data in one place."""
-
-    corrective: Any = CorrectiveEngine
-    interior: Any = InteriorEngine
-    low_rank: Any = LowRankEngine
-
-
-def _engines(problem: Problem) -> Engines:
-    """Return the engines for where the data of a problem is."""
-    if not problem.on_cluster:
-        return Engines()
-    from frankwolfe.engines.cluster.cluster_low_rank import ClusterLowRank
-    from frankwolfe.engines.cluster.cluster_rounds import ClusterCorrective, ClusterInterior
-
-    return Engines(ClusterCorrective, ClusterInterior, ClusterLowRank)
+            return partial(InteriorEngine, barrier=barrier)
+    return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
 
 
 def restored_engine(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Engine:

@@ -6,20 +6,22 @@ all combinations of the active ones by Newton steps: a quadratic model with the 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, HessianLimits, atoms_of
+from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.engines.corrective.active_atoms import HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.face import slopes_on_face
 from frankwolfe.engines.corrective.hessian_model import HessianModel
 from frankwolfe.engines.corrective.models import minimise
 from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
-from frankwolfe.engines.corrective.sampled_start import SAMPLED, minimise_sample, worth_sampling
+from frankwolfe.engines.corrective.sampled_start import SAMPLED, mean_sample_optimum, minimise_sample, worth_sampling
 from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap
+from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 
 MAX_NEWTON_STEPS = 20
@@ -77,6 +79,19 @@ ROUNDS_TO_DUAL_BOUND = 8
 many: no difference."""
 
 
+SAME_HESSIAN = 3.0
+"""A step with the Hessian of the one before is expected to leave at most so many times the part of the gap that that
+one left. Were it more, the next step would have a Hessian of its own. Only on a cluster, where calls are costly."""
+
+
+class Passed(NamedTuple):
+    """An exact pass: at which weights, the point there, and the gradient."""
+
+    w: np.ndarray
+    at: Point
+    gradient: np.ndarray
+
+
 class CorrectiveEngine(RoundEngine):
     """One run of the fully corrective method; a step is a round.
 
@@ -113,7 +128,9 @@ class CorrectiveEngine(RoundEngine):
         limits: HessianLimits | None = None,
     ):
         super().__init__(problem, earlier)
-        self.atoms: Any = atoms_of(problem, w, limits or HESSIAN_LIMITS)
+        self.atoms: Any = atoms_of(problem, w, limits)
+        self._costly = problem.objective.shards.calls_are_costly
+        self._last_pass: Passed | None = None
         self.left, self.by_columns = 0.0, False  # of the gap, by the last Newton step, and whether it had no Hessian
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0
@@ -152,6 +169,8 @@ class CorrectiveEngine(RoundEngine):
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.point())
             self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
+        elif self._costly:  # the next round begins with an exact pass
+            self._found = None
         else:
             stretch = np.abs(self.atoms.u).sum() / np.abs(before).sum()
             self.at, self._found = self._evaluate_predictions(self.atoms.stretched(self.at.z, stretch)), None
@@ -168,21 +187,28 @@ class CorrectiveEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        w = self.point()
-        if self.at is None or self.atoms.indirect:
-            self.at, gradient = self._evaluate_weights(w)
-        else:
+        w, known, self._last_pass = self.point(), self._last_pass, None
+        if self.at is not None and not (self.atoms.indirect or self._costly):
             gradient = self.problem.objective.gradient(self.at.alpha)
+        else:  # on a cluster every round begins from the weights: what workers keep follows from what is known here
+            if known is None or known.at is not self.at or not np.array_equal(known.w, w):
+                known = self._pass(w)
+            self.at, gradient = known.at, known.gradient
         return gradient, self.problem.gap_for(gradient, w)
+
+    def _pass(self, w: np.ndarray, since: Any = None) -> Passed:
+        """Take an exact pass at some weights, maybe with the slope along the segment from other predictions."""
+        at, gradient = self.problem.objective.at(w, self.at or self.problem.guess, since)
+        return Passed(w, self._charged(at), gradient)
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         return super().state() | self.atoms.state()
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
-        super()._restore(state)
+        """Take over all that a state holds; the atoms first, for they are the weights."""
         self.atoms.restore(state)
+        super()._restore(state)
 
     # --- a round ----------------------------------------------------------------------------------------------
 
@@ -222,16 +248,21 @@ class CorrectiveEngine(RoundEngine):
         at = self._evaluate_start(w)
         if not at.value < found.value:
             return False
-        self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits or HESSIAN_LIMITS), at, None
+        self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits), at, None
         return True
 
     def _sample_optimum(self) -> tuple[np.ndarray, int]:
         """Return weights that are optimal for a sample of the rows, about, and how many rows were read for them."""
+        if self._costly:
+            return mean_sample_optimum(self.problem)
         sample = self.problem.thinned(SAMPLED)
         return minimise_sample(CorrectiveEngine(sample, sample.default_start(), limits=self.limits))
 
     def _evaluate_start(self, w: np.ndarray) -> Any:
         """Return the point with some weights; charged as a pass."""
+        if self._costly:  # an exact pass, for the next round begins there
+            self._last_pass = self._pass(w)
+            return self._last_pass.at
         return self._evaluate_predictions(self.problem.objective.predict(w))
 
     def _close_enough(self, slope: np.ndarray, gap: float, goal: float) -> bool:
@@ -269,6 +300,14 @@ class CorrectiveEngine(RoundEngine):
         if len(chosen) == 0:
             return False  # no weight, and nothing promises any
         few = atoms.hessian_is_affordable(len(chosen), self._for_last_digits(gap))
+        if self._costly:
+            if not few:
+                raise ClusterError(
+                    f"{len(chosen):,} atoms are active, and on a cluster Hessians are formed of {atoms.limits.usual:,} "
+                    "at most: use a smaller radius, a larger tol, or data in memory"
+                )
+            # where a step like the last one, with the same Hessian, should meet the tolerance, no other is summed up
+            atoms.hessian.serves_on = self.promised < np.inf and SAME_HESSIAN * self.left * gap <= self.target
         self.by_columns = not few
         if few:
             atoms.forget_columns()
@@ -353,8 +392,16 @@ class CorrectiveEngine(RoundEngine):
         return True
 
     def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
-        """Return the predictions at the end of a step, and the point there if it is known."""
-        return self.atoms.predict(u), None
+        """Return the predictions at the end of a step, and the point there if it is known.
+
+        On a cluster an exact pass is taken there: it returns the gradient too, and most steps are made in full. With an
+        intercept that takes calls of its own to find.
+        """
+        if not self._costly or self.problem.intercept:
+            return self.atoms.predict(u), None
+        passed = self._last_pass = self._pass(self.atoms.w(u), self.at.z)
+        self.problem.objective.note_slopes(self.atoms.matrix.matrix, passed.at.alpha, self.atoms.slope(passed.gradient))
+        return passed.at.z, passed.at
 
     def _adapt(self, gamma: float) -> None:
         """Trust curvatures less where a step had to be cut short, more where it had not."""

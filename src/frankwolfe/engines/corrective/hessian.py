@@ -154,8 +154,8 @@ def objective_hessian(problem: Problem, at: Any, curvatures: Any) -> Formed | Ro
     curvatures : array
         What `loss_curvatures` says there.
     """
-    if problem.on_cluster:
-        from frankwolfe.engines.cluster.remote_hessian import remote_hessian
+    if problem.objective.shards.calls_are_costly:
+        from frankwolfe.engines.corrective.remote_hessian import remote_hessian
 
         return remote_hessian(problem, at, curvatures)
     if problem.outputs:

@@ -13,19 +13,22 @@ the large space. A decomposition of ``S`` drops the directions without weight.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import hessian_product, value
+from frankwolfe.compile.verbs import hessian_product
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
 from frankwolfe.engines.state import built, flat
-from frankwolfe.linalg.matrices import EliminatedIntercept
+from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.objective.point import Point
+from frankwolfe.objective.tasks import curvatures, shifted_by
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.shards.local import Local
 
 MIN_NEW_VECTORS = 8
 """Fewest leading singular vectors of the gradient that a round adds; else as many as there are already. Twice as many:
@@ -39,6 +42,9 @@ MAX_NEWTON_STEPS = 10
 
 MAX_PROJECTIONS = 60
 """Most projections for a Newton step. Twice or half as many: no difference."""
+
+MOST_FORMED = 1500
+"""Most entries of ``S`` for which the Hessian is formed on a cluster: it has the square of their number."""
 
 MAX_HALVINGS = 30
 """Most shorter steps that a line search tries. Twice or half as many: no difference."""
@@ -62,19 +68,84 @@ difference."""
 
 
 @kernel
-def total_loss(targets, weights, loss, z):
-    """Objective at the predictions ``z``."""
-    total = 0.0
-    for i in range(len(z)):
-        total += weights[i] * value(loss, z[i], targets[i])
-    return total
-
-
-@kernel
 def hessian_products(targets, weights, loss, z, change, bent):
     """Fill ``bent`` with the second derivatives at ``z`` times ``change``, for losses of several outputs."""
     for i in range(len(z)):
         bent[i] = weights[i] * hessian_product(loss, z[i], targets[i], change[i])
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+
+
+class Curved(NamedTuple):
+    """Second derivatives of the losses at a point: curvatures, or with several outputs the predictions there."""
+
+    samples: Any
+    curvatures: np.ndarray | None
+    z: np.ndarray
+
+    def times(self, change: np.ndarray) -> np.ndarray:
+        """Return the second derivatives times a change of the predictions."""
+        shape, (_, targets, weights, loss) = self.samples.shape, self.samples
+        if self.curvatures is not None:
+            return self.curvatures * change
+        out = np.empty(shape)
+        hessian_products(targets, weights, loss, self.z, np.ascontiguousarray(change), out)
+        return out
+
+    def in_intercept(self) -> np.ndarray:
+        """Return the second derivative in the intercept."""
+        if self.curvatures is not None:
+            return np.array([[self.curvatures.sum()]])
+        shape = self.samples.shape
+        return np.array([self.times(np.broadcast_to(row, shape)).sum(axis=0) for row in np.eye(shape[1])])
+
+
+def curved_at(local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, floor: float) -> Curved:
+    """Return the second derivatives at a point."""
+    several = len(local.samples.shape) > 1
+    D = None if several else curvatures(local, z, shift, losses, alpha, 1.0, floor)
+    return Curved(local.samples, D, shifted_by(local, z, shift))
+
+
+def view(local: Local, left: np.ndarray, right: np.ndarray) -> Any:
+    """Return the data as matrices ``left S right'`` see it: with several outputs ``X left``."""
+    return local.samples.rows.sandwich(left, right)
+
+
+def seen(local: Local, view: Any, S: np.ndarray) -> np.ndarray:
+    """Return the predictions of ``left S right'``, in the shape of the targets."""
+    return view.predict(S).reshape(local.samples.shape)
+
+
+def pull(local: Local, view: Any, alpha: np.ndarray) -> tuple:
+    """Return the gradient in ``S``."""
+    return (view.pull(alpha.reshape(local.samples.shape)),)
+
+
+def product(local: Local, view: Any, curved: Curved, S: np.ndarray) -> tuple:
+    """Return the Hessian in ``S`` times a matrix, and the sums over samples that an intercept needs."""
+    out = curved.times(seen(local, view, S))
+    return view.pull(out), np.atleast_1d(out.sum(axis=0))
+
+
+def small_hessian(local: Local, view: Any, curved: Curved, shape: tuple[int, int]) -> tuple:
+    """Return the Hessian in the entries of ``S``, that in intercept and entries, and that in the intercept."""
+    columns, sums, S = [], [], np.zeros(shape)
+    for k in range(S.size):
+        S.flat[k] = 1.0
+        bent, total = product(local, view, curved, S)
+        columns.append(bent.ravel())
+        sums.append(total)
+        S.flat[k] = 0.0
+    return np.array(columns), np.array(sums).T, curved.in_intercept()
+
+
+def intercept_pulls(local: Local, view: Any, curved: Curved) -> tuple:
+    """Return the second derivative in intercept and ``S``, a matrix for each output, and that in the intercept."""
+    shape = local.samples.shape
+    units = np.eye(shape[1]) if len(shape) > 1 else np.ones((1, 1))
+    return np.array([view.pull(curved.times(np.broadcast_to(unit, shape))) for unit in units]), curved.in_intercept()
 
 
 class LowRankEngine(RoundEngine):
@@ -85,7 +156,7 @@ class LowRankEngine(RoundEngine):
     def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
         super().__init__(problem, earlier)
         structure = problem.constraint.structure()
-        self.norm, self.shift, self.rows = structure.trace_norm, structure.shift, problem.samples.rows
+        self.norm, self.shift = structure.trace_norm, structure.shift
         self.radius = self.norm.radius
         self.left, self.sizes, self.right = problem.factors(w if self.shift is None else w - self.shift)
         self.bound = 0.0
@@ -94,15 +165,15 @@ class LowRankEngine(RoundEngine):
         self.last_gap = np.inf
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache."""
+        """Compile, or load from the cache; on a cluster workers compile when they first need it."""
+        if self.problem.objective.shards.calls_are_costly:
+            return
         few = self.problem.head(1)
         head, loss = few.samples, self.problem.loss
         few.objective.point(head.table())
-        total_loss(head.targets, head.weights, loss, head.table())
         if len(head.shape) > 1:
             hessian_products(head.targets, head.weights, loss, head.table(), head.table(), head.table())
-        view = self.rows.block(slice(0, 1)).sandwich(self.left, self.right)
-        view.predict(np.zeros((self.left.shape[1], self.right.shape[1])))
+        head.rows.sandwich(self.left, self.right).predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
     def point(self) -> Any:
         """Return the iterate as a new object, as the problem keeps its weights."""
@@ -111,15 +182,15 @@ class LowRankEngine(RoundEngine):
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Bring ``at`` up to date; return the gradient there and the exact gap."""
-        if self.shift is None:
-            z = self.rows.sandwich(self.left, self.right).predict(np.diag(self.sizes))
+        if self.shift is None and not self.problem.objective.shards.calls_are_costly:
+            z = self._predictions(self._view(self.left, self.right), np.diag(self.sizes))
+            self.at = self._evaluate_predictions(z)
+            gradient, own = self.problem.objective.gradient(self.at.alpha), float(self.at.alpha @ z.ravel())
         else:  # what is added may all but cancel: only the sum itself says what its rounding does
             w = self.point()
-            z = self.problem.objective.predict(w)
-        self.at = self._evaluate_predictions(z)
-        gradient = self.problem.objective.gradient(self.at.alpha)
+            self.at, gradient = self._evaluate_weights(w)
+            own = float(gradient @ (w if self.shift is None else w - self.shift))
         self.found = self._triplets(-gradient)
-        own = float(self.at.alpha @ z.ravel()) if self.shift is None else float(gradient @ (w - self.shift))
         gap = own + self.radius * self.found.bound
         self.last_gap = max(gap, 0.0)
         return gradient, gap
@@ -169,64 +240,73 @@ class LowRankEngine(RoundEngine):
 
     def _view(self, left: np.ndarray, right: np.ndarray) -> Any:
         """Return the data as matrices ``left S right'`` see it."""
-        return self.rows.sandwich(left, right)
+        return self.problem.objective.shards.keep(view, left, right)
+
+    @cached_property
+    def _base(self) -> Any:
+        """Predictions of what the set adds to every point."""
+        return self.problem.objective.predict(self.shift)
+
+    def _predictions(self, view: Any, S: np.ndarray) -> Any:
+        """Return the predictions of ``left S right'``, with what the set adds to every point."""
+        z = self.problem.objective.shards.keep(seen, view, S)
+        return z if self.shift is None else self.problem.objective.sum_of(z, self._base)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""
         at = self.at
         for _ in range(MAX_NEWTON_STEPS):
-            slope = view.pull(at.alpha.reshape(self.problem.samples.shape))
-            left = gap_within(slope, S, self.radius)
-            if left <= goal or self.spent:
+            slope = self.problem.objective.shards.run(pull, view, at.alpha)[0]
+            if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
-            model = TraceModel(view, self._hessian_at(at), S, slope, self.radius)
+            model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
             # where there is no curvature along the slope, a step as long as the radius is as good a guess as any
             self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
-            there, z, self.bound = model.minimum(self.bound, MAX_PROJECTIONS, 0.5 * goal)
+            there, self.bound = model.minimum(self.bound, MAX_PROJECTIONS, 0.5 * goal)
             if not np.isfinite(self.bound):
                 self.bound = 0.0
                 break
-            gamma = self._line_search(at, z.ravel(), float(np.vdot(slope, there - S)))
-            if gamma == 0.0:
+            found = self._line_search(view, at, S, there - S, float(np.vdot(slope, there - S)))
+            if found is None:
                 break
-            S, at = S + gamma * (there - S), self._evaluate_predictions(at.z + gamma * z.ravel())
+            S, at = found
         return S
 
-    def _hessian_at(self, at: Point) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from changes of predictions to what the derivatives change by, to first order."""
-        samples, loss, objective = self.problem.samples, self.problem.loss, self.problem.objective
-        if len(samples.shape) == 1:
-            curvatures = objective.curvatures(at, 1.0, CURVATURE_FLOOR * objective.curvature_scale)
-            return (
-                EliminatedIntercept.diagonal(curvatures, samples.shape)
-                if self.problem.intercept
-                else curvatures.__mul__
-            )
-        z = at.shifted().reshape(samples.shape)
-
-        def bent(change: np.ndarray) -> np.ndarray:
-            out = np.empty(samples.shape)
-            hessian_products(samples.targets, samples.weights, loss, z, np.ascontiguousarray(change), out)
-            return out
-
-        return EliminatedIntercept(bent, samples.shape) if self.problem.intercept else bent
-
-    def _line_search(self, at: Point, z: np.ndarray, fall: float) -> float:
-        """Return how far to go along a change ``z`` of the predictions: all the way, or half as far and so on."""
+    def _line_search(
+        self, view: Any, at: Point, S: np.ndarray, change: np.ndarray, fall: float
+    ) -> tuple[np.ndarray, Point] | None:
+        """Go along a change of ``S``: all the way, or half as far and so on; return where, or None."""
         gamma = 1.0
         for _ in range(MAX_HALVINGS):
-            reached = self._level(at.z + gamma * z)
-            if (
-                reached < at.value + ARMIJO * gamma * fall
-                or abs(fall) + abs(reached - at.value) <= VALUE_ROUNDING * self.scale
-            ):
-                return gamma  # where all is rounding, the model knows better than the objective
+            there = S + gamma * change
+            reached = self._evaluate_predictions(self._predictions(view, there))
+            # where all is rounding, the model knows better than the objective
+            rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
+            if reached.value < at.value + ARMIJO * gamma * fall or rounding:
+                return there, reached
             gamma *= 0.5
-        return 0.0
+        return None
 
-    def _level(self, z: np.ndarray) -> float:
-        """Return the objective where the predictions are ``z``: without derivatives, which cost more."""
-        samples = self.problem.samples
-        if self.problem.intercept:
-            return self.problem.objective.point(z, self.at).value
-        return float(total_loss(samples.targets, samples.weights, samples.loss, z.reshape(samples.shape)))
+    def _products(self, view: Any, at: Point, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that multiplies with the Hessian in ``S``; an intercept follows.
+
+        Where calls are costly and ``S`` is small, the Hessian is formed.
+        """
+        shards, floor = self.problem.objective.shards, CURVATURE_FLOOR * self.problem.objective.curvature_scale
+        curved = shards.keep(curved_at, at.z, at.shift, at.losses, at.alpha, floor)
+        free = self.problem.intercept
+        if shards.calls_are_costly and shape[0] * shape[1] <= MOST_FORMED:
+            H, cross, total = shards.run(small_hessian, view, curved, shape)
+            if free:
+                H = H - cross.T @ pseudo_inverse(0.5 * (total + total.T)) @ cross
+            return lambda S: (H @ S.ravel()).reshape(shape)
+        inverse, pulls = None, np.zeros(0)
+        if free:
+            pulls, total = shards.run(intercept_pulls, view, curved)
+            inverse = pseudo_inverse(0.5 * (total + total.T))
+
+        def multiplied(S: np.ndarray) -> np.ndarray:
+            found, sums = shards.run(product, view, curved, S)
+            return found if inverse is None else found - np.tensordot(inverse @ sums, pulls, axes=1)
+
+        return multiplied

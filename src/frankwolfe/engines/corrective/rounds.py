@@ -13,6 +13,7 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
+from frankwolfe.shards.interface import Kept
 
 VALUE_ROUNDING = 1e-14
 """Part of the objective, and of what predictions contribute to it, below which differences are rounding. Twice or half:
@@ -164,11 +165,7 @@ class RoundEngine(ABC):
 
     def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
         """Evaluate the objective and its gradient at some weights, while rows are in cache; charged as a pass."""
-        objective = self.problem.objective
-        if not w.any() and not self.problem.on_cluster:  # no row is needed to predict zero; there calls are what counts
-            at = self._evaluate_predictions(self.problem.objective.zeros())
-            return at, objective.gradient(at.alpha)
-        at, gradient = objective.at(w, self.at or self.problem.guess)
+        at, gradient = self.problem.objective.at(w, self.at or self.problem.guess)
         return self._charged(at), gradient
 
     def _charged(self, at: Any) -> Any:
@@ -257,8 +254,8 @@ class RoundEngine(ABC):
         return steps | {"gradient": found.gradient} | self._slopes_handed_over(found)
 
     def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
-        """Return the derivatives at the iterate, by the name that they have in a state."""
-        return {f"{ESTIMATE}.alpha": found.alpha}
+        """Return the derivatives at the iterate, by the name that they have in a state; none of those on a cluster."""
+        return {} if isinstance(found.alpha, Kept) else {f"{ESTIMATE}.alpha": found.alpha}
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
@@ -269,8 +266,9 @@ class RoundEngine(ABC):
         return state | self._point_state()
 
     def _point_state(self) -> dict[str, Any]:
-        """Return what is known of the iterate, but for the derivatives."""
-        return flat("at", self.at._replace(alpha=None))
+        """Return what is known of the iterate, but for the derivatives, and for what stays on a cluster."""
+        at = self.at._replace(alpha=None, along=None)
+        return flat("at", at._replace(z=None, losses=None) if isinstance(at.z, Kept) else at)
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
@@ -281,7 +279,7 @@ class RoundEngine(ABC):
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
-        if not self.problem.on_cluster:
+        if "at.z" in state:
             require_entries(self.problem, state)
         plain = {name: getattr(self, name) for name in self.remembered}
         require_like({name: value for name, value in plain.items() if isinstance(value, PLAIN)}, state)
@@ -293,9 +291,13 @@ class RoundEngine(ABC):
         self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self._gap_rounding(self.at, alpha))
 
     def _restore_point(self, state: Mapping[str, Any]) -> None:
-        """Take over what is known of the iterate."""
-        alpha = state[f"{ESTIMATE}.alpha"].copy()
-        self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
+        """Take over what is known of the iterate. Without predictions in the state, they are made from the weights."""
+        if "at.z" in state:
+            alpha = state[f"{ESTIMATE}.alpha"].copy()
+            self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
+            return
+        z, losses, alpha = self.problem.objective.vectors_at(self.point(), copied(state.get("at.shift")))
+        self.at = built(Point, "at", {**state, "at.z": z, "at.losses": losses})._replace(alpha=alpha)
 
 
 def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:

@@ -14,6 +14,7 @@ from scipy import sparse
 from frankwolfe.engines.corrective.active_blocks import DenseBlock, RowsBlock, SparseBlock
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.hessian_model import Hessian
+from frankwolfe.engines.corrective.remote_matrix import placed
 from frankwolfe.engines.corrective.sparse_gram import mirror, sort_by_columns
 from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.dense import Dense
@@ -124,12 +125,7 @@ class RowBlocks:
 
 def active_matrix(objective: Any, active: np.ndarray) -> Any:
     """Return a copy of the columns ``active``, in ascending order, as a matrix; on a cluster, one that stays there."""
-    copy = objective.shards.keep(copied_columns, active)
-    if not objective.shards.calls_are_costly:
-        return copy
-    from frankwolfe.engines.cluster.remote_matrix import RemoteMatrix
-
-    return RemoteMatrix(objective, copy)
+    return placed(objective, objective.shards.keep(copied_columns, active))
 
 
 def copied_columns(objective: Local, active: np.ndarray) -> RowBlocks:

@@ -5,7 +5,7 @@ A projection takes the singular values of the matrix, which costs nothing where 
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,71 +36,59 @@ def gap_within(slope: np.ndarray, S: np.ndarray, radius: float) -> float:
 
 
 class TraceModel(NamedTuple):
-    """The quadratic ``<slope, S - S_0> + <z, D z> / 2``, where ``z`` is what ``S - S_0`` adds to the predictions.
+    """The quadratic ``<slope, S - S_0> + <S - S_0, H (S - S_0)> / 2``.
 
     Attributes
     ----------
-    view : view of the data
-        With ``predict`` and ``pull`` (see `frankwolfe.rows.multi_output.Seen`).
-    hessian_product : function
-        From changes of predictions ``z`` to ``D z``.
+    product : function
+        From a matrix ``S`` to ``H S``.
     centre, slope : arrays
         ``S_0`` and the gradient there.
     radius : float
         Of the ball.
     """
 
-    view: Any
-    hessian_product: Callable[[np.ndarray], np.ndarray]
+    product: Callable[[np.ndarray], np.ndarray]
     centre: np.ndarray
     slope: np.ndarray
     radius: float
 
-    def curve(self, z: np.ndarray) -> float:
-        """Return ``<z, D z>``."""
-        return float(np.vdot(z, self.hessian_product(z)))
-
-    def gradient(self, z: np.ndarray) -> np.ndarray:
-        """Gradient of the model."""
-        return self.slope + self.view.pull(self.hessian_product(z))
-
     def first_bound(self) -> float:
-        """Curvature along the slope: at most the largest there is, and rarely much less."""
-        return self.curve(self.view.predict(self.slope)) / float(np.vdot(self.slope, self.slope))
+        """Return the curvature along the slope: at most the largest there is, and rarely much less."""
+        return float(np.vdot(self.slope, self.product(self.slope)) / np.vdot(self.slope, self.slope))
 
-    def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return a matrix whose gap in the model is at most ``goal``, its change of predictions, and the curvature met.
+    def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, float]:
+        """Return a matrix whose gap in the model is at most ``goal``, and the curvature met.
 
         Accelerated projected gradients (Beck and Teboulle 2009), restarted where a step turns back (O'Donoghue and
-        Candes 2015). ``bound`` is a guess of the largest curvature.
+        Candes 2015). ``bound`` is a guess of the largest curvature. A step costs one product with the Hessian: those of
+        points in between follow by linearity.
         """
         here = ahead = self.centre
-        z_here = z_ahead = np.zeros_like(self.view.predict(self.centre))
+        H_here = H_ahead = np.zeros_like(self.slope)  # the Hessian times the distance from the centre
         momentum = 1.0
         for step in range(steps):
-            there, z_there, bound = self._descend(ahead, z_ahead, bound)
+            there, H_there, bound = self._descend(ahead, H_ahead, bound)
             if not np.isfinite(bound):
                 break
             turns_back = np.vdot(ahead - there, there - here) > 0.0
             grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
             push = 0.0 if turns_back else (momentum - 1.0) / grown
             momentum = 1.0 if turns_back else grown
-            ahead, z_ahead = there + push * (there - here), z_there + push * (z_there - z_here)
-            here, z_here = there, z_there
-            if (
-                step % STEPS_PER_GAP == STEPS_PER_GAP - 1
-                and gap_within(self.gradient(z_here), here, self.radius) <= goal
-            ):
+            ahead, H_ahead = there + push * (there - here), H_there + push * (H_there - H_here)
+            here, H_here = there, H_there
+            last = step % STEPS_PER_GAP == STEPS_PER_GAP - 1
+            if last and gap_within(self.slope + H_here, here, self.radius) <= goal:
                 break
-        return here, z_here, bound
+        return here, bound
 
-    def _descend(self, S: np.ndarray, z: np.ndarray, bound: float) -> tuple[np.ndarray, np.ndarray, float]:
+    def _descend(self, S: np.ndarray, H_S: np.ndarray, bound: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Make a projected gradient step that is short enough for the curvature it meets."""
-        slope = self.gradient(z)
+        slope = self.slope + H_S
         while True:
             there = project_to_trace_ball(S - slope / bound, self.radius)
             move = there - S
-            change = self.view.predict(move)  # its own: differences of predictions end in rounding
-            if not self.curve(change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
-                return there, z + change, bound
+            change = self.product(move)  # its own: differences of products end in rounding
+            if not np.vdot(move, change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
+                return there, H_S + change, bound
             bound *= 1.5

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.linalg.matrices import eliminated
 from frankwolfe.objective.tasks import combine
 from frankwolfe.shards.interface import Kept
@@ -13,11 +12,6 @@ from frankwolfe.shards.local import Local
 
 SUMS = ("H", "cross", "total")
 """What a model is summed up of: the Hessian and, where there is an intercept, the second derivatives with it."""
-
-
-def vertex_images(local: Local, images: tuple[np.ndarray, ...]) -> DenseColumns:
-    """Return the predictions of some vertices, as columns."""
-    return DenseColumns(np.vstack([image.reshape(1, -1) for image in images]))
 
 
 def project(local: Local, matrix: Any, v: np.ndarray) -> tuple:
@@ -39,6 +33,11 @@ def model(local: Local, A: Any, D: np.ndarray, chosen: np.ndarray, shifts: int) 
         own[:, output] = diagonal[:, output]
         cross[output] = A.project(own.ravel())[chosen]
     return H, cross, np.diag(diagonal.sum(axis=0))
+
+
+def placed(objective: Any, matrix: Any) -> Any:
+    """Return a matrix of active columns as it is or, where it stays on a cluster, what stands for it."""
+    return RemoteMatrix(objective, matrix) if isinstance(matrix, Kept) else matrix
 
 
 class RemoteMatrix:
