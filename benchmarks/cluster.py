@@ -303,9 +303,9 @@ def travelled(options):
     from scipy import sparse
 
     import frankwolfe as fw
-    from frankwolfe.cluster import direct
+    from frankwolfe.cluster import calls
 
-    direct.DIRECT_BYTES = -1  # Dask counts what tasks send, and no other messages
+    calls.DIRECT_BYTES = -1  # Dask counts what tasks send, and no other messages
     with start(options.workers) as client:
         made = client.persist([dask.delayed(sparse_chunk)(k, 20_000) for k in range(2 * options.workers)])
         meta = sparse.csr_matrix((0, 0))
@@ -339,9 +339,9 @@ def calls(options):
     import dask.array as da
 
     import frankwolfe as fw
-    from frankwolfe.cluster import direct
+    from frankwolfe.cluster import calls
 
-    ways = {"direct": direct.DIRECT_BYTES, "by tasks": -1}
+    ways = {"direct": calls.DIRECT_BYTES, "by tasks": -1}
     for workers in (1, 2, 4, 8):
         with start(workers) as client:
             X = da.ones((workers * 10, 3), chunks=(10, 3))
@@ -349,7 +349,7 @@ def calls(options):
             problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(1.0))
             cluster = problem.objective.shards.cluster
             for size, (way, limit) in product((1, 10_000, 100_000, 1_000_000), ways.items()):
-                direct.DIRECT_BYTES, seconds = limit, []
+                calls.DIRECT_BYTES, seconds = limit, []
                 for _ in range(20):
                     begun = time.perf_counter()
                     cluster.run("nothing", numbers, size)

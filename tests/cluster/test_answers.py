@@ -100,12 +100,12 @@ def test_targets_and_weights_in_memory(client):
 
 
 def test_without_a_client_one_is_made(monkeypatch):
-    from frankwolfe.cluster import collections
+    from frankwolfe.cluster import loading
 
     def nobody():
         raise ValueError("no clients found")
 
-    monkeypatch.setattr(collections, "default_client", nobody)
+    monkeypatch.setattr(loading, "default_client", nobody)
     problem, local = both("dense")
     assert problem.objective.shards.cluster.client.cluster.name
     assert fw.minimize(problem, tol=1e-11).fun == pytest.approx(fw.minimize(local, tol=1e-11).fun, abs=1e-11)

@@ -17,12 +17,11 @@ from tests.cluster.tables import ROWS, chunked, table
 
 pytest.importorskip("dask.array", reason="dask is not installed")
 
-from frankwolfe.cluster import cluster as calls
-from frankwolfe.cluster import connection, direct, part_loader
-from frankwolfe.cluster.parts import threads_here
+from frankwolfe.cluster import calls, connection, loading
+from frankwolfe.cluster.kept import threads_here
 
 X, Y = table(shift=1.0)
-WAYS = {"direct": direct.DIRECT_BYTES, "tasks": -1}
+WAYS = {"direct": calls.DIRECT_BYTES, "tasks": -1}
 
 
 def posed(size=25, intercept=True):
@@ -41,7 +40,7 @@ def either(cluster, request, monkeypatch):
     def other_way(*given):
         pytest.fail("a call went the other way")
 
-    monkeypatch.setattr(direct, "DIRECT_BYTES", WAYS[request.param])
+    monkeypatch.setattr(calls, "DIRECT_BYTES", WAYS[request.param])
     monkeypatch.setattr(*(cluster, "_by_tasks") if request.param == "direct" else (calls, "answers_of"), other_way)
     return cluster
 
@@ -88,7 +87,7 @@ def value_of(part, handle):
 def test_both_ways_give_the_same_bits(client, monkeypatch, intercept):
     found = {}
     for way, limit in WAYS.items():
-        monkeypatch.setattr(direct, "DIRECT_BYTES", limit)
+        monkeypatch.setattr(calls, "DIRECT_BYTES", limit)
         problem = posed(intercept=intercept)
         found[way] = fw.minimize(problem, tol=1e-10)
         assert (problem.objective.shards.cluster.direct > 0) is (way == "direct")
@@ -98,7 +97,7 @@ def test_both_ways_give_the_same_bits(client, monkeypatch, intercept):
 
 
 def test_several_parts_on_a_worker(client, monkeypatch):
-    monkeypatch.setattr(part_loader.Connection, "workers", lambda self: sorted(client.nthreads()) * 2)
+    monkeypatch.setattr(loading.Connection, "workers", lambda self: sorted(client.nthreads()) * 2)
     cluster = posed().objective.shards.cluster
     with made(cluster, direct=2):
         assert cluster.ask("number", number) == [0, 1, 2, 3]
@@ -135,7 +134,7 @@ def test_long_calls_and_large_parts_are_tasks(cluster, monkeypatch):
         cluster.run("rows", lambda part, text: rows(part), "x" * 2 * calls.LARGE)
     for name, value in {"DIRECT_BYTES": 1000, "UNSEEN_FOR": 0.0}.items():
         with monkeypatch.context() as patch, made(cluster, by_tasks=1):
-            patch.setattr(direct, name, value)
+            patch.setattr(calls, name, value)
             cluster.run("rows", rows)
     with made(cluster, direct=1):
         cluster.run("rows", rows)
@@ -216,7 +215,7 @@ def test_a_worker_that_is_gone_while_a_call_lasts(cluster, monkeypatch):
     monkeypatch.setattr(cluster.connection, "_workers", dict)
     begun = time.monotonic()
     with pytest.raises(connection.Moved, match="a worker is gone: tcp"):
-        direct.answers_of(cluster.connection, cluster._within_reach(b""), packed_sleep(), [])
+        calls.answers_of(cluster.connection, cluster._within_reach(b""), packed_sleep(), [])
     assert time.monotonic() - begun < 1.4
 
 
@@ -237,7 +236,7 @@ def test_messages_that_cannot_be_passed_on(cluster, monkeypatch, error):
 
 
 def test_errors_of_a_worker_are_no_answer(cluster, monkeypatch):
-    monkeypatch.setattr(direct, "answer_here", lambda *given: 1 / 0)
+    monkeypatch.setattr(calls, "answer_here", lambda *given: 1 / 0)
     with made(cluster, by_tasks=1):
         assert cluster.run("rows", rows) == (ROWS,)
 
@@ -263,8 +262,8 @@ def test_what_a_worker_leaves_to_tasks(status, data, caplog):
     from distributed.core import Status
 
     worker = SimpleNamespace(status=Status[status], data=data, contact_address="here")
-    asked = [direct.Asked("part", "here", ""), direct.Asked("other", "elsewhere", "")]
-    assert asyncio.run(direct.answer_here(asked, b"", [], dask_worker=worker)) == {}
+    asked = [calls.Asked("part", "here", ""), calls.Asked("other", "elsewhere", "")]
+    assert asyncio.run(calls.answer_here(asked, b"", [], dask_worker=worker)) == {}
     log = logging.getLogger("distributed.worker")
     with caplog.at_level(logging.INFO, log.name):
         for name in ("answer_here", "whoami"):

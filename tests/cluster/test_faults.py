@@ -14,9 +14,8 @@ from tests.cluster.tables import chunked, table
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
-from frankwolfe.cluster import cluster as calls  # noqa: E402
-from frankwolfe.cluster import connection  # noqa: E402
-from frankwolfe.cluster.parts import Chunk, Part  # noqa: E402
+from frankwolfe.cluster import calls, connection  # noqa: E402
+from frankwolfe.cluster.kept import Chunk, Part  # noqa: E402
 
 X, Y = table(shift=1.0)
 
@@ -123,7 +122,7 @@ def test_problems_that_share_their_data(whole, optimum):
 
 
 def test_a_worker_comes_and_parts_spread(whole, monkeypatch, optimum):
-    monkeypatch.setattr("frankwolfe.cluster.placement.LOOK_AGAIN", 0.0)
+    monkeypatch.setattr("frankwolfe.cluster.connection.LOOK_AGAIN", 0.0)
     problem = posed()
     cluster = problem.objective.shards.cluster
     whole.cluster.scale(1)

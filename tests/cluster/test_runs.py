@@ -91,7 +91,7 @@ def test_ctrl_c_in_a_call(client, monkeypatch, way, limit):
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr("frankwolfe.cluster.direct.DIRECT_BYTES", limit)
+    monkeypatch.setattr("frankwolfe.cluster.calls.DIRECT_BYTES", limit)
     monkeypatch.setattr(connection, way, waited_for)
     assert fw.minimize(problem, tol=1e-12).status == "interrupted"
     assert fw.minimize(problem, tol=1e-10).success
@@ -147,11 +147,11 @@ def test_calls_are_few_and_none_is_made_twice(client):
 
 
 def test_large_calls_go_without_a_warning(client, monkeypatch):
-    from frankwolfe.cluster import cluster
+    from frankwolfe.cluster import calls
 
     problem = posed()
     expected = fw.minimize(problem, tol=1e-8)
-    monkeypatch.setattr(cluster, "LARGE", 10)
+    monkeypatch.setattr(calls, "LARGE", 10)
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "20 kB"}), warnings.catch_warnings():
@@ -160,10 +160,10 @@ def test_large_calls_go_without_a_warning(client, monkeypatch):
 
 
 def test_sums_of_many_parts_are_added_on_workers(client, monkeypatch):
-    from frankwolfe.cluster import cluster, part_loader
+    from frankwolfe.cluster import calls, loading
 
-    monkeypatch.setattr(part_loader.Connection, "workers", lambda self: sorted(client.nthreads()) * 5)
-    monkeypatch.setattr(cluster, "FAN_IN", 3)
+    monkeypatch.setattr(loading.Connection, "workers", lambda self: sorted(client.nthreads()) * 5)
+    monkeypatch.setattr(calls, "FAN_IN", 3)
     problem = fw.Problem(chunked(X, 9), chunked(Y, 9), "logistic", SETS["l1"])
     assert len(problem.objective.shards.cluster.parts) == 10
     local = fw.minimize(fw.Problem(X, Y, "logistic", SETS["l1"]), tol=1e-10)

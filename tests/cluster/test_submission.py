@@ -12,7 +12,7 @@ from tests.cluster.tables import chunked, table
 pytest.importorskip("dask.array", reason="dask is not installed")
 
 from frankwolfe.cluster.connection import Connection
-from frankwolfe.cluster.submission import Submission
+from frankwolfe.cluster.loading import Submission
 
 X, Y = table()
 

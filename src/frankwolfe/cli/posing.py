@@ -495,7 +495,7 @@ def _from_parquet(path: Path, target: Sequence[str], weights: str | None, ignore
         numeric_frame(frame[left]._meta)
     except TypeError as error:
         raise ValueError(f"{path}: {error}. Leave them out with --ignore") from None
-    from frankwolfe.cluster.collections import column_array
+    from frankwolfe.cluster.loading import column_array
 
     y = column_array(frame[target[0]] if len(target) == 1 else frame[list(target)])
     given = column_array(frame[weights]) if weights else None

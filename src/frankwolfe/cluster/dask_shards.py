@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.cluster.cluster import Cluster
-from frankwolfe.cluster.handles import Call, Handle
-from frankwolfe.cluster.parts import Part
+from frankwolfe.cluster.calls import Cluster
+from frankwolfe.cluster.kept import Call, Handle, Part
 from frankwolfe.shards.interface import Kept, Task
 
 

@@ -1,4 +1,4 @@
-"""A data set on a cluster: what a problem keeps in place of a matrix, and how it is posed."""
+"""A data set on a cluster: what a problem keeps in place of a matrix, and facts about its rows and targets."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -7,12 +7,57 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.cluster import part_facts
-from frankwolfe.cluster.cluster import Cluster
-from frankwolfe.cluster.collections import chunks_of, client_at_hand
+from frankwolfe.cluster.calls import Cluster
 from frankwolfe.cluster.dask_shards import DaskShards
-from frankwolfe.cluster.parts import Posed
+from frankwolfe.cluster.kept import Part, Posed
+from frankwolfe.cluster.loading import chunks_of, client_at_hand
+from frankwolfe.rows.centred import Centred
 from frankwolfe.shards.remote_rows import RemoteRows
+
+
+def first_row(part: Part) -> np.ndarray:
+    """Return the first row of a part, dense."""
+    values: np.ndarray = part.chunks[0].matrix[0]
+    return values.astype(np.float64)
+
+
+def sum_less(part: Part, first: np.ndarray) -> tuple:
+    """Return the weighted sum of all rows of dense chunks, less another row, and the sum of the weights."""
+    found = np.zeros(len(first))
+    for chunk in part.chunks:
+        found += Centred(chunk.matrix, first).add_all(chunk.weights, len(first))
+    return found, sum(float(chunk.weights.sum()) for chunk in part.chunks)
+
+
+def some_rows(part: Part, every: int) -> Any:
+    """Return one row in so many of a part, copied: an array or a CSR array."""
+    found = [chunk.matrix[::every] for chunk in part.chunks]
+    if isinstance(found[0], np.ndarray):
+        return np.concatenate(found)
+    return sparse.vstack(found, format="csr")
+
+
+def facts(part: Part) -> dict[str, Any]:
+    """Return what is to be known of a part before anything is done with it."""
+    chunks = part.chunks
+    return {
+        "rows": sum(len(chunk.weights) for chunk in chunks),
+        "weight": float(sum(chunk.weights.sum() for chunk in chunks)),
+        "largest_weight": max((float(chunk.weights.max()) for chunk in chunks), default=0.0),
+        "largest_target": max((float(chunk.targets.max()) for chunk in chunks), default=0.0),
+        "target_columns": {chunk.targets.shape[1] if chunk.targets.ndim > 1 else 0 for chunk in chunks},
+        "entries": sum(stored_entries(chunk.matrix) for chunk in chunks),
+        "layouts": {isinstance(chunk.matrix, np.ndarray) for chunk in chunks},
+        "types": {str(chunk.matrix.dtype) for chunk in chunks},
+        "fingerprints": [chunk.fingerprint for chunk in chunks],
+        "digest": part.digest,
+        "bytes": sum(chunk.bytes for chunk in chunks),
+    }
+
+
+def stored_entries(matrix: Any) -> int:
+    """Return the number of stored entries."""
+    return int(matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +104,7 @@ class RemoteData:
         """Load the chunks of a dask collection, a part on each worker, and check them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
-        answers = cluster.ask("facts", part_facts.facts)
+        answers = cluster.ask("facts", facts)
         filled = [k for k, answer in enumerate(answers) if answer["rows"]]
         if not filled:
             raise ValueError("X is empty: none of its chunks has a row")
@@ -108,11 +153,11 @@ class RemoteData:
 
     def some_rows(self, most: int) -> Any:
         """Return about so many rows, evenly spread, or all if there are fewer: an array or a CSR array."""
-        found = self.cluster.ask("rows", part_facts.some_rows, -(-self.shape[0] // most))
+        found = self.cluster.ask("rows", some_rows, -(-self.shape[0] // most))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     def _means(self) -> np.ndarray:
         """Return the weighted means of the columns of all rows; a constant one's is exact."""
-        first = self.cluster.ask("head", part_facts.first_row)[0]
-        total, weight = self.cluster.run("means", part_facts.sum_less, first)
+        first = self.cluster.ask("head", first_row)[0]
+        total, weight = self.cluster.run("means", sum_less, first)
         return first + total / weight

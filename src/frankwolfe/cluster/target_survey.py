@@ -7,7 +7,7 @@ import dask
 import numpy as np
 
 from frankwolfe.arguments.arrays import is_missing
-from frankwolfe.cluster.collections import beside, client_at_hand, column_array
+from frankwolfe.cluster.loading import beside, client_at_hand, column_array
 
 MANY = 100_000
 """Distinct values of a chunk from which on they are not told apart any more."""

@@ -283,7 +283,7 @@ class GroupedEngine(StepwiseEngine):
 def stepwise_engine(problem: Problem, method: Method) -> Any:
     """Return the engine that makes steps on a problem: in groups of rows, where they do not fit into memory."""
     if problem.on_cluster:
-        from frankwolfe.engines.cluster.cluster_sfw import cluster_engine
+        from frankwolfe.engines.cluster_stepwise import cluster_engine
 
         return cluster_engine(method)
     return GroupedEngine if isinstance(problem.samples.rows, StoredRows) else StepwiseEngine

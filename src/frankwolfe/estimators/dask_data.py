@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from frankwolfe.arguments.arrays import numeric_frame
-from frankwolfe.cluster.collections import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
+from frankwolfe.cluster.loading import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem.on_cluster import Planned, accept_on_cluster, refuse_smoothing

@@ -1,24 +1,158 @@
-"""`Cluster`: runs a function on every part of the data and adds up what it returns, whatever happens to workers."""
+"""`Cluster`: runs a function on every part of the data and adds up what it returns, whatever happens to workers.
 
-from collections.abc import Callable
+A task goes from the client to the scheduler, to a worker and back, and at each hop it waits for others, so that a call
+takes 10 ms. A message takes a few. But nobody looks after it: where anything is unexpected, the call is made by tasks.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import count
 from math import inf
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+import cloudpickle
+import numpy as np
 from dask._task_spec import TaskRef
 from dask.distributed import Client, Future
+from distributed.core import Status, clean_exception, error_message
 
-from frankwolfe.cluster import direct as direct_calls
-from frankwolfe.cluster.answers import added, answer
 from frankwolfe.cluster.cluster_error import ClusterError
-from frankwolfe.cluster.connection import LOST, Connection, TaskError, said
-from frankwolfe.cluster.direct import Asked, answers_of
-from frankwolfe.cluster.handles import Handle, Missing, Recipe, Sent, pack, packing
-from frankwolfe.cluster.part_loader import Chunks, Loader, Refused
-from frankwolfe.cluster.placement import AS_THEY_SHOULD_BE, Placement, same
-from frankwolfe.cluster.submission import Submission, listed
+from frankwolfe.cluster.connection import AS_THEY_SHOULD_BE, LOST, Connection, Moved, Placement, TaskError, said, same
+from frankwolfe.cluster.kept import Handle, Missing, Recipe, Sent, pack, packing, worker_threads
+from frankwolfe.cluster.loading import Chunks, Loader, Refused, Submission, listed, named
+from frankwolfe.linalg.threads import single_threaded
+
+
+@single_threaded
+def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
+    """Answer a call on a worker."""
+    if isinstance(part, Refused):
+        return part  # for the client to raise: what is raised here, the worker logs as a failure of its own
+    if digest is not None and part.digest != digest:
+        raise ClusterError(
+            f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
+            "does not always return the same. Store the data before it is used"
+        )
+    function, args = cloudpickle.loads(packed)
+    with part.lock:
+        part.forget(forget)
+        try:
+            return function(part, *args)
+        except Missing as missing:
+            return missing
+
+
+def added(answers: Sequence[Any]) -> Any:
+    """Return the sums of tuples, in order; lists are concatenated. What is missing anywhere is missing of the sum.
+
+    Examples
+    --------
+    >>> added([(1, [2.0]), (3, [4.0])])
+    (np.int64(4), [2.0, 4.0])
+    """
+    for one in answers:
+        if isinstance(one, Missing | Refused):
+            return one
+    return reduce(_sum, answers)
+
+
+def _sum(mine: tuple, other: tuple) -> tuple:
+    return tuple(one + two if isinstance(one, list) else np.add(one, two) for one, two in zip(mine, other, strict=True))
+
+
+DIRECT_BYTES = 2**28
+"""Size of the largest part up to which calls are direct: with larger ones their work takes so long that it is all."""
+
+UNSEEN_FOR = 30.0
+"""Seconds after which a call is made by tasks: a scheduler that sees none for long takes the cluster to be idle."""
+
+
+class Asked(NamedTuple):
+    """A part that is asked: its name, the worker that it is on, and what tells its rows from others."""
+
+    key: Any
+    home: str
+    digest: str
+
+
+class Failed(NamedTuple):
+    """An error that a function raised, on its way to the client."""
+
+    error: bytes
+    traceback: bytes | None
+
+    @classmethod
+    def of(cls, error: Exception) -> "Failed":
+        """Pack an error that is being handled, as Dask does with those of tasks."""
+        found: Any = error_message(error)
+        return cls(found["exception"].data, found["traceback"] and found["traceback"].data)
+
+    def unpacked(self) -> Exception:
+        """Return what is to be raised for it, as it is for errors of tasks."""
+        _, error, traceback = clean_exception(self.error, self.traceback)
+        assert isinstance(error, Exception)
+        error = error.with_traceback(traceback)
+        return error if isinstance(error, ClusterError) else TaskError(error)
+
+
+def answers_of(connection: Connection, asked: Sequence[Asked], packed: bytes, forget: list[str]) -> list[Any]:
+    """Return what parts answer to a call, in order.
+
+    Raises
+    ------
+    TaskError
+        With the error of the function.
+    Exception
+        One of `frankwolfe.cluster.connection.LOST` where anything is not as it should be.
+    """
+    replies = connection.told({part.home for part in asked}, answer_here, [*asked], packed, forget)
+    found = []
+    for part in asked:
+        reply = replies.get(part.home)
+        if not isinstance(reply, dict) or part.key not in reply:
+            raise Moved(f"a part is not where it was, on {part.home}")
+        found.append(reply[part.key])
+    for one in found:
+        if isinstance(one, Failed):
+            raise one.unpacked()
+    return found
+
+
+async def answer_here(asked: list[Asked], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
+    """Answer a call on a worker, for all parts that are to be there; for none if one is not."""
+    logging.getLogger("distributed.worker").addFilter(_is_no_direct_call)
+    mine = [part for part in asked if part.home == dask_worker.contact_address]
+    if dask_worker.status != Status.running or any(part.key not in dask_worker.data for part in mine):
+        return {}  # a worker that is paused, for want of memory, is to be left alone
+    loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
+    work = [
+        loop.run_in_executor(
+            threads, _attempted, dask_worker.data[part.key], packed, forget, part.digest, dask_worker.state.nthreads
+        )
+        for part in mine
+    ]
+    return dict(zip((part.key for part in mine), await asyncio.gather(*work), strict=True))
+
+
+def _attempted(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
+    """Answer a call in a thread of a worker; an error is an answer too, lest the worker log it as its own."""
+    token = worker_threads.set(threads)
+    try:
+        return answer(part, packed, forget, digest)
+    except Exception as error:
+        return Failed.of(error)
+    finally:
+        worker_threads.reset(token)
+
+
+def _is_no_direct_call(record: logging.LogRecord) -> bool:
+    """Whether a line belongs into a worker's log. Dask writes one for each message that runs something."""
+    return record.args != (answer_here.__name__,)
+
 
 FAN_IN = 8
 """Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""
@@ -48,7 +182,7 @@ class Cluster:
     calls : int
         Calls made so far; each is a round trip.
     direct : int
-        How many of them were answered directly, see `frankwolfe.cluster.direct`.
+        How many of them were answered directly, see `frankwolfe.cluster.calls`.
     reloads : int
         How often parts were loaded again because the connection had been lost, or Dask had given them up.
     """
@@ -169,9 +303,9 @@ class Cluster:
 
         It may if that saves something, if tasks would not spread the work of sending, and if all is well.
         """
-        if self._largest > direct_calls.DIRECT_BYTES or len(packed) > LARGE or len(self.parts) > FAN_IN:
+        if self._largest > DIRECT_BYTES or len(packed) > LARGE or len(self.parts) > FAN_IN:
             return []
-        if monotonic() > self._seen + direct_calls.UNSEEN_FOR:
+        if monotonic() > self._seen + UNSEEN_FOR:
             return []
         found = [
             Asked(part.key, home, digest)

@@ -1,6 +1,12 @@
-"""Frank-Wolfe and stochastic Frank-Wolfe on a cluster: the workers tell the gradient, the client makes the step."""
+"""Frank-Wolfe and stochastic Frank-Wolfe on a cluster: workers compute the gradient, the client makes the step.
+
+A table is the one thing that parts keep which does not follow from a point: it remembers the steps before. So it has a
+version, the number of the last step that changed it. A part that was lost, or that a step was done twice on, has
+another version than the client expects, and says so. The client then makes the table exact at the iterate, by a pass.
+"""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -11,13 +17,97 @@ from frankwolfe.engines.dual_bound import sum_rounding
 from frankwolfe.engines.loop import advance, saved_generator
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import arrays, built, flat, restored
+from frankwolfe.losses import has_dual
 from frankwolfe.methods.base import Setting, others_for_run
 from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.table import Method
+from frankwolfe.objective.sums import evaluate_losses, sum_residuals
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.sets.base import tracker_of
+from frankwolfe.shards.local import Local
+
+
+class Table:
+    """The derivatives of a part's rows, and the step that changed them last."""
+
+    def __init__(self, alpha: np.ndarray, version: int):
+        self.alpha, self.version = alpha, version
+
+
+def table_at(local: Local, alpha: np.ndarray, version: int) -> Table:
+    """Return a table that is exact: the derivatives at a point."""
+    return Table(alpha.reshape(local.samples.shape).copy(), version)
+
+
+def table_slopes(local: Local, table: Table) -> np.ndarray:
+    """Return a copy of the slopes in a table: what they are now."""
+    return table.alpha.copy()
+
+
+class Stale(NamedTuple):
+    """What a part answers whose table is not the one that was expected."""
+
+
+class Change(NamedTuple):
+    """What a batch changes in ``r``, by its entries; the sizes of the table's changes, and its residuals.
+
+    The residuals are those of the rows as they were in the table, summed up: what the table was wrong by.
+    """
+
+    places: np.ndarray
+    values: np.ndarray
+    size: float
+    residuals: float
+
+
+def refresh(local: Local, table: Table, version: int, w: np.ndarray, rows: dict[int, int], seed: int) -> tuple:
+    """Remember the derivatives of some rows, drawn at random, at the iterate.
+
+    Returns a list of one `Change`: what that changes in ``r``; or of `Stale`.
+
+    Parameters
+    ----------
+    local : Local
+        The rows.
+    table : Table
+        Their derivatives, changed in place.
+    version : int
+        Of the table, before this step.
+    w : array
+        The iterate.
+    rows : dict
+        How many rows each part draws, by its number.
+    seed : int
+        Of this step.
+    """
+    if table.version != version:
+        return ([Stale()],)
+    samples, n = local.samples, len(local.samples.weights)
+    chosen = np.sort(np.random.default_rng([seed, local.number]).permutation(n)[: rows[local.number]])
+    total, size, residuals = np.zeros(local.size), 0.0, 0.0
+    for block in local.blocks:
+        here = chosen[np.searchsorted(chosen, block.part.start) : np.searchsorted(chosen, block.part.stop)]
+        if len(here):
+            rows_here = block.samples.rows.some_rows(here - block.part.start)
+            change, wrong = _renewed(samples, rows_here, here, table.alpha, w)
+            size, residuals = size + float(np.abs(change).sum()), residuals + wrong
+            total += rows_here.add_all(change, local.size)
+    table.version = version + 1
+    places = np.flatnonzero(total)
+    return ([Change(places, total[places], size, residuals)],)
+
+
+def _renewed(samples: Any, rows: Any, here: np.ndarray, alpha: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+    """Put the derivatives of some rows into the table; return what has changed, and the residuals before."""
+    z, targets, weights, loss = rows.dot_all(w), samples.targets[here], samples.weights[here], samples.loss
+    fresh, losses = np.empty(z.shape), np.empty(len(z))
+    evaluate_losses(targets, weights, loss, z, losses, fresh)
+    before = alpha[here]
+    residuals = float(sum_residuals(targets, weights, loss, z, before)) if has_dual(loss) else np.nan
+    alpha[here] = fresh
+    return fresh - before, residuals
 
 
 class GradientAtHand(NamedTuple):
@@ -238,3 +328,72 @@ class ClusterFrankWolfe(ClusterStepwise):
     def certificate(self) -> Evaluation:
         """Return the exact evaluation at the iterate, which the next step needs anyway."""
         return self._pass()
+
+
+class ClusterSFW(ClusterStepwise):
+    """Stochastic Frank-Wolfe: every part refreshes its share of the batch and sends the change of ``r``."""
+
+    certifies_itself = False
+    table_follows = True
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        objective = self.problem.objective
+        self._rows = dict(objective.shards.run(numbered_rows)[0])
+        self._version = self.steps
+        self._table: Any = objective.shards.keep(table_at, objective.zeros(), self._version)
+        # of the batches of the last quarter of a pass: what the table was wrong by before they were refreshed
+        self._residuals: deque[float] = deque(maxlen=max(4, self.problem.n // (4 * self.batch_size)))
+
+    def _learn(self) -> None:
+        objective, rng = self.problem.objective, self.generator
+        share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
+        seed = int(rng.integers(2**62))
+        self.rows_read += self.batch_size
+        rows = dict(zip(self._rows, share.tolist(), strict=True))
+        (answers,) = objective.shards.run(refresh, self._table, self._version, self.point(), rows, seed)
+        if any(isinstance(answer, Stale) for answer in answers):
+            self._make_exact()
+            return
+        self._version += 1
+        r, counters = self.gradient.r, self.gradient.counters
+        for places, values, size, _ in answers:
+            r[places] += values
+            counters[TABLE_CHANGE] += size
+        self._residuals.append(sum(answer.residuals for answer in answers) * self.problem.n / self.batch_size)
+        self._take_over(r.copy())
+
+    def _make_exact(self) -> None:
+        """Replace a table of which a part was lost by the derivatives at the iterate, by a pass."""
+        self._version += 1
+        objective = self.problem.objective
+        at, gradient = objective.at(self.point())
+        self.rows_read += self.problem.n
+        self._table = objective.shards.keep(table_at, at.alpha, self._version)
+        self._residuals.clear()
+        self._take_over(gradient)
+
+    def _resume(self) -> None:
+        self._make_exact()
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows that batches refreshed of late, and its standard error."""
+        if len(self._residuals) < 2:
+            return np.nan, np.nan
+        return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
+
+    def table(self) -> Any:
+        """Return the table as it is now, if the loss knows its conjugate."""
+        if not has_dual(self.problem.loss):
+            return None
+        return self.problem.objective.shards.keep(table_slopes, self._table)
+
+
+def numbered_rows(local: Local) -> tuple:
+    """Return a list of one pair: which shard it is, and how many rows it has."""
+    return ([(local.number, len(local.samples.weights))],)
+
+
+def cluster_engine(method: Method) -> type[ClusterStepwise]:
+    """Return the engine that makes the steps of a method on a cluster."""
+    return ClusterFrankWolfe if method.estimate.abilities.reads_all_rows else ClusterSFW
