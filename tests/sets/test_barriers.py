@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.sets.barriers import polytope_barrier
 from frankwolfe.sets.base import for_shape
+from frankwolfe.sets.polytopes import polytope_barrier
 from tests import cases
 from tests.own_parts import WeightedL1Ball
 
