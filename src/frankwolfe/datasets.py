@@ -1,12 +1,12 @@
-"""The paper's three problems: where their data comes from, how it is prepared, and what it is called.
+"""Data of the paper's three problems.
 
-Each table has three sources, and says which one it came from:
+Each table has three sources, and a field that names the one at hand:
 
 - ``folder``: a file in the folder named by the environment variable FRANKWOLFE_DATA;
-- ``original``: scikit-learn's own fetchers, which need a connection the first time;
-- ``stand-in``: made or bundled, always there. A stand-in is never called by the original's name.
+- ``original``: scikit-learn's fetchers, which need a connection the first time;
+- ``stand-in``: generated, or bundled with scikit-learn. A stand-in never has the title of the original.
 
-A folder that was named is taken first, because somebody chose it; then the original; then the stand-in.
+The folder comes first, if it is set; then the original; then the stand-in.
 """
 
 import os
@@ -24,7 +24,7 @@ from frankwolfe.sets import L1Ball
 
 
 def scaled(X: np.ndarray) -> np.ndarray:
-    """Return every column moved and stretched to [-1, 1]."""
+    """Return the columns scaled to [-1, 1]."""
     low, high = X.min(axis=0), X.max(axis=0)
     return 2.0 * (X - low) / np.where(high > low, high - low, 1.0) - 1.0
 
@@ -58,7 +58,7 @@ def fetch_housing() -> tuple[np.ndarray, np.ndarray]:
 
 
 def bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
-    """Return scikit-learn's bundled table (another study's measurements), or a made one where that is not installed."""
+    """Return the table bundled with scikit-learn, of another study, or a generated one without scikit-learn."""
     try:
         from sklearn.datasets import load_breast_cancer
     except ImportError:
@@ -70,16 +70,16 @@ def bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
 
 
 def text_like(n: int = 4000, d: int = 8000, words: int = 40, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
-    """Make TF-IDF-like rows: Zipf columns, unit norm, labels from a few telling words with some noise.
+    """Generate TF-IDF-like rows: Zipf columns, unit norm, labels from a few informative words with some noise.
 
     Parameters
     ----------
     n, d : int
         Rows and columns.
     words : int
-        Draws a row; repeats add up, so a row has fewer non-zeros.
+        Words drawn for each row. Repeated words add up, so a row has fewer non-zeros.
     seed : int
-        Of the generator.
+        Seed of the generator.
     """
     rng = np.random.default_rng(seed)
     share = 1.0 / np.arange(1, d + 1) ** 0.9
@@ -99,7 +99,7 @@ def text_like(n: int = 4000, d: int = 8000, words: int = 40, seed: int = 0) -> t
 
 
 def housing_like(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Make a regression table of eight columns with California Housing's spread of scales (1 to 1,000 and more)."""
+    """Generate a regression table of eight columns with California Housing's spread of scales (1 to 1,000 and more)."""
     rng = np.random.default_rng(seed)
     income = rng.gamma(4.0, 1.0, size=n)
     columns = [
@@ -128,11 +128,11 @@ class Table(NamedTuple):
     key : str
         ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``: the problem it serves.
     title : str
-        What it must be called.
+        Name of the table.
     source : str
         ``"folder"``, ``"original"`` or ``"stand-in"``.
     origin : str
-        One sentence on where it comes from and how it was prepared.
+        Where it comes from and how it was prepared.
     X : array or CSR array
         The rows.
     y : array
@@ -157,7 +157,7 @@ class Table(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The title with the source: what tables and plots show."""
+        """The title with the source, for tables and plots."""
         return self.title if self.source == "stand-in" else f"{self.title} ({self.source})"
 
     def problem(self, loss: Any = None) -> Problem:
@@ -192,7 +192,7 @@ def load(key: str, source: str = "auto") -> Table:
     key : str
         ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``.
     source : str
-        ``"auto"``, or one of ``"folder"``, ``"original"``, ``"stand-in"`` to insist on it.
+        ``"auto"``, ``"folder"``, ``"original"`` or ``"stand-in"``.
 
     Returns
     -------
@@ -235,13 +235,13 @@ def _from_folder(key: str, recipe: _Recipe) -> Table:
 
 
 def read_table(path: Path, shape: tuple[int, int], labels: bool) -> tuple[Any, np.ndarray]:
-    """Read a table and hold it to the shape and the kind of targets that are expected; every error names the file."""
+    """Read a table and check its shape and targets; every error names the file."""
     n, d = shape
     expected = f"expected {n} rows, {d} columns and {'labels -1 and +1' if labels else 'real targets'}"
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; {expected}")
     try:
-        with path.open("rb") as stream, np.load(stream) as stored:  # a broken file must not stay open
+        with path.open("rb") as stream, np.load(stream) as stored:  # closes a broken file, too
             parts = {name: stored[name] for name in stored.files}
         X = _assemble(parts)
         y = np.asarray(parts["y"], dtype=np.float64)

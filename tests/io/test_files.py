@@ -114,22 +114,6 @@ def test_mistakes_are_placed(name, tmp_path):
         read_data(write(tmp_path / "data", content), ["y"], ignore=ignore)
 
 
-SVMLIGHT_MISTAKES = {
-    "value": ("1 1:2\n-1 2:x\n", r"line 2: the value in '2:x' is not a finite number"),
-    "index": ("1 1:2\n# a remark\n-1 b:3\n", r"line 3: 'b:3' is not of the form index:value"),
-    "order": ("1 1:2\n-1 3:1 2:1\n", r"line 2: index 2 comes after 3: indices must increase"),
-    "target": ("1 1:2\nyes 1:1\n", r"line 2: the target 'yes' is not a finite number"),
-    "infinity": ("1 1:2\n-1 1:inf\n", r"line 2: the value in '1:inf' is not a finite number"),
-}
-
-
-@pytest.mark.parametrize("name", SVMLIGHT_MISTAKES)
-def test_mistakes_in_svmlight_are_placed(name, tmp_path):
-    content, words = SVMLIGHT_MISTAKES[name]
-    with pytest.raises(ValueError, match=words):
-        read_data(write(tmp_path / "data", content))
-
-
 def test_near_names_are_suggested(tmp_path):
     path = write(tmp_path / "a.csv", "age,income,y\n1,2,3\n")
     with pytest.raises(ValueError, match="no column of weights 'incone'; did you mean 'income'"):

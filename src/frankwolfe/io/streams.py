@@ -1,6 +1,6 @@
-"""The bytes of a file, decompressed, and what kind of file it is, by its first bytes.
+"""Open files, decompress them, and recognise their format by the first bytes.
 
-Names lie, and files of the LIBSVM collection have no ending at all.
+The name of a file may be wrong, and files of the LIBSVM collection have no suffix.
 """
 
 import bz2
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 PEEK = 2**16
-"""Bytes to look at."""
+"""Bytes from which the format is recognised."""
 
 SEPARATORS = (",", ";", "\t")
-"""What may stand between the fields of a CSV file: the one that is most frequent in its first line does."""
+"""Separators of a CSV file. The most frequent one of the first line is used."""
 
 _PAIR = re.compile(rb"^\s*[^\s,;#]+(\s+[^\s,;#:]+:[^\s,;#]+)+\s*(#.*)?$")
 _LABELS = re.compile(rb"^\s*[+-]?\d+(,[+-]?\d+)+(\s+\d+:[^\s,;#]+)+\s*(#.*)?$")
@@ -42,18 +42,18 @@ FORMATS = (
     "CSV with a header line (and commas, semicolons or tabs between fields), Parquet or svmlight, each also as .gz, "
     ".bz2 or .xz"
 )
-"""What can be read."""
+"""Formats that can be read."""
 
 
 def _opener(path: Path) -> Callable[[Path, str], Any] | None:
-    """Return what decompresses a file, or None where there is nothing to decompress."""
+    """Return the function that opens a compressed file, or None if it is not compressed."""
     with path.open("rb") as stream:
         start = stream.read(max(map(len, _OPENERS)))
     return next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether the bytes of a file are not the data itself."""
+    """Return whether a file is compressed."""
     return _opener(path) is not None
 
 
@@ -65,13 +65,13 @@ def opened(path: Path) -> BinaryIO:
 
 @contextmanager
 def refusing_damage(path: Path) -> Iterator[None]:
-    """Turn what decompressors raise on damaged or truncated files into one ValueError."""
+    """Turn the errors of decompressors on damaged or truncated files into one ValueError."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged, or not whole: {error}") from None
     except OSError as error:
-        if error.errno is not None:  # the system's own errors have a number: no damage, but no such right, disk, ...
+        if error.errno is not None:  # an error of the system, such as no permission
             raise
         raise ValueError(f"{path} is damaged, or not whole: {error}") from None
 
@@ -87,7 +87,7 @@ def require_file(path: Path) -> None:
 
 
 def kind_of(path: Path) -> str:
-    """Return ``"parquet"``, ``"svmlight"`` or ``"csv"``, or say that the file is none of these.
+    """Return ``"parquet"``, ``"svmlight"`` or ``"csv"``; raise ValueError if the file is none of these.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def kind_of(path: Path) -> str:
         return "parquet"
     _refuse_binary(path, start)
     if len(start) == PEEK:
-        start = start[: max(start.rfind(space) for space in (b" ", b"\t", b"\n")) + 1] or start  # no half pairs
+        start = start[: max(start.rfind(space) for space in (b" ", b"\t", b"\n")) + 1] or start  # no truncated pair
     lines = [line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     if not lines:
         raise ValueError(f"{path} is empty" if not start.strip() else f"{path} holds no rows: only remarks")
@@ -117,7 +117,7 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_binary(path: Path, start: bytes) -> None:
-    """Raise ValueError if a file begins with what no text holds, and say what it may be."""
+    """Raise ValueError if a file is not text, with what it may be."""
     if start.startswith(b"PK\x03\x04"):
         raise ValueError(
             f"{path} is a zip archive, such as a model that 'frankwolfe fit' wrote, and not data: {FORMATS}"

@@ -1,4 +1,4 @@
-"""`Run`: how the answer that became a model was found."""
+"""`FittedModel`: a solution with everything that predictions need, and its certificate."""
 
 import os
 import platform
@@ -21,8 +21,8 @@ from frankwolfe.sets.base import a_set
 
 
 @dataclass(frozen=True)
-class Run:
-    """How the answer was found: what a `Result` says, without the answer itself.
+class RunRecord:
+    """A record of the run that found a model: what a `Result` says, without the solution.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Run:
     convex : bool
         Whether the loss is convex, so that the objective is at most ``gap`` above its minimum.
     status, message, method : str
-        How the run ended, and which method it was.
+        How the run ended, and the method.
     passes, seconds : float
-        What it took.
+        Cost of the run.
     rows : int
-        Rows of the data.
+        Number of rows of the data.
     seed : int or None
-        Of the batches.
+        Seed of the batches.
     """
 
     fun: float
@@ -53,8 +53,8 @@ class Run:
     seed: int | None
 
     @classmethod
-    def of(cls, problem: Problem, result: Result, seed: int | None) -> "Run":
-        """Return what there is to know of the run that ended with a result."""
+    def of(cls, problem: Problem, result: Result, seed: int | None) -> "RunRecord":
+        """Return the record of a result."""
         return cls(
             fun=float(result.fun),
             gap=float(result.gap),
@@ -76,7 +76,7 @@ class Run:
 
 
 def _versions() -> dict[str, str]:
-    """Return what a model is made with."""
+    """Return the versions that a model is made with."""
     return {"frankwolfe": __version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
@@ -87,25 +87,25 @@ class FittedModel:
     Attributes
     ----------
     weights : array of shape (d,), or (d, outputs)
-        The weights, as they lie in the set: for columns that are prepared, see ``preparation``.
+        The weights of the prepared columns, a point of the set.
     intercept : float, or array of shape (outputs,)
         Added to all predictions; zero if there was none.
     loss : loss
-        What was minimised.
+        The loss that was minimised.
     constraint : set
-        Where the weights lie.
-    run : Run
-        The certificate, and how it was found.
+        The set of the weights.
+    run : RunRecord
+        The certificate, and the run that found it.
     classes : array or None
-        The classes that the loss's labels or class numbers stand for, in ascending order.
+        The classes that the labels or class numbers stand for, in ascending order.
     features : Features
-        The columns it reads.
+        The columns that the model reads.
     target : list of str
-        Names of what it predicts; empty if they have none.
+        Names of the targets; empty if they have none.
     versions : dict
-        Of the libraries that made it.
+        Versions of the libraries that made it.
     preparation : Preparation
-        What is done to the columns before they meet the weights.
+        The preparation of the columns.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class FittedModel:
     intercept: Any
     loss: Any
     constraint: Any
-    run: Run
+    run: RunRecord
     classes: np.ndarray | None
     features: Features
     target: list[str]
@@ -143,38 +143,38 @@ class FittedModel:
         seed: int | None = None,
         preparation: Preparation | None = None,
     ) -> "FittedModel":
-        """Return the model that a result is.
+        """Make a model of a result.
 
         Parameters
         ----------
         problem : Problem
-            What was solved.
+            The problem that was solved.
         result : Result
-            Its answer.
+            Its result.
         classes : array, optional
-            What the labels -1 and +1, or the class numbers, stand for. Without it these are what is predicted.
+            The classes that the labels -1 and +1, or the class numbers, stand for. By default these themselves.
         features : sequence of str, or Features, optional
-            Names of the columns, if they have any. By default those of the data frame that the problem was made of.
+            Names of the columns. By default those of the data frame that the problem was made of, if any.
         target : sequence of str
-            Names of what is predicted.
+            Names of the targets.
         seed : int, optional
-            Of the run.
+            Seed of the run.
         preparation : Preparation, optional
-            What was done to the columns before the problem was made of them.
+            The preparation of the columns of the problem.
 
         Returns
         -------
         FittedModel
         """
         if not isinstance(result.x, np.ndarray):
-            raise TypeError("a model is linear: the answer of a completion problem predicts by itself")
+            raise TypeError("a model is linear: the result of a completion problem predicts by itself")
         preparation = Preparation() if preparation is None else preparation
         return cls(
             result.x,
             result.intercept,
             problem.loss,
             problem.constraint,
-            Run.of(problem, result, seed),
+            RunRecord.of(problem, result, seed),
             _as_classes(classes, problem),
             _as_features(problem.feature_names if features is None else features, problem.d, preparation),
             [str(name) for name in target],
@@ -191,23 +191,23 @@ class FittedModel:
 
     @property
     def weight_names(self) -> list[str] | None:
-        """Names of the columns that have weights, one for each row of ``weights``; None if columns have none."""
+        """Names of the prepared columns, one for each row of ``weights``; None if columns have no names."""
         return None if self.features.names is None else self.preparation.names(self.features.names)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
-        """Return weights and intercept on the scale of the user's columns: the same unless they were standardised.
+        """Return weights and intercept on the scale of the columns: the same unless they were standardised.
 
         Returns
         -------
         weights : array of shape (d,), or (d, outputs)
             Per unit of each column.
         intercept : float, or array of shape (outputs,)
-            That goes with them.
+            The intercept for these weights.
         """
         return self.preparation.unscaled(self.weights, self.intercept)
 
     def prepared(self, X: Any) -> Prepared:
-        """Return the matrix that meets the weights, and what a user should know of it.
+        """Return the matrix of prepared columns, and messages about unknown categories.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class FittedModel:
         return self.scores(matrix)
 
     def scores(self, matrix: Any) -> np.ndarray:
-        """Return the scores of rows that are prepared.
+        """Return the scores of prepared rows.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class FittedModel:
         -------
         array of shape (n,), or (n, outputs)
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow raises an error below
             found = np.asarray(matrix @ self.weights) + self.intercept
         if not np.isfinite(found).all():
             row = int(np.argwhere(~np.isfinite(found))[0, 0])
@@ -266,7 +266,7 @@ class FittedModel:
         X : array, sparse matrix or data frame of shape (n, number of features)
             If both the model and a data frame have names for their columns, these are matched by name: in any order,
             others are ignored. Else columns are in the order of ``features``. A missing value is refused, unless the
-            model was fitted to fill it. A category that was never seen is warned of, and has no weight.
+            model was fitted to fill it. An unknown category causes a warning, and has no weight.
 
         Returns
         -------
@@ -275,7 +275,7 @@ class FittedModel:
         return self.chosen(self.decision(X))
 
     def chosen(self, scores: np.ndarray) -> np.ndarray:
-        """Return the classes with the best scores; the scores themselves where there are no classes."""
+        """Return the classes with the best scores; the scores themselves if there are no classes."""
         if self.classes is None:
             return scores
         return self.classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(int)]
@@ -296,7 +296,7 @@ class FittedModel:
         return probabilities_of(self.loss, self.decision(X))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the model to a ``.npz`` file: there whole or not at all. `load_model` reads it.
+        """Write the model to a ``.npz`` file, completely or not at all. `load_model` reads it.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class FittedModel:
 
 
 def _check(model: FittedModel) -> None:
-    """Raise ValueError unless the parts of a model fit together."""
+    """Raise ValueError unless the parts of a model are consistent."""
     loss = as_loss(model.loss)
     a_set("constraint", model.constraint)
     number, names = model.features.number, model.features.names
@@ -327,7 +327,7 @@ def _check(model: FittedModel) -> None:
         if found.dtype.kind != "f" or not (alone or found.shape == expected):
             raise ValueError(f"{name} must be numbers of shape {expected}, got {found.dtype} of shape {found.shape}")
         if not np.isfinite(found).all():
-            raise ValueError(f"{name} must be finite, and some are not")
+            raise ValueError(f"{name} must be finite, but some are not")
     count = _class_count(loss, outputs)
     if (0 if model.classes is None else model.classes.size) != count:
         given = "none" if model.classes is None else model.classes.size
@@ -339,7 +339,7 @@ def _class_count(loss: Any, outputs: int) -> int:
 
 
 def _as_features(features: Any, d: int, preparation: Preparation) -> Features:
-    """Return which columns a model reads, from their names or from what a file says."""
+    """Return the columns that a model reads, from their names or as they are."""
     if features is None:
         return Features(None, 0, preparation.number(d))
     if isinstance(features, Features):
@@ -351,7 +351,7 @@ def _as_features(features: Any, d: int, preparation: Preparation) -> Features:
 
 
 def _as_classes(classes: Any, problem: Problem) -> np.ndarray | None:
-    """Return the classes that a model predicts: the given ones, or the loss's own."""
+    """Return the classes that a model predicts: the given ones, or those of the loss."""
     count = _class_count(problem.loss, problem.outputs)
     if not count:
         if classes is not None:

@@ -1,6 +1,8 @@
-"""From the columns that a user has to the columns that have weights: gaps filled, words as indicators, one scale.
+"""Preparation of columns: missing values filled, categories as 0/1 columns, numbers standardised.
 
-Means, scales and categories are learned from the rows of a fit, kept with the model, and used for every prediction.
+Means, scales and categories are learned from the rows of a fit, saved with the model, and used for every prediction.
+This is plain NumPy: a saved model predicts without scikit-learn. Weighted means that ignore missing values, columns of
+any magnitude and exactly constant columns would each need code around scikit-learn's transformers.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,24 +17,24 @@ from frankwolfe.io.tables import Table, listed
 from frankwolfe.linalg.threads import single_threaded
 
 BLOCK = 64
-"""How many columns are measured at a time."""
+"""Columns whose moments are computed at a time."""
 
 SPARSE_BELOW = 0.25
-"""Matrices with a smaller part of entries that are not zero are stored as sparse ones."""
+"""Matrices with a smaller fraction of non-zero entries are stored as sparse ones."""
 
 MISSING = "(missing)"
-"""What the category of missing values is called where weights are shown."""
+"""Name of the category of missing values in lists of weights."""
 
 
 class Prepared(NamedTuple):
-    """What becomes of a table.
+    """A table after preparation.
 
     Attributes
     ----------
     X : array or CSR array of shape (n, width)
-        A column for each weight: numbers in the order they had, then the indicators of each column of words.
+        A column for each weight: the numbers, then the 0/1 columns of each column of words.
     notes : list of str
-        What a user should know of: categories that were never seen.
+        Messages for the user about unknown categories.
     """
 
     X: Any
@@ -41,16 +43,16 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How columns are made ready. By default they are taken as they are.
+    """The preparation of columns. By default they are used as they are.
 
     Attributes
     ----------
     categories : dict
-        For each column of words, by its place: the categories, one indicator each. None stands for a missing value.
+        For each column of words, by its place: the categories, a 0/1 column each. None stands for a missing value.
     fill : array or None
-        What takes the place of a missing value, for each column of numbers; None: they are refused.
+        The value that replaces a missing one, for each column of numbers. None: missing values are refused.
     center, scale : array or None
-        What is subtracted from each column of numbers, and what it is divided by afterwards.
+        Subtracted from each column of numbers, which is then divided by ``scale``.
 
     Examples
     --------
@@ -80,7 +82,7 @@ class Preparation:
         center: bool = True,
         sample_weight: np.ndarray | None = None,
     ) -> "Preparation":
-        """Return what suits the rows of a table.
+        """Learn the preparation from the rows of a table.
 
         Parameters
         ----------
@@ -89,12 +91,12 @@ class Preparation:
         names : sequence of str or None
             Names of its columns, for messages.
         fill : bool
-            Whether missing numbers take the mean of their column; missing words are then a category of their own.
+            Whether to replace missing numbers by the mean of their column. Missing words are then a category.
         standardize : bool
-            Whether columns of numbers get variance one. Indicators stay 0 and 1.
+            Whether to scale columns of numbers to variance one. 0/1 columns stay as they are.
         center : bool
-            Whether they get mean zero too. Right where there is an intercept to make up for it. Sparse columns are
-            never shifted: they would not be sparse any more, and with an intercept the answer is the same.
+            Whether to shift them to mean zero, too: correct with an intercept. Sparse columns are never shifted: they
+            would become dense, and with an intercept the solution is the same.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
 
@@ -105,30 +107,38 @@ class Preparation:
         if not fill or sparse.issparse(table.numbers):
             table.refuse_gaps(names)
         categories = {place: _categories(words) for place, words in table.words.items()}
-        if sparse.issparse(table.numbers):
-            scale = _sparse_scales(table.numbers, as_weights(sample_weight, table.n)) if standardize else None
-            return cls(categories, None, None, scale)
-        means = _means(table, names, sample_weight) if fill else None
-        if not standardize:
-            return cls(categories, means)
-        found = np.empty((2, table.numbers.shape[1]))
         shares = as_weights(sample_weight, table.n)
-        for start in range(0, found.shape[1], BLOCK):
+        if sparse.issparse(table.numbers):
+            return cls(categories, scale=_sparse_scales(table.numbers, shares) if standardize else None)
+        if not (fill or standardize):
+            return cls(categories)
+        means, scales = np.empty((2, table.numbers.shape[1]))
+        for start in range(0, len(means), BLOCK):
             part = slice(start, start + BLOCK)
             block = table.numbers[:, part]
-            found[:, part] = _mean_and_scale(block if means is None else _filled(block, means[part]), shares)
-        return cls(categories, means, found[0] if center else None, found[1])
+            empty = shares @ ~np.isnan(block) == 0.0
+            if empty.any():
+                place = table.number_places[start + int(np.argmax(empty))]
+                column = repr(names[place]) if names is not None else str(place)
+                raise ValueError(f"column {column} holds no value at all in the rows of the fit: leave it out")
+            means[part], scales[part] = _dense_moments(block, shares)
+        return cls(
+            categories,
+            fill=means if fill else None,
+            center=means if standardize and center else None,
+            scale=scales if standardize else None,
+        )
 
     def width(self, number: int) -> int:
-        """Return how many columns become of so many."""
+        """Return the number of prepared columns of ``number`` columns."""
         return number - len(self.categories) + sum(map(len, self.categories.values()))
 
     def number(self, width: int) -> int:
-        """Return how many columns so many came from."""
+        """Return the number of columns of which ``width`` columns were prepared."""
         return width + len(self.categories) - sum(map(len, self.categories.values()))
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """Return the names of the columns that have weights, from those of the columns that a user has."""
+        """Return the names of the prepared columns, which have weights, from those of the columns."""
         numbers = [name for place, name in enumerate(names) if place not in self.categories]
         indicators = [
             f"{names[place]}={MISSING if word is None else word}"
@@ -138,12 +148,12 @@ class Preparation:
         return numbers + indicators
 
     def apply(self, table: Table, names: Sequence[str] | None) -> Prepared:
-        """Return the matrix that a table becomes.
+        """Return the matrix of prepared columns.
 
         Parameters
         ----------
         table : Table
-            With the columns that this was learned from, in their order.
+            With the columns of the fit, in their order.
         names : sequence of str or None
             Names of its columns, for messages.
 
@@ -159,34 +169,35 @@ class Preparation:
         notes: list[str] = []
         blocks = []
         for place, known in sorted(self.categories.items()):
-            codes = _codes(table.words[place], known)
-            unseen = np.flatnonzero(codes < 0)
-            if unseen.size:
-                name = repr(names[place]) if names is not None else str(place)
-                notes.append(_unseen(name, table.words[place][unseen]))
-            blocks.append(_indicators(codes, len(known)))
+            words, codes = table.words[place], {word: code for code, word in enumerate(known)}
+            found = np.fromiter((codes.get(word, -1) for word in words.tolist()), dtype=np.int64, count=len(words))
+            if (found < 0).any():
+                notes.append(_unknown(repr(names[place]) if names is not None else str(place), words[found < 0]))
+            rows = np.flatnonzero(found >= 0)
+            entries = (np.ones(rows.size), (rows, found[rows]))
+            blocks.append(sparse.csr_array(entries, shape=(len(words), len(known))))
         return Prepared(_joined(numbers, blocks), notes)
 
     def _numbers(self, numbers: Any) -> Any:
-        """Return columns of numbers without gaps, shifted and scaled."""
+        """Return columns of numbers filled, shifted and scaled."""
         if sparse.issparse(numbers):
             if self.scale is None:
                 return numbers
             scaled = numbers.data / self.scale[numbers.indices]
             return sparse.csr_array((scaled, numbers.indices, numbers.indptr), shape=numbers.shape)
         if self.fill is not None and np.isnan(numbers).any():
-            numbers = _filled(numbers, self.fill)
+            numbers = np.where(np.isnan(numbers), self.fill, numbers)
         if self.center is not None:
             numbers = numbers - self.center
         return numbers if self.scale is None else numbers / self.scale
 
     def unscaled(self, weights: np.ndarray, intercept: Any) -> tuple[np.ndarray, Any]:
-        """Return weights and intercept for columns that are neither shifted nor scaled: on the user's scale.
+        """Return weights and intercept for columns that are neither shifted nor scaled.
 
         Parameters
         ----------
         weights : array of shape (width,), or (width, outputs)
-            For columns as `apply` returns them.
+            For the columns that `apply` returns.
         intercept : float, or array of shape (outputs,)
             That goes with them.
 
@@ -204,76 +215,46 @@ class Preparation:
         return found, intercept
 
 
-def _means(table: Table, names: Sequence[str] | None, sample_weight: np.ndarray | None) -> np.ndarray:
-    """Return the mean of what is there of each column of numbers."""
-    means = np.empty(table.numbers.shape[1])
-    shares = as_weights(sample_weight, table.n)
-    for start in range(0, len(means), BLOCK):
-        block = table.numbers[:, start : start + BLOCK]
-        there = ~np.isnan(block)
-        present = shares @ there
-        if not present.all():
-            place = table.number_places[start + int(np.argmin(present))]
-            column = repr(names[place]) if names is not None else str(place)
-            raise ValueError(f"column {column} holds no value at all in the rows of the fit: leave it out")
-        means[start : start + BLOCK] = (shares @ np.where(there, block, 0.0)) / present
-    return means
+def _dense_moments(block: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of columns whose missing values are replaced by the mean.
 
-
-def _filled(numbers: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(numbers), fill, numbers)
-
-
-def _mean_and_scale(block: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the means of columns and their standard deviations; 1 in place of 0, for columns that are constant."""
-    largest = np.abs(block).max(axis=0)
-    unit = np.where(largest > 0.0, largest, 1.0)  # squares of numbers up to 1 do not overflow
-    block = block / unit
-    means = shares @ block
-    spread = np.sqrt(shares @ (block - means) ** 2)
-    constant = (block == block[0]).all(axis=0)
-    means = np.where(constant, block[0], means)  # exactly, so that nothing but zeros is left of them
-    return np.stack([means * unit, np.where(constant | (spread == 0.0), 1.0, spread * unit)])
+    ``shares`` are the weights of the rows; they sum to one. A constant column has deviation 1.
+    """
+    low, high = np.nanmin(block, axis=0), np.nanmax(block, axis=0)
+    unit = np.maximum(np.abs(low), np.abs(high))
+    unit[unit == 0.0] = 1.0  # squares of numbers up to 1 do not overflow
+    present = ~np.isnan(block)
+    scaled = np.where(present, block, 0.0) / unit
+    means = (shares @ scaled) / (shares @ present)
+    spread = np.sqrt(shares @ (present * (scaled - means) ** 2))
+    constant = low == high  # their mean must be exact, so that nothing but zeros is left of them
+    return np.where(constant, low, means * unit), np.where(constant | (spread == 0.0), 1.0, spread * unit)
 
 
 def _sparse_scales(X: sparse.csr_array, shares: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns of a sparse matrix; 1 in place of 0."""
-    largest = np.zeros(X.shape[1])
-    np.maximum.at(largest, X.indices, np.abs(X.data))
-    unit = np.where(largest > 0.0, largest, 1.0)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    values, p = X.data / unit[X.indices], shares[rows]
-    d = X.shape[1]
-    means = np.bincount(X.indices, p * values, minlength=d)
-    zeros = np.clip(1.0 - np.bincount(X.indices, p, minlength=d), 0.0, None)
-    zeros[np.bincount(X.indices, minlength=d) == X.shape[0]] = 0.0  # exactly, where every row stores an entry
-    squares = np.bincount(X.indices, p * (values - means[X.indices]) ** 2, minlength=d)
-    spread = np.sqrt(squares + zeros * means**2)
-    constant = spread <= 1e-12 * np.abs(means)  # the sums round; a spread as small as that is no spread
-    return np.where(constant | (spread == 0.0), 1.0, spread * unit)
+    """Return the standard deviations of the columns of a sparse matrix; 1 for constant columns."""
+
+    def sums(values: np.ndarray | None) -> np.ndarray:
+        return np.bincount(X.indices, values, minlength=X.shape[1])
+
+    unit = np.zeros(X.shape[1])
+    np.maximum.at(unit, X.indices, np.abs(X.data))
+    unit[unit == 0.0] = 1.0
+    values, p = X.data / unit[X.indices], np.repeat(shares, np.diff(X.indptr))
+    means = sums(p * values)
+    zeros = np.where(sums(None) == X.shape[0], 0.0, np.clip(1.0 - sums(p), 0.0, None))  # share of rows without entry
+    spread = np.sqrt(sums(p * (values - means[X.indices]) ** 2) + zeros * means**2)
+    return np.where(spread <= 1e-12 * np.abs(means), 1.0, spread * unit)  # below this, rounding of the sums
 
 
 def _categories(words: np.ndarray) -> tuple[str | None, ...]:
-    """Return the different words in order; a missing one last."""
+    """Return the different words in order; None, for a missing one, last."""
     found = set(words.tolist())
     return (*sorted(word for word in found if word is not None), *([None] if None in found else []))
 
 
-def _codes(words: np.ndarray, known: Sequence[str | None]) -> np.ndarray:
-    """Return the place of each word among the known ones, -1 where it is none of them."""
-    places = {word: place for place, word in enumerate(known)}
-    return np.fromiter((places.get(word, -1) for word in words.tolist()), dtype=np.int64, count=len(words))
-
-
-def _indicators(codes: np.ndarray, width: int) -> sparse.csr_array:
-    """Return a row for each code, with a one at its place; without one for -1."""
-    known = np.flatnonzero(codes >= 0)
-    pattern = (np.ones(known.size), (known, codes[known]))
-    return sparse.csr_array(pattern, shape=(len(codes), width))
-
-
 def _joined(numbers: np.ndarray, blocks: list[sparse.csr_array]) -> Any:
-    """Return numbers and indicators in one matrix: a sparse one if most of it is zero."""
+    """Return numbers and 0/1 columns in one matrix: a sparse one if most of it is zero."""
     columns = numbers.shape[1]
     width = columns + sum(block.shape[1] for block in blocks)
     if columns + len(blocks) < SPARSE_BELOW * width:
@@ -281,7 +262,7 @@ def _joined(numbers: np.ndarray, blocks: list[sparse.csr_array]) -> Any:
     return np.hstack([numbers, *(block.toarray() for block in blocks)])
 
 
-def _unseen(column: str, words: np.ndarray) -> str:
+def _unknown(column: str, words: np.ndarray) -> str:
     different: Collection[str] = dict.fromkeys("a missing value" if word is None else repr(word) for word in words)
     rows = f"{len(words):,} row{'s hold' if len(words) > 1 else ' holds'}"
     return (

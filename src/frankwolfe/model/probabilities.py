@@ -1,4 +1,4 @@
-"""From scores to probabilities, for the losses that say how likely a class is."""
+"""Probabilities of classes, for the losses that define them."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from frankwolfe.losses import Logistic, ModifiedHuber, Multinomial
 
 
 def has_probabilities(loss: Any) -> bool:
-    """Whether a loss says how likely a class is."""
+    """Return whether a loss defines probabilities of classes."""
     return isinstance(loss, Logistic | Multinomial | ModifiedHuber)
 
 
 def probability_of_second(loss: Any, scores: np.ndarray) -> np.ndarray:
     """Return the probability of the second of two classes, +1."""
-    from scipy.special import expit  # heavy: a fit asks for no probabilities
+    from scipy.special import expit  # slow to import, and a fit needs no probabilities
 
     return (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0 if isinstance(loss, ModifiedHuber) else expit(scores)
 
@@ -38,7 +38,7 @@ def probabilities_of(loss: Any, scores: np.ndarray) -> np.ndarray:
     >>> probabilities_of(Logistic(), np.array([0.0]))
     array([[0.5, 0.5]])
     """
-    from scipy.special import softmax  # heavy: a fit asks for no probabilities
+    from scipy.special import softmax  # slow to import, and a fit needs no probabilities
 
     if not has_probabilities(loss):
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Models in files: a ``.npz`` file of arrays, with the rest as JSON in one of them. Nothing in it is code.
+"""Models in files: a ``.npz`` file of arrays, one of which holds the rest as JSON. It contains no code.
 
-A file may come from anywhere. Before an array is unpacked its size is checked against what the model says of itself, so
-that a small file cannot ask for all memory; and whatever is wrong with a file is one ValueError that names it.
+A file may come from anywhere. The size of an array is checked against the model before it is unpacked, so that a small
+file cannot exhaust the memory. Every damage becomes one ValueError that names the file.
 """
 
 import json
@@ -18,7 +18,7 @@ from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import is_part, is_part_class
 from frankwolfe.io.read import Features
 from frankwolfe.losses import as_loss
-from frankwolfe.model.fitted_model import FittedModel, Run
+from frankwolfe.model.fitted_model import FittedModel, RunRecord
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.result import Status
 from frankwolfe.storage.archive import Archive, reason, require_size
@@ -52,7 +52,7 @@ def write_model(model: FittedModel, path: str | os.PathLike) -> None:
 
 
 def load_model(path: str | os.PathLike) -> FittedModel:
-    """Read a model that `FittedModel.save`, or ``frankwolfe fit``, has written. No code in the file is run.
+    """Read a model that `FittedModel.save` or ``frankwolfe fit`` wrote. No code in the file is run.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     Raises
     ------
     OSError
-        If there is no such file, or it cannot be opened.
+        If the file does not exist or cannot be opened.
     ValueError
-        If it is damaged, or no model.
+        If it is damaged, or not a model.
 
     Examples
     --------
@@ -82,19 +82,19 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
-    if not isinstance(path, str | os.PathLike):  # Python would take a number for an open file
+    if not isinstance(path, str | os.PathLike):  # Python takes a number for an open file
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     if not os.path.lexists(path):
         raise FileNotFoundError(f"{path} does not exist")
     with open_regular(path) as stream:
         try:
             return _model_in(Archive(stream))
-        except Exception as error:  # damage can make any reader raise anything, and all of it means the same
+        except Exception as error:  # readers of damaged files may raise anything
             raise ValueError(f"{path} cannot be read as a model: {reason(error)}") from None
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file looks like a model, damaged or not."""
+    """Return whether a file looks like a model, damaged or not."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "about.npy" in archive.namelist()
@@ -105,7 +105,7 @@ def is_model(path: str | os.PathLike) -> bool:
 def _model_in(archive: Archive) -> FittedModel:
     about = json.loads(str(archive.array("about")))
     if not isinstance(about, dict) or not isinstance(about["format"], int):
-        raise ValueError("it does not say what it is")
+        raise ValueError("it has no version of the format")
     if about["format"] > FORMAT:
         made = about["versions"]["frankwolfe"]
         raise ValueError(f"it was written by frankwolfe {made}, a newer version than this one ({__version__})")
@@ -134,18 +134,18 @@ def _features(stored: dict, archive: Archive) -> Features:
     names = archive.array("feature_names").tolist() if "feature_names" in archive else stored.get("names")
     first, number = stored["first"], stored["number"]
     if not all(type(count) is int and count >= 0 for count in (first, number)):
-        raise ValueError("its numbers of columns are none")
+        raise ValueError("its numbers of columns are not natural numbers")
     return Features(None if names is None else _texts("names", names), first, number)
 
 
 def _texts(name: str, values: Any) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError(f"its {name} are no texts")
+        raise ValueError(f"its {name} is not a list of strings")
     return values
 
 
-def _run(stored: dict) -> Run:
-    """Return how a model was found; every field must be what it is said to be."""
+def _run(stored: dict) -> RunRecord:
+    """Return the record of the run; every field must have its type."""
     kinds: dict[Any, tuple] = {
         float: (float, int),
         str: (str,),
@@ -153,10 +153,10 @@ def _run(stored: dict) -> Run:
         int: (int,),
         int | None: (int, type(None)),
     }
-    for part in fields(Run):
+    for part in fields(RunRecord):
         if type(stored[part.name]) not in kinds[part.type]:
             raise ValueError(f"the field {part.name} of its run is {stored[part.name]!r}")
-    found = Run(**stored)
+    found = RunRecord(**stored)
     Status(found.status)
     if found.success and not 0.0 <= found.gap < np.inf:
         raise ValueError(f"it claims success with a gap of {found.gap:g}")
@@ -164,7 +164,7 @@ def _run(stored: dict) -> Run:
 
 
 def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarray]) -> dict:
-    """Return a preparation as what JSON can hold; its arrays are put into ``arrays``."""
+    """Return a preparation as JSON data; its arrays go to ``arrays``."""
     for name in ("fill", "center", "scale"):
         values = getattr(preparation, name)
         if values is not None:
@@ -173,15 +173,15 @@ def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarra
 
 
 def _restored_preparation(stored: dict | None, archive: Archive, number: int) -> Preparation:
-    """Return what `_described_preparation` was given."""
+    """Return the preparation that `_described_preparation` described."""
     if stored is None:
         return Preparation()
     categories: dict[int, tuple[str | None, ...]] = {}
     for place, words in stored["categories"]:
         if type(place) is not int or not 0 <= place < number or place in categories:
-            raise ValueError(f"it has categories for column {place!r}, which is none")
+            raise ValueError(f"it has categories for column {place!r}, which does not exist")
         if not words or not all(word is None or isinstance(word, str) for word in words) or len({*words}) < len(words):
-            raise ValueError(f"the categories of column {place} are no different words")
+            raise ValueError(f"the categories of column {place} are not different words")
         categories[place] = tuple(words)
     numbers = number - len(categories)
     found = {name: archive.array(name, numbers) for name in ("fill", "center", "scale") if name in archive}
@@ -194,18 +194,18 @@ def _restored_preparation(stored: dict | None, archive: Archive, number: int) ->
 
 
 OMITTED = object()
-"""Stands for a field that only matters while a run goes on, such as a cache: it is made anew."""
+"""Stands for a field that only a run needs, such as a cache."""
 
 
 def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a part, or a field of one, as what JSON can hold; arrays are put into ``arrays`` and named.
+    """Return a part, or a field of one, as JSON data; arrays go to ``arrays`` and are named.
 
     Parameters
     ----------
     value : part, array, sparse matrix, tuple or number
-        Only parts of this package: code of one's own cannot be stored.
+        Only parts of this package: other code cannot be stored.
     arrays : dict
-        Where arrays go.
+        Receives the arrays.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def _stored(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _part_class(name: str, given: type | None = None) -> Any:
-    """Return the part of this package with that name, or say that there is none."""
+    """Return the loss or set of this package with that name, or raise ValueError."""
     import frankwolfe
 
     known = getattr(frankwolfe, name) if name in frankwolfe.__all__ else None
@@ -255,25 +255,25 @@ def _part_class(name: str, given: type | None = None) -> Any:
 
 
 def restored(description: Any, arrays: Any) -> Any:
-    """Return what `described` was given.
+    """Return the value that `described` described.
 
     Parameters
     ----------
     description : dict, list or number
         What `described` returned.
     arrays : mapping
-        The arrays it put away.
+        Its arrays.
     """
     if not isinstance(description, dict):
         return description
     if "part" in description:
         fields = {name: restored(field, arrays) for name, field in description["fields"].items()}
-        return _part_class(description["part"])(**fields)  # checked like any other
+        return _part_class(description["part"])(**fields)  # the constructor checks them
     if "tuple" in description:
         return tuple(restored(value, arrays) for value in description["tuple"])
     if "sparse" in description:
         pieces = tuple(arrays[name] for name in description["sparse"])
         matrix = sparse.csr_array(pieces, shape=tuple(description["shape"]))
-        matrix.check_format(full_check=True)  # an index out of range would be memory that is not ours
+        matrix.check_format(full_check=True)  # an index out of range would read foreign memory
         return matrix
     return arrays[description["array"]]

@@ -1,6 +1,6 @@
 """Malformed calls, made from a seed: each is refused with a reason that names the argument, or answered rightly.
 
-Never another exception, never a silent change of data. `tests/malformed.py` has the values.
+Never another exception, never a silent change of data. `odd_values.py` has the values.
 """
 
 from numbers import Real
@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 import frankwolfe as fw
 from frankwolfe.sets.base import for_shape, vertex_of
 from tests import cases
-from tests.malformed import NUMBERS, Odd, Site, matrices, vectors, verdict
+from tests.malformed_input.odd_values import NUMBERS, Odd, Site, matrices, vectors, verdict
 
 SEED = 0
 RNG = np.random.default_rng(SEED)

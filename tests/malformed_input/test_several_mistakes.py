@@ -1,6 +1,6 @@
 """Several mistakes at once, in tables, models and options: one line that says why, or a prediction for each row.
 
-One mistake at a time, with the right answer worked out: tests/io/test_malformed_files.py.
+One mistake at a time, with the right answer worked out: test_mistakes.py.
 """
 
 import csv
@@ -9,7 +9,7 @@ import io
 import numpy as np
 import pytest
 
-from tests.io.test_malformed_files import complaint, run
+from tests.malformed_input.test_mistakes import complaint, run
 from tests.tables import frame, labels, numbers, write
 
 RUNS = 150
