@@ -1,5 +1,7 @@
 """Side constraints and losses with a kink: the recursion, solvers' optima, what is proven, and what is refused."""
 
+from contextlib import nullcontext
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -324,3 +326,15 @@ def test_estimators_take_losses_with_a_kink():
     machine = fw.FrankWolfeClassifier("hinge", radius=5.0, max_passes=60, random_state=0).fit(X, y > 0.0)
     assert machine.score(X, y > 0.0) > 0.9
     assert machine.result_.method == "auto: shcgm"
+
+
+def test_a_bound_is_as_exact_as_the_terms_of_its_row():
+    flat = fw.Polytope(np.vstack([np.eye(3), -np.eye(3)]), np.ones(6), np.ones((1, 3)), [0.0])
+    for miss, said in ((1e-16, False), (1e-6, True)):
+        side = fw.LinearBounds(np.ones((1, 3)), miss, np.inf)  # all sums are zero, of terms that are about one
+        problem = fw.Problem(np.eye(3), [1.0, 0.0, 2.0], "squared", flat, side=side)
+        with nullcontext() if not said else pytest.raises(ValueError, match="keep to row 0"):
+            problem.side_reach  # noqa: B018
+    point = fw.ConvexHull([[2.0, 3.0, 1.0]])
+    problem = fw.Problem(np.eye(3), np.ones(3), "squared", point, side=fw.LinearBounds(np.ones((1, 3)), 0.0, 9.0))
+    assert problem.side_reach == 6.0

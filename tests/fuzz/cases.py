@@ -235,6 +235,8 @@ def _side(rng, constraint, d, outputs):
         size, made = d * max(1, outputs), constraint.make()
         made = made.shaped(d, outputs) if outputs else made
         corners = np.array([np.asarray(made.vertex(rng.normal(size=size))).ravel() for _ in range(4)])
+    largest = np.abs(corners).max()
+    corners[np.abs(corners) <= max(1e-12 * largest, 1e-17)] = 0.0  # the rounding of a linear program
     point, m = corners.T @ rng.dirichlet(np.ones(4)), int(rng.integers(1, 4))
     kind = rng.random()
     A = rng.normal(size=(m, size)) if kind < 0.6 else np.ones((1, size)) if kind < 0.8 else np.eye(size)

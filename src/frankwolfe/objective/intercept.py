@@ -190,7 +190,7 @@ def bracketed_root(
     for _ in range(most):
         rise, curve, rounding = slope(here)
         limit = limit or first_reach(abs(start), abs(rise), smoothness or curve)
-        if abs(rise) < least:
+        if abs(rise) <= least:  # of equals the last one: where the function jumps, it is next to the jump
             best, least = here, abs(rise)
         if not abs(rise) > 2.0 * rounding or not np.isfinite(rise):
             return best

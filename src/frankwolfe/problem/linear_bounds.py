@@ -9,7 +9,7 @@ from frankwolfe.rows.samples import as_rows
 from frankwolfe.sets.checks import matrix, numbers, sparse_matrix
 
 ROUNDING = 1e-9
-"""Part of the largest ``|a' w|`` over a set by which a bound may be out of its reach and count as on its edge."""
+"""Part of the size of a row's terms by which a bound may be out of the reach of a set and count as on its edge."""
 
 
 class SideRows(NamedTuple):
@@ -127,20 +127,23 @@ class LinearBounds:
         return least, largest
 
     def reach(self, constraint: Any) -> float:
-        """Return how long the ranges of all rows are over a set: the scale of violations.
+        """Return how long the ranges of all rows are over a set: the scale that smoothing is measured in.
 
         Raises ValueError where a row cannot keep to its bounds, whatever the weights.
         """
         least, largest = self.ranges(constraint)
-        slack = ROUNDING * np.maximum(np.abs(least), np.abs(largest))
-        if (lost := np.flatnonzero((least - slack > self._upper) | (largest + slack < self._lower))).size:
-            j = int(lost[0])
-            raise ValueError(
-                f"LinearBounds: no weights of the set {type(constraint).__name__} keep to row {j}: its product with "
-                f"them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self._lower[j]:.6g} and "
-                f"{self._upper[j]:.6g}"
-            )
-        return float(np.linalg.norm(largest - least))
+        for j in np.flatnonzero((least > self._upper) | (largest < self._lower)):
+            row = self._A[[j]].toarray()[0] if issparse(self._A) else self._A[j]
+            # a product is as exact as its terms, which may cancel: a sum of weights that is always zero, say
+            terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
+            if max(least[j] - self._upper[j], self._lower[j] - largest[j]) > ROUNDING * terms:
+                raise ValueError(
+                    f"LinearBounds: no weights of the set {type(constraint).__name__} keep to row {j}: its product "
+                    f"with them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self._lower[j]:.6g} "
+                    f"and {self._upper[j]:.6g}"
+                )
+        length = float(np.linalg.norm(largest - least))
+        return length or float(np.linalg.norm(largest))  # of a single point, its products have the right units
 
 
 def _matrix(A: Any) -> Any:
