@@ -139,7 +139,7 @@ def smoothing_units(problem: Problem) -> Units:
         return Units()
     loss, reach = problem.zero_value, problem.side_reach
     if not loss > 0.0:  # an intercept alone fits: what it has to fit has the right units too
-        loss = problem.objective.without_intercept().value
+        loss = problem.objective.value_without_intercept()
     loss = loss if 0.0 < loss < np.inf else 1.0
     return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
 

@@ -227,6 +227,10 @@ class Objective:
         """Return the Euclidean norms of all columns, rows counted by their weights."""
         return np.sqrt(self.shards.run(tasks.column_squares)[0])
 
+    def value_without_intercept(self) -> float:
+        """Return the objective of the zero model whose intercept is zero too. No row is read."""
+        return float(self.shards.run(tasks.zero_value)[0])
+
     def rounding_columns(self, shift: np.ndarray) -> np.ndarray:
         """Return, for each weight, the size of what slopes at the zero model are summed up from, times its column.
 

@@ -116,6 +116,11 @@ def rounding_squares(local: Local, shift: np.ndarray, curvature: float) -> tuple
     return *column_squares(local, sizes), float(sizes.sum())
 
 
+def zero_value(local: Local) -> tuple:
+    """Return the objective of the zero model whose intercept is zero too. No row is read."""
+    return (evaluate(local, local.samples.table(), None)[2],)
+
+
 # --- predictions ------------------------------------------------------------------------------------------------------
 
 
