@@ -7,6 +7,7 @@ import frankwolfe as fw
 from frankwolfe.engines.corrective import active_atoms
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from tests.cluster.tables import chunked
+from tests.losses.test_unbounded import Poisson
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 12))
@@ -109,6 +110,25 @@ def test_a_step_that_reads_rows_is_refused(client):
 def test_auto_makes_rounds_where_steps_know_of_no_intercept(client):
     _, there = problems(intercept=True)
     assert fw.minimize(there, max_passes=3).method == "auto: corrective"
+
+
+@pytest.mark.parametrize("loss", CASES)
+def test_frank_wolfe_finds_an_intercept(client, loss):
+    local, remote = problems(loss, intercept=True)
+    found = fw.minimize(remote, "fw", tol=1e-2, max_passes=2000)
+    assert found.success
+    assert found.fun - found.gap <= fw.minimize(local, tol=1e-9).fun <= found.fun + 1e-12
+    np.testing.assert_allclose(found.fun, local.evaluate(found.x).value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_losses_of_unbounded_curvature(client, intercept):
+    counts = np.random.default_rng(1).poisson(np.exp(0.2 * X[:, 0] + 0.5)).astype(float)
+    parts = {"constraint": fw.L1Ball(1.0), "loss": Poisson(), "intercept": intercept}
+    found = fw.minimize(fw.Problem(chunked(X, 150), chunked(counts, 150), **parts), tol=1e-9)
+    expected = fw.minimize(fw.Problem(X, counts, **parts), tol=1e-9)
+    assert found.success
+    assert found.fun == pytest.approx(expected.fun, rel=1e-9)
 
 
 def test_more_atoms_than_a_hessian_is_formed_of_are_an_error_that_says_what_to_do(client, monkeypatch):

@@ -19,6 +19,7 @@ import cloudpickle
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.losses import as_loss
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import Samples, as_rows
@@ -289,7 +290,7 @@ class Posed(NamedTuple):
         rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
         targets = np.concatenate([chunk.targets for chunk in chunks])
         weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
-        samples = Samples(rows, targets, weights, self.loss)
+        samples = Samples(rows, targets, weights, as_loss(self.loss))  # a user's class gets its defaults here, too
         return Local(samples, self.size, executor_for(threads_here()), part.number)
 
     def _rows(self, chunk: Chunk) -> Any:

@@ -23,6 +23,7 @@ from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import Connection
 from frankwolfe.cluster.kept import Chunk, Part
 from frankwolfe.linalg.threads import available_cores
+from frankwolfe.losses import as_loss
 
 
 def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
@@ -307,7 +308,7 @@ def load_part(
     number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
 ) -> Part | Refused:
     """Check chunks on a worker; return the part that they make up, or what is wrong with one of them."""
-    found = []
+    found, loss = [], as_loss(loss)  # a user's class gets its defaults in this process, too
     for k, X, y, weight in zip(group, rows, targets, weights, strict=True):
         try:
             if X.shape[0]:

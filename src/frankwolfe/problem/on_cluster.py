@@ -1,7 +1,6 @@
 """What a problem on a Dask cluster needs to know before anything is loaded, and which methods can run on it."""
 
 from importlib.util import find_spec
-from math import isfinite
 from typing import Any, NamedTuple
 
 CLUSTER_METHODS = ("auto", "corrective", "fw", "sfw")
@@ -46,11 +45,6 @@ def refuse_smoothing(loss: Any, side: Any) -> None:
 def accept_on_cluster(problem: Any, method: Any) -> None:
     """Raise ValueError if a method cannot run where rows are on the workers of a cluster."""
     if method.engine in ("corrective", "auto"):
-        if not isfinite(problem.loss.smoothness()):
-            raise ValueError(
-                f"the smoothness of {type(problem.loss).__name__} is infinite, and then 'corrective' does not run on a "
-                "cluster: use 'fw' or 'sfw', or load the data into memory (X.compute())"
-            )
         return
     abilities, toward = method.estimate.abilities, method.direction.mixes_vertices
     table = abilities.exact_table and abilities.samples_error and not abilities.takes_snapshots
@@ -59,5 +53,5 @@ def accept_on_cluster(problem: Any, method: Any) -> None:
             f"{method.name!r} does not run on a cluster: use one of {', '.join(CLUSTER_METHODS)}, or load the data "
             "into memory (X.compute())"
         )
-    if problem.intercept:
-        raise ValueError(f"{method.name!r} takes no intercept on a cluster: use 'auto' or 'corrective'")
+    if problem.intercept and not abilities.reads_all_rows:
+        raise ValueError(f"{method.name!r} takes no intercept on a cluster: use 'auto', 'corrective' or 'fw'")
