@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import frankwolfe as fw
+from frankwolfe import estimators
 from frankwolfe.arguments.names import ALSO_CALLED, INSTEAD, advice, known_elsewhere, lookup, nearest
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.steps import STEPS
@@ -14,7 +15,7 @@ from frankwolfe.methods.table import METHODS
 from frankwolfe.sets.named import SETS
 
 TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}
-ESTIMATORS = [getattr(fw, name) for name in fw._HOMES["frankwolfe.estimators"]]
+ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]
 
 
 @pytest.mark.parametrize(

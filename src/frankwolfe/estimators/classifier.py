@@ -34,6 +34,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     """What linear classifiers share. Two classes are -1 and +1 to the loss; more are one problem, or one each."""
 
     class_weight: Any
+    classes_: np.ndarray
     _by_class: np.ndarray | None = None  # weights of the classes, once a fit has found them
 
     def _loss(self) -> Any:

@@ -18,6 +18,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
     """What linear regressors share."""
 
     _several_outputs = True
+    _target_shape: tuple[int, ...]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

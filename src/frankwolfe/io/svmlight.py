@@ -153,7 +153,7 @@ def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, Rows]:
 
 def _count(text: np.ndarray) -> tuple[int, int]:
     """Return the numbers of line ends and of colons: upper bounds on the rows and entries."""
-    return np.count_nonzero(text == ord("\n")), np.count_nonzero(text == ord(":"))
+    return int(np.count_nonzero(text == ord("\n"))), int(np.count_nonzero(text == ord(":")))
 
 
 def _read_in_place(path: Path, threads: int) -> Rows:

@@ -1,1 +1,8 @@
-"""Methods as compositions of a gradient estimate, a direction and a step rule."""
+"""Methods as compositions of a gradient estimate, a direction and a step rule.
+
+The public names, listed in the stub `__init__.pyi` beside this file, are loaded when they are first used.
+"""
+
+from frankwolfe.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

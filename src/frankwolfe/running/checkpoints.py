@@ -158,7 +158,7 @@ class Kept:
         return "<as before>"
 
 
-KEPT: Final = Kept()
+KEPT: Final[Kept] = Kept()
 
 SETTINGS = {
     **dict.fromkeys(("run.method", "run.key", "run.engine", "run.step", "run.parts"), ""),
