@@ -76,6 +76,9 @@ SIZED_SETS = {
 }
 """Sets that are made for a number of columns: 4, 9 or another square (some can be had for others too)."""
 
+ALL_SETS = {str(constraint): lambda d, made=constraint: made for constraint in SETS} | SIZED_SETS
+"""Every set, by name, as a function of the number of columns."""
+
 STEPS = [
     fw.OpenLoop(),
     fw.LogAdaptive(),

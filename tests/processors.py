@@ -30,7 +30,7 @@ NUMERIC = (
 """Tests of what numbers come out."""
 
 SLICE = (
-    "tests/sets/test_oracles.py::test_compiled_l2_oracle_keeps_to_the_sphere_for_subnormal_directions",
+    "tests/sets/test_base.py::test_compiled_l2_oracle_keeps_to_the_sphere_for_subnormal_directions",
     "tests/test_units.py::test_compiled_answers_do_not_depend_on_units",
 )
 """A few that differed from one processor to another, or would."""

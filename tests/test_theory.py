@@ -11,11 +11,21 @@ from scipy.spatial.distance import cdist
 import frankwolfe as fw
 from frankwolfe.linalg import matrices
 from tests import cases
-from tests.sets.test_oracles import VERTICES
 
 SHAPES = [(6, 4), (1, 4), (6, 1), (1, 1), (3, 6), (2, 2)]
 METRICS = {"one": "cityblock", "two": "euclidean", "inf": "chebyshev"}
 LAYOUTS = pytest.mark.parametrize("layout", cases.LAYOUTS)
+
+VERTICES = {
+    fw.L1Ball: lambda ball, d: ball.radius * np.vstack([np.eye(d), -np.eye(d)]),
+    fw.Simplex: lambda simplex, d: simplex.radius * np.eye(d),
+    fw.NonNegativeL1Ball: lambda ball, d: ball.radius * np.vstack([np.zeros((1, d)), np.eye(d)]),
+    fw.MonotoneBox: lambda box, d: np.where(np.tri(d + 1, d, -1) > 0.0, box.lower, box.upper),
+    fw.Box: lambda box, d: np.array(
+        list(itertools.product(*np.broadcast_to(np.c_[box.lower, box.upper], (d, 2)))), dtype=np.float64
+    ),
+}
+"""All vertices of a polytope in ``d`` dimensions, one in a row."""
 
 
 def data_matrix(shape, seed=0):

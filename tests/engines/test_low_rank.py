@@ -19,7 +19,7 @@ from frankwolfe.rows.samples import as_rows
 from frankwolfe.sets.atoms import dense
 from frankwolfe.sets.spectral import Asked, Gram, KrylovAnswer
 from tests import cases
-from tests.sets.test_oracles import ask
+from tests.sets.test_base import ask
 
 SHAPES = [(1, 1), (6, 4), (4, 6), (5, 5), (40, 3)]
 LONG = [(150, 140), (140, 150), (140, 140)]

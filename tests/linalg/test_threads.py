@@ -1,10 +1,13 @@
 """Linear algebra with one thread: the limit, and that no bit of an answer depends on thread settings."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
+import numpy as np
 import pytest
 
 from frankwolfe.linalg import threads
+from frankwolfe.linalg.threads import ROOM, scratch
 from tests.fuzz.runner import ROOT
 from tests.soak.thread_bits import differing
 
@@ -60,3 +63,33 @@ def test_runs_where_no_library_is_known(monkeypatch):
 def test_bits_do_not_depend_on_thread_settings_or_on_other_runs():
     cases = ["l2 logistic dense intercept", "l1 logistic dense intercept", "l1 squared csr intercept"]
     assert not differing(cases, ROOT)
+
+
+def test_purposes_and_threads_have_memory_of_their_own():
+    together = Barrier(2)
+
+    def mine(number):
+        found = scratch("test", 10, 2)
+        found[:] = number
+        together.wait()  # both have theirs at the same time
+        return found.copy()
+
+    with ThreadPoolExecutor(2) as threads:
+        for number, found in enumerate(threads.map(mine, range(2))):
+            assert (found == number).all()
+    assert not np.shares_memory(scratch("one", 3, 3), scratch("other", 3, 3))
+
+
+def test_what_is_larger_than_the_room_is_new():
+    first, second = scratch("large", ROOM, 2), scratch("large", ROOM, 2)
+    assert first.shape == second.shape == (ROOM, 2)
+    assert not np.shares_memory(first, second)
+
+
+def test_it_grows():
+    small = scratch("growing", 2, 2)
+    small[:] = 1.0
+    large = scratch("growing", 20, 20)
+    assert large.shape == (20, 20)
+    assert not np.shares_memory(small, large)
+    assert np.shares_memory(large, scratch("growing", 50, 50))

@@ -1,21 +1,23 @@
-"""The sets that are made for a number of columns, against convex programs and against brute force."""
+"""Every set against convex programs, brute force and itself: vertices, membership, diameters, compiled oracles."""
 
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 import frankwolfe as fw
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import oracle, rebuild
 from frankwolfe.sets.atoms import dense
 from frankwolfe.sets.base import for_shape
 from tests import cases
 from tests.programs import Solver, has_program
 from tests.reference.losses import wide
 from tests.reference.sets import definition
-from tests.sets.test_oracles import DIRECTIONS, ask, direction
 
-EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
+EVERY_SET = pytest.mark.parametrize("name", cases.ALL_SETS)
 UPPER_BOUND = {"Polytope"}
 """Sets that know an upper bound of their diameter only."""
 UPPER_REACH = {"TraceBall", "Spectrahedron"}
@@ -23,9 +25,34 @@ UPPER_REACH = {"TraceBall", "Spectrahedron"}
 LOOSE = {"Polytope": 1e-8, "ConvexHull": 1e-8}
 """How far a vertex that comes out of a solver may be outside; the others are on the spot."""
 
+DIRECTIONS = {
+    "random": lambda rng, d: rng.normal(size=d),
+    "tied": lambda rng, d: rng.choice([-1.0, 1.0], size=d),
+    "equal": lambda rng, d: np.full(d, -0.25),
+    "zero": lambda rng, d: np.zeros(d),
+    "one entry": lambda rng, d: np.eye(d)[d // 2] * -3.0,
+    "positive": lambda rng, d: rng.uniform(0.1, 1.0, size=d),
+    "negative": lambda rng, d: -rng.uniform(0.1, 1.0, size=d),
+    "huge": lambda rng, d: 1e200 * rng.normal(size=d),
+    "tiny": lambda rng, d: 1e-300 * rng.normal(size=d),
+    "uneven": lambda rng, d: rng.normal(size=d) * 10.0 ** rng.uniform(-3.0, 3.0, size=d),
+}
+
+
+def direction(kind, d, seed=0):
+    return DIRECTIONS[kind](np.random.default_rng([seed, d]), d)
+
+
+def test_every_set_is_exported_and_tested():
+    from frankwolfe import sets
+
+    tested = {type(make(4)) for make in cases.ALL_SETS.values()}
+    assert tested == {kind for kind in map(partial(getattr, sets), sets.__all__) if hasattr(kind, "oracle")}
+    assert set(sets.__all__) - {"outside"} <= set(fw.__all__)
+
 
 def made(name, d):
-    return for_shape(cases.SIZED_SETS[name](d), d)
+    return for_shape(cases.ALL_SETS[name](d), d)
 
 
 def directions(d, seed=0):
@@ -61,7 +88,7 @@ def test_vertex_and_support_agree_with_a_convex_program_or_the_definition(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "d"), [(name, d) for name in cases.SIZED_SETS for d in (1, 4) if d > 1 or not name.startswith("Product")]
+    ("name", "d"), [(name, d) for name in cases.ALL_SETS for d in (1, 4) if d > 1 or not name.startswith("Product")]
 )
 def test_vertex_in_few_dimensions(name, d):
     constraint = made(name, d)
@@ -83,6 +110,21 @@ def test_vertices_are_extreme_and_new_arrays(name):
         np.testing.assert_allclose(near, s, rtol=0.0, atol=1e-4)
         near[:] = 99.0
         np.testing.assert_array_equal(constraint.vertex(r), s)
+
+
+@pytest.mark.parametrize(
+    ("r", "message"),
+    [
+        ([], "at least one entry"),
+        ([[1.0, 2.0]], r"got shape \(1, 2\)"),
+        ([1.0, np.nan], "NaN or infinity"),
+        ([np.inf, 0.0], "NaN or infinity"),
+    ],
+)
+def test_vertex_refuses_what_is_no_direction(r, message):
+    for constraint in (fw.L1Ball(1.0), fw.Cached(fw.Box(0.0, 1.0))):
+        with pytest.raises(ValueError, match=message):
+            constraint.vertex(r)
 
 
 # --- membership --------------------------------------------------------------------------------------------------
@@ -165,6 +207,20 @@ def test_image_diameters_are_what_they_are_called(name):
 # --- compiled ----------------------------------------------------------------------------------------------------
 
 
+@kernel
+def ask(constraint, tracker, r):
+    """Ask an oracle about a direction that its tracker has not seen before."""
+    rebuild(tracker, r)
+    return oracle(constraint, tracker, r)
+
+
+def test_compiled_l2_oracle_keeps_to_the_sphere_for_subnormal_directions():
+    # The reciprocal of a subnormal number is infinite, so a quotient must not become a product with one.
+    ball = fw.L2Ball(1.2)
+    r = 1e-310 * np.array([3.0, -4.0, 0.5, 1.0, 2.0])
+    np.testing.assert_allclose(dense(ask(ball, ball.tracker(5), r), 5), ball.vertex(r), rtol=1e-9)
+
+
 @EVERY_SET
 def test_compiled_oracle_agrees(name):
     d = 9
@@ -185,9 +241,9 @@ def test_compiled_oracle_agrees(name):
 
 @EVERY_SET
 def test_equal_after_pickling_and_to_one_made_alike(name):
-    constraint = cases.SIZED_SETS[name](9)
+    constraint = cases.ALL_SETS[name](9)
     copy = pickle.loads(pickle.dumps(constraint))
-    assert copy == constraint == cases.SIZED_SETS[name](9)
+    assert copy == constraint == cases.ALL_SETS[name](9)
     assert hash(copy) == hash(constraint)
-    assert constraint != cases.SIZED_SETS["Counted" if name == "Scaled" else "Scaled"](9)
+    assert constraint != cases.ALL_SETS["Counted" if name == "Scaled" else "Scaled"](9)
     np.testing.assert_array_equal(copy.vertex(np.arange(9.0) - 4.0), constraint.vertex(np.arange(9.0) - 4.0))

@@ -1,11 +1,11 @@
-"""The intercept eliminated from second derivatives, against the optimum in it."""
+"""Weighted Gram matrices, and the intercept eliminated from second derivatives."""
 
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
 import frankwolfe as fw
-from frankwolfe.linalg.matrices import EliminatedIntercept, eliminated
+from frankwolfe.linalg.matrices import EliminatedIntercept, eliminated, weighted_gram
 
 N, OUTPUTS = 7, 3
 
@@ -70,3 +70,19 @@ def test_curvatures_that_are_all_zero_leave_the_intercept_alone():
     curved = EliminatedIntercept.diagonal(np.zeros(N), (N,))
     assert not curved.follow(np.ones(N)).any()
     assert not curved(np.ones(N)).any()
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0])
+def test_it_is_the_sum_over_the_rows_whatever_the_signs_of_the_weights(least):
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(40, 5)), rng.uniform(least, 1.0, 40)
+    expected = sum(weight * np.outer(row, row) for row, weight in zip(rows, weights, strict=True))
+    np.testing.assert_allclose(weighted_gram(rows, weights), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_many_rows_are_multiplied_some_at_a_time(monkeypatch):
+    monkeypatch.setattr("frankwolfe.linalg.matrices.ROOM", 30)
+    rng = np.random.default_rng(1)
+    rows, weights = rng.normal(size=(40, 5)), rng.random(40)
+    np.testing.assert_allclose(weighted_gram(rows, weights), rows.T * weights @ rows, rtol=1e-12)
+    assert weighted_gram(rows[:0], weights[:0]).tolist() == np.zeros((5, 5)).tolist()
