@@ -1,1 +1,1 @@
-"""Linear algebra that NumPy and SciPy do not have as one call."""
+"""Linear algebra that NumPy and SciPy lack, the lazy argmax, and threads."""

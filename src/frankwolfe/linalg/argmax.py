@@ -1,10 +1,15 @@
-"""Lazy argmax: which entry of ``r`` leads, at a cost that does not grow with the length of ``r``.
+"""Lazy argmax of ``r``, over entries and over groups of entries, at a cost that does not grow with the length of ``r``.
 
-A tree with 32 children a node stands over ``r``. Every node holds an *upper bound* of the keys below it. An entry
-that grows past its node's bound raises it, and those above while they are smaller. An entry that shrinks does
-nothing: bounds may only become too high. The leader is found from the root by always entering the child with
-the largest bound; a node found to promise more than its children hold is corrected and the search restarts.
-A touched entry thus costs one comparison, and a correction is paid for by the touches that made it necessary.
+A tree with 32 children a node is kept over ``r``. Every node holds an *upper bound* on the keys below it. An entry that
+grows past its node's bound raises it, and the bounds above while they are smaller. An entry that shrinks changes
+nothing: bounds may become too high, never too low. The search descends from the root to the child with the largest
+bound. If a node's bound exceeds what its children hold, it is corrected and the search restarts. A changed entry thus
+costs one comparison, and every correction is paid for by the changes that made it necessary.
+
+Over groups, every group has a key: an upper bound on its norm (times its share). A change of an entry changes the keys
+of its groups by at most its effect on their norms, at O(1) each. Only the leading group has its norm recomputed.
+
+Rows raise the bounds in the same pass that adds them to ``r``, so this module is below the row layouts.
 """
 
 from math import sqrt
@@ -16,13 +21,13 @@ from frankwolfe.compile.part import FIXED
 from frankwolfe.compile.verbs import leader, rebuild, routine, row_add_grouped, row_add_tracked
 
 BITS = 5
-"""Two to this power is the number of children of a node."""
+"""Binary logarithm of the number of children of a node."""
 
 
 @routine
 def _raise_bounds(bounds, starts, j, key):
-    """Lift the bounds above entry ``j`` to ``key``, as far up as they are lower."""
-    node = np.int64(j)  # columns may be counted without a sign, and the sum of both kinds would be a float
+    """Raise the bounds above entry ``j`` to ``key`` while they are lower."""
+    node = np.int64(j)  # column indices may be unsigned, and the sum of both kinds would be a float
     for level in range(len(starts) - 1):
         node >>= BITS
         at = starts[level] + node
@@ -33,7 +38,7 @@ def _raise_bounds(bounds, starts, j, key):
 
 @routine
 def track(bounds, starts, flip, j, x):
-    """Note that entry ``j`` of ``r`` is now ``x``."""
+    """Update the bounds after entry ``j`` of ``r`` has become ``x``."""
     key = max(-x, flip * x)
     if key > bounds[j >> BITS]:
         _raise_bounds(bounds, starts, j, key)
@@ -41,11 +46,11 @@ def track(bounds, starts, flip, j, x):
 
 @routine
 def track_group(keys, shares, flat, bounds, starts, g, before, after):
-    """Note that an entry of group ``g`` had the size ``before`` and now has the size ``after``.
+    """Update the key of group ``g`` after the absolute value of an entry has changed from ``before`` to ``after``.
 
-    A group's key is an upper bound of its share times its norm. The l1 norm (``flat``) changes as the size does. The l2
-    norm cannot grow faster than that, nor, being concave in the square of an entry, faster than its tangent. The last
-    term outweighs the rounding of the others.
+    A key is an upper bound on the group's share times its norm. The l1 norm (``flat``) changes by ``after - before``.
+    The l2 norm cannot grow faster than that, nor, being concave in the square of an entry, faster than its tangent. The
+    term ``1e-15 * key`` exceeds the rounding errors.
     """
     key, share = keys[g], shares[g]
     change = share * (after - before)
@@ -59,7 +64,7 @@ def track_group(keys, shares, flat, bounds, starts, g, before, after):
 
 @routine
 def _largest(values, low, high):
-    """Position of the largest of ``values[low:high]``, the first of equals."""
+    """Return the position of the largest of ``values[low:high]``, the first one if there are ties."""
     best, at = values[low], low
     for k in range(low + 1, high):
         if values[k] > best:
@@ -69,7 +74,7 @@ def _largest(values, low, high):
 
 @routine
 def _leading(r, low, high, flip):
-    """Position of the largest key of ``r[low:high]``, the first of equals."""
+    """Return the position of the largest key of ``r[low:high]``, the first one if there are ties."""
     best, at = max(-r[low], flip * r[low]), low
     for j in range(low + 1, high):
         key = max(-r[j], flip * r[j])
@@ -84,7 +89,7 @@ class LazyArgmax(NamedTuple):
     Attributes
     ----------
     bounds : array
-        Upper bounds of the keys ``max(-r_j, flip * r_j)``, level after level, the level above ``r`` first.
+        Upper bounds on the keys ``max(-r_j, flip * r_j)``, level after level, the level above ``r`` first.
     starts : array of int
         Where each level starts in ``bounds``, and the total length.
     flip : float
@@ -97,7 +102,7 @@ class LazyArgmax(NamedTuple):
 
     @classmethod
     def over(cls, d: int, flip: float) -> "LazyArgmax":
-        """Tree over ``d`` entries that are all zero."""
+        """Return the tree over ``d`` zeros."""
         sizes = [-(-d >> BITS)]
         while sizes[-1] > 1 << BITS:
             sizes.append(-(-sizes[-1] >> BITS))
@@ -105,20 +110,20 @@ class LazyArgmax(NamedTuple):
         return cls(np.zeros(starts[-1]), starts, float(flip))
 
     def index_ranges(self):
-        """Return what the index arrays of a restored tracker must be like."""
+        """Return the ranges of integer arrays, which a restored tracker is checked against."""
         return {"starts": FIXED}
 
     @property
     def lazy(self):
-        """Whether an answer costs less than a look at all of ``r``."""
+        """Whether an oracle call costs less than a pass over ``r``."""
         return True
 
     def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` and note what changed."""
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds."""
         row_add_tracked(rows, i, c, r, self.bounds, self.starts, self.flip)
 
     def rebuild(self, r):
-        """Set all bounds anew, in one pass over ``r``."""
+        """Recompute all bounds in one pass over ``r``."""
         bounds, starts, flip = self.bounds, self.starts, self.flip
         for node in range(starts[1]):
             block = r[node << BITS : (node + 1) << BITS]
@@ -130,7 +135,7 @@ class LazyArgmax(NamedTuple):
                 bounds[starts[level] + node] = bounds[low:high].max()
 
     def leader(self, r):
-        """Position of the entry with the largest key."""
+        """Return the position of the entry with the largest key."""
         bounds, starts, flip = self.bounds, self.starts, self.flip
         top = len(starts) - 2
         level, at = top, _largest(bounds, starts[top], starts[top + 1])
@@ -139,7 +144,7 @@ class LazyArgmax(NamedTuple):
             if level == 0:
                 j = _leading(r, node << BITS, min((node + 1) << BITS, len(r)), flip)
                 held = max(-r[j], flip * r[j])
-                if not held < promise:  # equal, or NaN: then there is no leader, and no search may go on for ever
+                if not held < promise:  # equal, or NaN: then there is no leader, and the search must end
                     return j
             else:
                 low = starts[level - 1] + (node << BITS)
@@ -148,7 +153,7 @@ class LazyArgmax(NamedTuple):
                 if not held < promise:
                     level, at = level - 1, below
                     continue
-            bounds[at] = held  # promised too much: correct it and search again from the top
+            bounds[at] = held  # the bound was too high: correct it and restart at the root
             level, at = top, _largest(bounds, starts[top], starts[top + 1])
 
 
@@ -161,9 +166,9 @@ def _norm(r, members, low, high, flat):
         largest = max(largest, size)
         total += size
     if flat or not largest > 0.0:
-        return total  # of the l2 norms only zero; or NaN, which no comparison finds
+        return total  # of l2 norms only zero, or NaN, for which comparisons are false
     unit, lift = 1.0, 1.0
-    if not 1e-140 < largest < 1e140:  # squares would vanish or overflow, and so may 1 / largest
+    if not 1e-140 < largest < 1e140:  # squares would underflow or overflow, and so may 1 / largest
         lift = 1e200 if largest < 1e-200 else 1.0
         unit = lift * largest
     total = 0.0
@@ -174,27 +179,27 @@ def _norm(r, members, low, high, flat):
 
 
 class GroupTracker(NamedTuple):
-    """Which group of entries of ``r`` has the largest norm, while ``r`` changes in few places at a time.
+    """The group of entries of ``r`` with the largest norm, while ``r`` changes in few places at a time.
 
     Attributes
     ----------
     members, starts : arrays of int
         The coordinates of all groups, group after group, and where each group starts.
     homes, home_ends : arrays of int
-        The groups of all coordinates, coordinate after coordinate, and between which places each coordinate's stand; no
-        places where every coordinate has one group.
+        The groups of all coordinates, coordinate after coordinate, and where each coordinate's groups start and end.
+        The ends are empty if every coordinate has one group.
     shares : array
-        Factor of each group's norm.
+        Factors of the groups' norms.
     flat : bool
-        Whether the norm is l1; l2 otherwise.
+        Whether the norm is l1 rather than l2.
     keys : array
-        Upper bounds of the groups' norms, each times its share.
+        Upper bounds on the groups' norms times their shares.
     tree : LazyArgmax
         Over the keys.
     stale : array of shape (1,)
-        Whether the keys mean nothing, because a dense row has changed everything.
+        One if the keys are outdated, because a dense row has changed all entries.
     values : array
-        Room for the entries of a `Block`.
+        Memory for the entries of an atom.
     """
 
     members: np.ndarray
@@ -210,7 +215,7 @@ class GroupTracker(NamedTuple):
 
     @classmethod
     def over(cls, d: int, groups: list[np.ndarray], shares: np.ndarray, flat: bool) -> "GroupTracker":
-        """Tracker of ``d`` entries that are all zero."""
+        """Return the tracker of ``d`` zeros."""
         members = np.concatenate(groups)
         sizes = np.array([len(group) for group in groups])
         homes = np.repeat(np.arange(len(groups), dtype=np.int32), sizes)[np.argsort(members, kind="stable")]
@@ -230,20 +235,20 @@ class GroupTracker(NamedTuple):
         )
 
     def index_ranges(self):
-        """Return what the index arrays of a restored tracker must be like."""
+        """Return the ranges of integer arrays, which a restored tracker is checked against."""
         return dict.fromkeys(("members", "starts", "homes", "home_ends", "shares"), FIXED) | {"stale": (0, 2)}
 
     @property
     def lazy(self):
-        """Whether an answer costs less than a look at all of ``r``."""
+        """Whether an oracle call costs less than a pass over ``r``."""
         return True
 
     def add_row(self, rows, i, c, r):
-        """Add ``c`` times row ``i`` to ``r`` and note what changed."""
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds."""
         row_add_grouped(rows, i, c, r, self)
 
     def rebuild(self, r):
-        """Take all norms anew."""
+        """Recompute all norms."""
         members, starts, shares, keys = self.members, self.starts, self.shares, self.keys
         for g in range(len(keys)):
             keys[g] = shares[g] * _norm(r, members, starts[g], starts[g + 1], self.flat)
@@ -260,4 +265,4 @@ class GroupTracker(NamedTuple):
             held = shares[g] * _norm(r, members, starts[g], starts[g + 1], self.flat)
             if not held < keys[g]:  # equal, or NaN: then there is no leader
                 return g
-            keys[g] = held  # promised too much
+            keys[g] = held  # the key was too high

@@ -1,4 +1,4 @@
-"""Norms, sums, Gram matrices and Schur complements."""
+"""Norms of data matrices, sums over long vectors, weighted Gram matrices, and the elimination of an intercept."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from scipy import sparse
 from frankwolfe.linalg.threads import ROOM, scratch
 
 PAIR_BUDGET = 2e9
-"""Multiplications that comparing all pairs of columns may take before a bound is given instead."""
+"""Most multiplications for comparing all pairs of columns. Beyond, a bound is returned."""
 
 
 def _dense_vector(values: Any) -> np.ndarray:
@@ -21,14 +21,14 @@ def _norms(X: Any, p: float, axis: int) -> np.ndarray:
     if p == 1:
         return _dense_vector(size.sum(axis=axis, dtype=np.float64))
     if p == 2:
-        size = size.astype(np.float64)  # squares of float32 numbers vanish or overflow too soon
+        size = size.astype(np.float64)  # squares of float32 numbers underflow or overflow too soon
         squares = size.multiply(size) if sparse.issparse(X) else size * size
         return np.sqrt(_dense_vector(squares.sum(axis=axis, dtype=np.float64)))
     return _dense_vector(size.max(axis=axis))
 
 
 def column_norms(X: Any, p: float) -> np.ndarray:
-    """l_p norm of every column, for p = 1, 2 or inf.
+    """Return the l_p norm of every column, for p = 1, 2 or inf.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def column_norms(X: Any, p: float) -> np.ndarray:
 
 
 def row_norms(X: Any, p: float) -> np.ndarray:
-    """l_p norm of every row, for p = 1, 2 or inf."""
+    """Return the l_p norm of every row, for p = 1, 2 or inf."""
     return _norms(X, p, axis=1)
 
 
@@ -49,7 +49,7 @@ def weighted_row_sums(X: Any, width: np.ndarray) -> np.ndarray:
 
 
 def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
-    """Largest minus smallest entry of every row, zero counted as an entry on request."""
+    """Return the largest minus the smallest entry of every row, with zero as an additional entry on request."""
     high, low = _dense_vector(X.max(axis=1)), _dense_vector(X.min(axis=1))
     if with_zero:
         high, low = np.maximum(high, 0.0), np.minimum(low, 0.0)
@@ -57,28 +57,28 @@ def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
 
 
 def spectral_norm(X: Any) -> float:
-    """Largest singular value."""
+    """Return the largest singular value."""
     if not (X.count_nonzero() if sparse.issparse(X) else X.any()):
         return 0.0
     if min(X.shape) <= 2 or (not sparse.issparse(X) and max(X.shape) <= 512):
         dense = X.toarray() if sparse.issparse(X) else X
         return float(np.linalg.norm(dense, 2))
-    from scipy.sparse.linalg import svds  # heavy, and only wanted here
+    from scipy.sparse.linalg import svds  # slow to import
 
     start = np.random.default_rng(0).normal(size=min(X.shape))  # fixed: the same matrix gives the same digits
     return float(svds(X.astype(np.float64), k=1, v0=start, return_singular_vectors=False)[0])
 
 
 def farthest_columns(X: Any, p: float) -> tuple[float, bool]:
-    """l_p distance of the two columns farthest apart (p = 1 or 2), and whether it is exact.
+    """Return the largest l_p distance of two columns (p = 1 or 2), and whether it is exact.
 
-    With too many pairs to compare, the sum of the two largest norms: an upper bound.
+    With too many pairs to compare, it is an upper bound: the sum of the two largest norms.
     """
     n, d = X.shape
     if d == 1:
         return 0.0, True
     if n * d * d <= PAIR_BUDGET:
-        from scipy.spatial.distance import pdist  # heavy, and only wanted here
+        from scipy.spatial.distance import pdist  # slow to import
 
         transposed = (X.toarray() if sparse.issparse(X) else X).T
         return float(pdist(transposed, "cityblock" if p == 1 else "euclidean").max()), True
@@ -86,7 +86,7 @@ def farthest_columns(X: Any, p: float) -> tuple[float, bool]:
 
 
 PIECE = 2**13
-"""Numbers in a piece."""
+"""Numbers that are summed at a time: they stay in cache, where temporaries of full length would not."""
 
 
 def sum_of_sizes(one: np.ndarray, other: np.ndarray) -> float:
@@ -115,8 +115,8 @@ def dot_difference(one: np.ndarray, there: np.ndarray, here: np.ndarray) -> floa
 def weighted_gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``rows' diag(weights) rows``.
 
-    A product of a matrix with its own transpose takes half the work of another product of the same shape. So rows are
-    multiplied by the roots of their weights, where no weight is negative; some at a time.
+    The product of a matrix with its own transpose takes half the work of a general product. Rows are therefore
+    multiplied by the square roots of their weights, if no weight is negative, a block of rows at a time.
 
     Examples
     --------
@@ -137,12 +137,22 @@ def weighted_gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return total
 
 
+# --- the intercept eliminated from second derivatives: a Schur complement ----------------------------------------
+#
+# A quadratic model of the objective in the weights w and the intercept b has the second derivative H_i of each weighted
+# loss: a number, or a matrix with several outputs. If the predictions change by v, the best change of the intercept is
+#
+#     c(v) = -(sum_i H_i)^+ sum_i H_i v_i
+#
+# which leaves a model in the predictions alone, with the second derivative v -> H_i (v_i + c(v)). A Newton step on it
+# moves weights and intercept together, whatever the means of the columns.
+
 FLAT = 1e-13
-"""Eigenvalues below this part of the largest are zero: no multinomial loss minds what is added to all outputs."""
+"""Eigenvalues below this fraction of the largest are zero: a multinomial loss ignores a shift of all outputs."""
 
 
 def pseudo_inverse(total: np.ndarray) -> np.ndarray:
-    """Return the pseudo-inverse of a symmetric positive semi-definite matrix, flat directions left out.
+    """Return the pseudo-inverse of a symmetric positive semidefinite matrix.
 
     Examples
     --------
@@ -151,7 +161,7 @@ def pseudo_inverse(total: np.ndarray) -> np.ndarray:
            [-0.25,  0.25]])
     """
     if not np.isfinite(total).all():
-        return np.zeros_like(total)  # the curvatures overflowed: there is no model to go by
+        return np.zeros_like(total)  # the curvatures overflowed, and there is no model
     sizes, axes = np.linalg.eigh(total)
     kept = sizes > max(FLAT * sizes[-1], 1e-300)
     return (axes[:, kept] / sizes[kept]) @ axes[:, kept].T
@@ -160,8 +170,8 @@ def pseudo_inverse(total: np.ndarray) -> np.ndarray:
 def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return the Hessian in the weights once the intercept follows them: ``H - cross' total^+ cross``.
 
-    For models whose Hessian is formed. With columns far from zero, large numbers cancel here: where data is at hand
-    row by row, better form ``H`` from columns less their means (see `frankwolfe.rows.centred.Centred`).
+    For models whose Hessian is formed. If the means of columns are large, digits cancel here: where rows are available,
+    form ``H`` from centred columns instead (see `frankwolfe.rows.centred.Centred`).
 
     Parameters
     ----------
@@ -193,7 +203,7 @@ class EliminatedIntercept:
 
     Examples
     --------
-    Unit curvatures: a change of the predictions counts less its mean, which the intercept makes up for.
+    With unit curvatures the intercept compensates the mean of a change of the predictions.
 
     >>> curved = EliminatedIntercept(lambda change: 1.0 * change, (3,))
     >>> curved(np.array([1.0, 2.0, 6.0])), curved.follow(np.array([1.0, 2.0, 6.0]))
@@ -210,23 +220,23 @@ class EliminatedIntercept:
 
     @classmethod
     def diagonal(cls, curvatures: np.ndarray, shape: tuple[int, ...]) -> "EliminatedIntercept":
-        """Return the same for weighted curvatures, one for each prediction, laid out flat or in ``shape``."""
+        """Return the map for weighted curvatures, one for each prediction, flat or of shape ``shape``."""
         curvatures = curvatures.reshape(shape)
         return cls(lambda change: curvatures * change, shape)
 
     def _sums(self, bent: np.ndarray) -> np.ndarray:
-        """Return the sums over all samples, one for each output."""
+        """Return the sum over all samples for each output."""
         return np.atleast_1d(bent.sum(axis=0))
 
     def _spread(self, shift: np.ndarray) -> np.ndarray:
-        """Return the change of all predictions that a change of the intercept makes."""
+        """Return the change of all predictions caused by a change of the intercept."""
         return np.broadcast_to(shift if len(self._shape) > 1 else shift[0], self._shape)
 
     def follow(self, change: np.ndarray) -> np.ndarray:
-        """Return the best change of the intercept, one number for each output, where the predictions change so."""
+        """Return the best change of the intercept, for each output, given a change of the predictions."""
         return -self._inverse @ self._sums(self._hessian(change.reshape(self._shape)))
 
     def __call__(self, change: np.ndarray) -> np.ndarray:
-        """Return the second derivative times a change of the predictions, laid out as the change is."""
+        """Return the second derivative times a change of the predictions, in the same layout."""
         inner = change.reshape(self._shape)
         return self._hessian(inner + self._spread(self.follow(inner))).reshape(change.shape)

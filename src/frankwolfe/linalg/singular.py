@@ -1,4 +1,4 @@
-"""Leading singular triplets of a matrix: by its Gram matrix where one side is short, else by block Krylov spaces."""
+"""Leading singular triplets of a matrix: from its Gram matrix if one side is short, else from block Krylov spaces."""
 
 from typing import Any, NamedTuple
 
@@ -8,41 +8,20 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator
 
 SHORT = 128
-"""Longest side for which the Gram matrix is always formed."""
-
-EXACT = 2048
-"""Longest side for which the Gram matrix is formed where a proof is asked for ..."""
-
-WORK = 2e10
-"""... unless that takes more multiplications than this: some seconds."""
+"""Largest shorter side for which the Gram matrix is always formed."""
 
 GUARD = 2
-"""Random vectors in a block beside those that are asked for."""
-
-DEPTH = 6
-"""Most blocks in a Krylov space; after that it is started anew from the best vectors in it."""
-
-WIDEST = 256
-"""Most columns of a Krylov space, unless two blocks have more: it is as long as the sides of the matrix."""
-
-STARTS = 50
-"""Most Krylov spaces."""
-
-DIGITS = 1e-13
-"""Residuals below this part of the largest value are rounding."""
+"""Random vectors in a block of a Krylov space in addition to those that are requested."""
 
 NEW_PART = 1e-7
-"""Part of a vector that must lie outside a subspace for the vector to widen it."""
+"""Fraction of a vector that must lie outside a subspace for the vector to extend it."""
 
 ROUNDING = 1e-12
-"""A vector shorter than this part of the longest beside it is rounding, and points anywhere."""
-
-ORDINARY = 1e-100, 1e100
-"""Sizes of entries whose squares are safe."""
+"""A vector shorter than this fraction of the longest is rounding error and has no meaningful direction."""
 
 
 class Triplets(NamedTuple):
-    """The largest singular values, in falling order, with their vectors.
+    """The largest singular values, in decreasing order, with their vectors.
 
     Attributes
     ----------
@@ -50,10 +29,9 @@ class Triplets(NamedTuple):
     values : array of shape (count,)
     right : array of shape (q, count)
     bound : float
-        No singular value is larger. From the Gram matrix that is so up to rounding, for which there is an allowance.
-        From a Krylov space it is the largest sum of a value found and its residual, over those asked for and a few that
-        come from random vectors: each has a singular value that close to it, and that none is larger is very likely but
-        not proven.
+        Upper bound on all singular values. From the Gram matrix it is proven, with an allowance for rounding. From a
+        Krylov space it is the largest sum of a value and its residual, over those requested and a few from random
+        vectors. A singular value is that close to each of them; that none is larger is very likely but not proven.
     """
 
     left: np.ndarray
@@ -63,7 +41,7 @@ class Triplets(NamedTuple):
 
 
 def rank_of(values: np.ndarray) -> int:
-    """Return how many singular values are more than 1e-8 of the largest."""
+    """Return the number of singular values that are more than 1e-8 of the largest."""
     return int(np.count_nonzero(values > 1e-8 * values.max(initial=0.0)))
 
 
@@ -78,13 +56,12 @@ def leading_triplets(
     count : int
         At most the shorter side.
     tolerance : float
-        By how much the bound may exceed the largest value, relative to it; 0 asks for all digits. The Gram matrix gives
-        them anyway.
+        Largest relative excess of the bound over the largest value; 0 requests full accuracy. The Gram matrix always
+        gives it.
     start : array, optional
-        Where to look first: a vector as long as the shorter side, or several as columns.
+        Initial guess: a vector as long as the shorter side, or several as columns.
     proof : bool
-        Whether the bound should be one for certain: where the shorter side is at most `EXACT` and the work at most
-        `WORK`, it is.
+        Whether to prove the bound, where the Gram matrix takes at most a few seconds.
 
     Examples
     --------
@@ -96,14 +73,14 @@ def leading_triplets(
         left, values, right, bound = leading_triplets(matrix.T, count, tolerance, start, proof)
         return Triplets(right, values, left, bound)
     count, size = min(count, q), _size(matrix)
-    if size == 0.0 or not np.isfinite(size):  # nothing there, or nothing to be found: any vectors will do
+    if size == 0.0 or not np.isfinite(size):  # any vectors will do
         return Triplets(np.eye(p, count), np.full(count, size), np.eye(q, count), size)
-    if not ORDINARY[0] < size < ORDINARY[1]:
+    if not 1e-100 < size < 1e100:  # squares would underflow or overflow
         left, values, right, bound = leading_triplets(matrix / size, count, tolerance, start, proof)
         return Triplets(left, size * values, right, size * bound)
-    exact = q <= SHORT or 3 * count >= q or (proof and q <= EXACT and float(p + q) * q * q <= WORK)
+    exact = q <= SHORT or 3 * count >= q or (proof and q <= 2048 and float(p + q) * q * q <= 2e10)
     right, reach = (_by_gram(matrix, count), 0.0) if exact else _by_krylov(matrix, count, tolerance, start)
-    # the other side, and with it the values, to the accuracy of the data rather than of its square
+    # The other side, and with it the values, are accurate to the rounding of the data rather than of its square.
     left, values, turned = np.linalg.svd(np.asarray(matrix @ right), full_matrices=False)
     right = right @ turned.T
     slack = 8.0 * np.finfo(float).eps * q * values[0]
@@ -111,7 +88,7 @@ def leading_triplets(
 
 
 def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns: those of ``basis`` first, then what the blocks add to them.
+    """Return orthonormal columns: those of ``basis``, then those that the blocks add to their span.
 
     Examples
     --------
@@ -124,7 +101,7 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
         sizes = np.linalg.norm(block, axis=0)
         seen = sizes > ROUNDING * sizes.max(initial=0.0)
         rest = block[:, seen] / sizes[seen]
-        for _ in range(2):  # once more: after the first time little may be left of a vector, and that little is rough
+        for _ in range(2):  # twice is enough: after the first pass little may be left of a vector, with few digits
             rest = rest - basis @ (basis.T @ rest)
             sizes = np.linalg.norm(rest, axis=0)
             rest = rest[:, sizes > NEW_PART] / sizes[sizes > NEW_PART]
@@ -135,7 +112,7 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
 
 
 def _size(matrix: Any) -> float:
-    """Return the largest entry in absolute value, NaN if one is; 1 if they cannot be seen."""
+    """Return the largest absolute entry, NaN if there is one; 1 for a linear operator."""
     if isinstance(matrix, LinearOperator):
         return 1.0
     entries = matrix.data if sparse.issparse(matrix) else matrix
@@ -148,14 +125,14 @@ def _by_gram(matrix: Any, count: int) -> np.ndarray:
     if isinstance(matrix, LinearOperator):
         matrix = matrix @ np.eye(q)
     elif sparse.issparse(matrix) and matrix.nnz > 0.01 * matrix.shape[0] * q:
-        matrix = matrix.toarray()  # as large as the shorter side's Gram matrix would be a few times over, and faster
+        matrix = matrix.toarray()  # faster, and a few times as large as the Gram matrix
     gram = matrix.T @ matrix
     gram = gram.toarray() if sparse.issparse(gram) else gram
     return leading_eigen(gram, count)[1]
 
 
 def leading_eigen(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues of a symmetric matrix, in falling order, and their vectors.
+    """Return the largest eigenvalues of a symmetric matrix, in decreasing order, and their vectors.
 
     Examples
     --------
@@ -164,43 +141,44 @@ def leading_eigen(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarra
     """
     side = len(matrix)
     values, vectors = eigh(matrix, subset_by_index=(side - count, side - 1))
-    if len(values) < count:  # LAPACK's search for some of the values may find none where all are equal
+    if len(values) < count:  # LAPACK's search for a subset may find none if all are equal
         values, vectors = (found[..., -count:] for found in np.linalg.eigh(matrix))
     return values[::-1], vectors[:, ::-1]
 
 
 def _by_krylov(matrix: Any, count: int, tolerance: float, start: np.ndarray | None) -> tuple[np.ndarray, float]:
-    """Return right singular vectors, and how far singular values may reach.
+    """Return right singular vectors and an estimate of an upper bound on all singular values.
 
-    They come from spaces ``span(B, A'A B, (A'A)^2 B, ...)`` with random vectors in ``B``.
+    The vectors come from spaces ``span(B, A'A B, (A'A)^2 B, ...)`` with random vectors in ``B``.
     Musco and Musco (2015): the value found is within ``1 - e`` of the largest after about ``log(q) / sqrt(e)`` blocks,
-    with high probability and however close to each other the leading values are.
+    with high probability, however close the leading values are. A space of at most six blocks, or 256 columns, is
+    restarted from its best vectors.
     """
     q = matrix.shape[1]
     begun = np.zeros((q, 0)) if start is None else np.reshape(start, (q, -1))
     chance = np.random.default_rng(0).normal(size=(q, max(count - begun.shape[1], 0) + GUARD))
     block = np.hstack([begun, chance])
-    depth = max(2, min(DEPTH, WIDEST // block.shape[1]))
+    depth = max(2, min(6, 256 // block.shape[1]))
     found = np.zeros((q, 0))
-    for _ in range(STARTS):
+    for _ in range(50):
         basis, known = widened(found, block), found.shape[1]
         images = np.asarray(matrix @ basis)
         for _ in range(depth - 1):
             wider = widened(basis, np.asarray(matrix.T @ images[:, known:]))
             known = basis.shape[1]
             if wider.shape[1] == known:
-                break  # the space is closed: everything in reach has been found
+                break  # the space is invariant
             images = np.hstack([images, np.asarray(matrix @ wider[:, known:])])
             basis = wider
         kept = min(count + GUARD, basis.shape[1])
         turns = eigh(images.T @ images)[1][:, ::-1]
         found, ends = basis @ turns[:, :kept], images @ turns[:, :kept]
         values = np.linalg.norm(ends, axis=0)
-        rests = np.asarray(matrix.T @ ends) - found * values**2  # the residuals, times the values
-        # all of them, the random ones too: a start that is a singular vector, but not the first, has no residual
+        rests = np.asarray(matrix.T @ ends) - found * values**2  # the residuals times the values
+        # The random vectors count too: a start that is a singular vector, but not the leading one, has no residual.
         residuals = np.linalg.norm(rests, axis=0) / np.maximum(values, 1e-300)
         reach = float(np.max(values + residuals))
-        if reach <= values[0] * (1.0 + max(tolerance, DIGITS)):
+        if reach <= values[0] * (1.0 + max(tolerance, 1e-13)):
             break
         block = rests
     return found[:, :count], reach

@@ -101,7 +101,7 @@ def single_threaded(function: Function) -> Function:
 
 
 def _set(libraries: list[Library], numbers: list[int]) -> None:
-    """Tell each library how many threads to use."""
+    """Set the number of threads of each library."""
     for library, number in zip(libraries, numbers, strict=True):
         library.set_threads(number)
 
@@ -130,11 +130,15 @@ def default_threads() -> int:
 
 
 ROOM = 2**18
-"""Numbers that are kept room for, at the most: 2 MB for each purpose and thread."""
+"""Most numbers that are kept: 2 MB for each purpose and thread."""
 
 
 class _Kept(local):
-    """What each thread keeps, by purpose."""
+    """Arrays of each thread by purpose.
+
+    Allocating memory for every block of rows takes longer than the work on it where freed memory goes back to the
+    system at once, as on workers of Dask, which start with `MALLOC_TRIM_THRESHOLD_` set.
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[str, np.ndarray] = {}
@@ -144,9 +148,9 @@ _kept = _Kept()
 
 
 def scratch(purpose: str, n: int, width: int) -> np.ndarray:
-    """Return an array of floats, not filled in. The thread that asks for the same purpose again gets the same memory.
+    """Return an uninitialised array of floats. The same thread gets the same memory for the same purpose.
 
-    Larger ones than `ROOM` are new.
+    Arrays larger than `ROOM` are new.
 
     Examples
     --------
@@ -158,6 +162,6 @@ def scratch(purpose: str, n: int, width: int) -> np.ndarray:
         return np.empty((n, width))
     numbers = _kept.numbers.get(purpose)
     if numbers is None or len(numbers) < n * width:
-        # what grows once will grow again
+        # an array that grows once will grow again
         numbers = _kept.numbers[purpose] = np.empty(n * width if numbers is None else ROOM)
     return numbers[: n * width].reshape(n, width)

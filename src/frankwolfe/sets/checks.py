@@ -1,4 +1,4 @@
-"""Checks of what sets are made from: every message names the set and the argument, and says what was expected."""
+"""Checks of the arguments of sets. Every message names the set and the argument, and states what was expected."""
 
 from collections.abc import Sequence, Sized
 from numbers import Integral, Real
@@ -12,9 +12,9 @@ from frankwolfe.compile.part import finite, is_part
 
 
 def numbers(part: str, name: str, values: Any, shape: str) -> np.ndarray:
-    """Return ``values`` as a new array of floats; what would have to be cast to become one is refused.
+    """Return ``values`` as a new array of floats, or raise TypeError if they are not numbers.
 
-    NumPy would turn dates into counts of nanoseconds, texts of digits into numbers, and fill masked entries.
+    NumPy alone would convert dates to nanoseconds and strings of digits to numbers, and fill masked entries.
     """
     if sparse.issparse(values) or np.ma.isMaskedArray(values):
         raise TypeError(f"{part}: {name} must be {shape} of numbers, got {type(values).__name__}")
@@ -30,13 +30,13 @@ def numbers(part: str, name: str, values: Any, shape: str) -> np.ndarray:
 
 
 def _shown(values: Any) -> str:
-    """Return a value in few letters."""
+    """Return a short representation of a value."""
     text = repr(values)
     return text if len(text) <= 60 else f"{text[:56]} ..."
 
 
 def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
-    """Return ``values`` as a new vector of finite numbers; ``why`` says what finiteness is needed for."""
+    """Return ``values`` as a new vector of finite numbers; ``why`` completes the error message."""
     found = numbers(part, name, values, "a vector")
     if found.ndim != 1 or found.size == 0:
         raise ValueError(f"{part}: {name} must be a vector with at least one entry, got shape {found.shape}")
@@ -108,7 +108,7 @@ def one_for_each(part: str, name: str, values: Any, d: int) -> np.ndarray:
 
 
 def same_length(part: str, name: str, size: int, d: int) -> None:
-    """Raise unless ``size``, the dimension of what is called ``name``, is the number of columns."""
+    """Raise ValueError unless ``size``, the number of entries of ``name``, is the number of columns."""
     if size != d:
         raise ValueError(f"{part}: {name} has {size} entries, but there are {d} columns")
 
@@ -123,7 +123,7 @@ def one_of(part: str, name: str, value: Any, choices: Sequence) -> Any:
 
 
 def rounding(*numbers: Any) -> Any:
-    """Return by how much points whose coordinates are about so large may be off, after a few sums and products.
+    """Return a bound on the rounding error of points with coordinates of these sizes, after a few operations.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sets by name and radius: what a user types, the same set with another radius, and points carried between the two."""
+"""Sets by name and radius, and points carried from one set to another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +11,11 @@ from frankwolfe.sets import GroupBall, L1Ball, L2Ball, LinfBall, NonNegativeL1Ba
 from frankwolfe.sets.base import a_set
 
 DEFAULT_RADIUS = 10.0
-"""Radius of a set that is named without one, but for the simplex, whose entries sum to one."""
+"""Radius of a set that is named without one; that of the simplex is 1."""
 
 
 def _rows_as_groups(radius: float, d: int, outputs: int) -> GroupBall:
-    """Ball of the group lasso in which the weights of one feature, over all outputs, are a group."""
+    """Return the group ball whose groups are the weights of one feature over all outputs."""
     if outputs < 2:
         raise ValueError(
             "constraint='group' makes a group of each feature's weights over several outputs, and there is one output; "
@@ -36,10 +36,9 @@ SETS: dict[str, Callable[[float, int, int], Any]] = {
 
 
 def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -> Any:
-    """Return the set that a name or an object and a radius mean, for weights of ``d`` columns and so many outputs.
+    """Return the set for a name or an object and a radius, for weights of ``d`` columns and a number of outputs.
 
-    Without a radius a name gets the default. An object has its own radius, and a second one is refused: which of the
-    two is meant, nobody can tell.
+    A name without a radius gets the default. An object has its own radius, and a second one is an error.
     """
     if isinstance(constraint, str):
         make = lookup("constraint", constraint, SETS)
@@ -48,7 +47,7 @@ def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -
         return make(radius, d, outputs)
     a_set("constraint", constraint)
     if radius is not None:
-        own = constraint.with_radius(radius).own_radius()  # has it one, and is this one good?
+        own = constraint.with_radius(radius).own_radius()  # raises if it has none, or if this one is invalid
         raise ValueError(
             f"two radii: radius={own:g}, and the constraint {short(constraint)} has its own; leave radius out, "
             f"or give the constraint that radius itself (constraint.with_radius({own:g}))"
@@ -57,7 +56,7 @@ def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -
 
 
 def carried(w: np.ndarray, before: Any, after: Any) -> np.ndarray | None:
-    """Return a point of one set as a point of another, scaled if it must be; None where there is no way to tell how."""
+    """Return a point of one set as a point of another, scaled by their radii if necessary; None if that fails."""
     flat = w.ravel()
     if after.contains(flat):
         return w
