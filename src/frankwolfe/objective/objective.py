@@ -11,11 +11,9 @@ import numpy as np
 
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import is_shifted
-from frankwolfe.objective.intercept_search import InterceptSearch
+from frankwolfe.objective.intercept_search import InterceptSearch, PredictionSums
 from frankwolfe.objective.kinked_intercept import kinked_point
-from frankwolfe.objective.point import EPSILON, Guess, Point, ZeroModel
-from frankwolfe.objective.prediction_sums import PredictionSums
-from frankwolfe.objective.segment import Segment
+from frankwolfe.objective.point import EPSILON, Guess, Point, Segment, ZeroModel
 from frankwolfe.shards.interface import Kept, Shards
 from frankwolfe.shards.local import Local, Serial, Threads
 

@@ -1,10 +1,15 @@
-"""A point as the objective sees it: through predictions, all of them at once."""
+"""Points, and segments between them, as the objective sees them: by predictions."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.linalg.matrices import sum_of_sizes
+from frankwolfe.objective import tasks
+
+if TYPE_CHECKING:
+    from frankwolfe.objective.objective import Objective
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -83,3 +88,41 @@ class Point(NamedTuple):
     def shifted(self) -> np.ndarray:
         """Return the predictions with the intercept, flat: what the loss is taken at."""
         return self.z if self.shift is None else (self.z.reshape(-1, len(self.shift)) + self.shift).ravel()
+
+
+class Segment:
+    """The segment from predictions ``z`` to others.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the samples.
+    z, images : array or Kept
+        Predictions at both ends.
+    """
+
+    def __init__(self, objective: "Objective", z: Any, images: Any):
+        self.objective, self.ends = objective, (z, images)
+        self.ahead = objective.shards.keep(tasks.difference, images, z)
+
+    def predictions(self, gamma: float, predict: Callable[[float], Any] | None = None) -> Any:
+        """Return the predictions after a part ``gamma`` of the segment.
+
+        ``predict`` makes them from weights. Where they become much smaller, sums would keep the rounding of the large
+        ones. On a cluster it is always used, so that predictions depend on nothing before them.
+        """
+        z, images = self.ends
+        if gamma == 1.0:
+            return images
+        if predict is not None and self.objective.shards.calls_are_costly:
+            return predict(gamma)
+        found = self.objective.shards.keep(tasks.mix, z, self.ahead, gamma)
+        if predict is None or np.abs(found).max(initial=0.0) >= 0.1 * np.abs(z).max(initial=0.0):
+            return found
+        return predict(gamma)
+
+    def slope(self, there: Point) -> float:
+        """Return the slope of the objective along the segment, at a point of it."""
+        if there.along is not None and there.along[0] is self.ends[0] and there.along[1] is self.ends[1]:
+            return there.along[2]
+        return float(self.objective.shards.run(tasks.inner, there.alpha, self.ahead)[0])
