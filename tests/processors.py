@@ -24,7 +24,7 @@ SETTINGS = {
 """Environments: the oldest processor with this one's instructions, without them, little optimisation, no compiler."""
 
 NUMERIC = (
-    *(f"tests/{name}" for name in ("losses", "sets", "linalg", "data", "objective", "methods")),
+    *(f"tests/{name}" for name in ("losses", "sets", "linalg", "rows", "objective", "methods")),
     *(f"tests/test_{name}.py" for name in ("dual_value", "side_constraints", "outputs", "reference", "units")),
 )
 """Tests of what numbers come out."""
