@@ -139,9 +139,7 @@ class SmoothedTable(NamedTuple):
 
     rate: float = 0.5
 
-    @property
-    def abilities(self):
-        return Abilities(has_table=True)
+    abilities = Abilities(has_table=True)
 
     def for_run(self, setting):
         return SmoothedTableState(setting.table(), self.rate)

@@ -10,7 +10,6 @@ from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
-from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries, as_places, as_triplets, in_order
 from frankwolfe.rows.samples import Samples
@@ -88,7 +87,7 @@ class CompletionProblem(Problem):
 
     def __init__(self, samples: Samples, shape: tuple[int, int], radius: float, offsets: Offsets):
         self.entries, self.offsets = samples.rows, offsets
-        self._shape, self._outputs = shape, 0
+        self._shape, self._outputs, self.factored = shape, 0, True
         self._samples, self._loss = samples, samples.loss
         self._X = self.entries.matrix(samples.targets, shape[1])
         self._constraint = SampledTraceBall(radius, shape[1], self.entries)
@@ -135,15 +134,6 @@ class CompletionProblem(Problem):
         if len(places[0]) != len(places[1]):
             raise ValueError(f"{len(places[0])} rows and {len(places[1])} columns: there must be as many")
         return self.offsets.at(*places) + w.at(*places)
-
-    def accept(self, method: Method) -> None:
-        """Refuse the methods that store atoms: each would be a matrix of full size."""
-        super().accept(method)
-        if method.engine == "loop" and method.direction.keeps_atoms:
-            raise ValueError(
-                f"method {method.name!r} keeps its atoms as whole matrices, here {self._shape[0]} x {self._shape[1]}: "
-                "use 'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'"
-            )
 
     def zero(self) -> Factors:
         """Return the zero matrix."""

@@ -15,6 +15,7 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
+from frankwolfe.problem.requirements import check
 from frankwolfe.run import minimize
 from frankwolfe.sets.named import as_constraint
 
@@ -107,7 +108,7 @@ def _combinations(losses: list[Any], constraints: list[Any], methods: list[Metho
         try:
             outputs = y.shape[1] if y.ndim > 1 else len(np.unique(y)) * (loss.targets == "classes")
             posed = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
-            posed.accept(pick(np.inf, posed.needs_smoothing) if method.engine == "auto" else method)
+            check(posed, pick(np.inf, posed.needs_smoothing) if method.engine == "auto" else method)
         except ValueError as error:
             refused = error
             continue

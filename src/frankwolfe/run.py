@@ -16,11 +16,11 @@ from frankwolfe.engines.protocol import Engine
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
+from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.checkpoints import KEPT, Checkpoints, Kept, SavedRun, as_checkpoint_path, settings_of
 from frankwolfe.running.driver import Driver
-from frankwolfe.running.likely import why_unlikely
 from frankwolfe.running.limits import SIDE_TOL, Limits
 from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
@@ -145,10 +145,8 @@ def minimize(
         method = pick(limits.passes if steps_run else np.inf, problem.needs_smoothing)
         if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
-    problem.accept(method)
     likely = lookup("stop", stop, STOPS)
-    if likely and (why := why_unlikely(problem, method)) is not None:
-        raise ValueError(f"stop='likely' is not to be had: {why}")
+    check(problem, method, likely)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     limits.require_an_end()
     if batch_size is None and isinstance(problem.X, RowStore):

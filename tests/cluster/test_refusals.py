@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_refused(client, name):
 
 def test_methods_that_need_rows_at_hand(client):
     problem = posed(chunked(X), chunked(Y))
-    with pytest.raises(ValueError, match="does not run on a cluster: use one of auto, corrective"):
+    with pytest.raises(ValueError, match="they are on a cluster: use one of 'auto', 'corrective'"):
         fw.minimize(problem, "pairwise")
 
 

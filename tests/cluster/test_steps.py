@@ -89,9 +89,9 @@ def test_a_run_goes_on_from_its_checkpoint(client, tmp_path):
 @pytest.mark.parametrize(
     ("method", "options", "words"),
     [
-        ("pairwise", {}, "does not run on a cluster: use one of auto, corrective, fw, sfw"),
-        ("saga", {}, "does not run on a cluster"),
-        ("sfw", {"intercept": True}, "takes no intercept on a cluster"),
+        ("pairwise", {}, "they are on a cluster: use one of 'auto', 'corrective', 'fw', 'sfw'"),
+        ("saga", {}, "they are on a cluster"),
+        ("sfw", {"intercept": True}, "needs a problem without an intercept on a cluster"),
     ],
 )
 def test_what_cannot_run_says_so_before_anything_runs(client, method, options, words):
@@ -103,7 +103,7 @@ def test_what_cannot_run_says_so_before_anything_runs(client, method, options, w
 
 
 def test_a_step_that_reads_rows_is_refused(client):
-    with pytest.raises(ValueError, match="does not run on a cluster"):
+    with pytest.raises(ValueError, match="they are on a cluster"):
         fw.minimize(problems()[1], "fw", step="line-search")
 
 

@@ -36,7 +36,7 @@ from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import posed
 from frankwolfe.problem import Problem
 from frankwolfe.problem.from_store import stored_targets
-from frankwolfe.problem.on_cluster import Planned, accept_on_cluster, refuse_smoothing
+from frankwolfe.problem.requirements import check_on_cluster
 from frankwolfe.sets.named import as_constraint
 from frankwolfe.store.format import NAME as MANIFEST
 from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
@@ -348,8 +348,7 @@ def check_options(refused: dict[str, bool], loss: str | None, method: str, inter
         if given:
             raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
     posed = as_loss("squared" if loss is None else loss)  # a cluster supports all losses that are defaults
-    refuse_smoothing(posed, None)
-    accept_on_cluster(Planned(intercept, posed), as_method(method))
+    check_on_cluster(posed, intercept, as_method(method))
 
 
 @contextmanager

@@ -93,7 +93,7 @@ _lenders: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
 
 
 def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
-    """Class decorator that gives a class the methods of another one that it lacks: a NamedTuple can inherit nothing."""
+    """Class decorator that adds the members of another class that a class lacks: a NamedTuple cannot inherit any."""
 
     def lend(kind: type[Part]) -> type[Part]:
         lenders = _lenders.setdefault(kind, set())
@@ -101,7 +101,7 @@ def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
             return kind  # parts are looked at in every run: once is enough
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
-                if (callable(method) or isinstance(method, property)) and not hasattr(kind, name):
+                if not name.startswith("__") and not hasattr(kind, name):
                     setattr(kind, name, method)
         lenders.add(methods)
         return kind

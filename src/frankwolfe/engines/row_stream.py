@@ -31,6 +31,7 @@ from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, Gradient
 from frankwolfe.methods.table import METHODS, Method
 from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem import Problem
+from frankwolfe.problem.requirements import STREAM, Facts, needs_of, refuse
 from frankwolfe.sets.base import tracker_of
 
 BATCH, MOST_BATCH = 32, 1024
@@ -260,28 +261,9 @@ def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
 
 def for_stream(method: Method, loss: Any) -> Method:
     """Return the method that learns rows which come once; raise ValueError if it, or the loss, needs more than that."""
-    if not loss.smooth:
-        others = " or ".join(map(repr, loss.neighbours))
-        instead = f", or a smooth loss such as {others}" if others else ""
-        raise ValueError(
-            f"{type(loss).__name__} has a kink, and neither the steps nor the intercept of a stream come to rest at "
-            f"one: use fit{instead}"
-        )
+    facts = Facts(loss, stream=True)
+    refuse("partial_fit", STREAM, facts)
     if method.engine == "auto":
         return METHODS["momentum"]
-    abilities = method.estimate.abilities
-    refused = {
-        "reads all rows at every step": method.reads_all_rows or method.engine == "corrective",
-        "remembers every row": abilities.has_table,
-        "takes exact gradients": abilities.takes_snapshots,
-        "reads the batch of the next step": abilities.reads_upcoming,
-        "grows its batches": abilities.grows,
-        "looks at two batches in a step": abilities.two_batches,
-        "smooths more as it goes on": abilities.smooths,
-    }
-    why = next((reason for reason, holds in refused.items() if holds), None)
-    if why is not None:
-        raise ValueError(
-            f"method {method.name!r} {why}, but rows of a stream come once: use method='auto' or 'momentum'"
-        )
+    refuse(f"method {method.name!r}", needs_of(method), facts)
     return method

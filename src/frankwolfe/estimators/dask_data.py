@@ -17,7 +17,7 @@ from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.cluster.loading import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
-from frankwolfe.problem.on_cluster import Planned, accept_on_cluster, refuse_smoothing
+from frankwolfe.problem.requirements import check_on_cluster
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")
 """What a model that is sent to workers does without: names have been checked by then."""
@@ -28,8 +28,7 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     if y is None:
         raise ValueError("y is missing: pass the targets, a dask array or series that is cut as X is")
     loss = as_loss(model._loss())
-    refuse_smoothing(loss, None)
-    accept_on_cluster(Planned(bool(model.fit_intercept), loss), as_method(model.method))
+    check_on_cluster(loss, bool(model.fit_intercept), as_method(model.method))
     check_columns(model, X, reset=True)
     weights = None if sample_weight is None else _column("sample_weight", sample_weight, X)
     return X, _column("y", y, X), weights

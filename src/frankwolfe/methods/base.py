@@ -145,63 +145,48 @@ class Setting(NamedTuple):
         return self.samples.table() if alpha is None else alpha.copy()
 
 
-class StatelessDefaults:
-    """A part that remembers nothing."""
+class EstimateDefaults:
+    """What a part does unless it defines it: it has no state of its own."""
 
     def for_run(self, setting):
-        """Return the part itself: there is nothing to remember."""
+        """Return the state of the part at the start of a run: the part itself."""
         return self
 
 
-class BoundednessDefaults:
-    """A part that works for any curvature of the loss."""
-
-    @property
-    def needs_smoothness(self):
-        """Whether the part divides by the loss's smoothness, which must be finite then."""
-        return False
-
-
 class DirectionStateDefaults:
-    """What a run knows of a direction that does not say where it wants the gradient."""
+    """What the state of a direction does unless it defines it."""
 
     def gradient_point(self, iterate, t):
-        """Return the point at which step ``t`` wants the gradient: the iterate itself."""
+        """Return the point at which step ``t`` needs the gradient: the iterate."""
         return iterate
 
 
-class DirectionDefaults(DirectionStateDefaults, StatelessDefaults, BoundednessDefaults):
-    """A direction that remembers nothing."""
+class DirectionDefaults(EstimateDefaults, DirectionStateDefaults):
+    """What a direction is unless it defines it.
 
-    @property
-    def keeps_atoms(self):
-        """Whether a run may keep atoms, which are whole vectors unless the set's vertices are single coordinates."""
-        return True
+    ``needs``: what it needs of a problem, phrases of `frankwolfe.problem.requirements`. ``keeps_atoms``: a run may
+    store atoms, as whole vectors unless the set's vertices have one non-zero entry. ``mixes_vertices``: every new
+    iterate is a convex combination of the iterate and a vertex.
+    """
 
-    @property
-    def mixes_vertices(self):
-        """Whether every step is a mixture of the iterate and a vertex."""
-        return False
+    needs = ()
+    keeps_atoms = True
+    mixes_vertices = False
 
 
-class StepDefaults(StatelessDefaults, BoundednessDefaults):
-    """A step rule that remembers nothing and reads no rows."""
+class StepDefaults(EstimateDefaults):
+    """What a step rule is unless it defines it.
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return False
+    ``needs``: as for a direction. ``reads_all_rows``: a step reads the whole data. ``open_loop``: the length of a step
+    depends on its number alone.
+    """
 
-    @property
-    def open_loop(self):
-        """Whether the number of a step is all that its length depends on."""
-        return False
+    needs = ()
+    reads_all_rows = False
+    open_loop = False
 
     def part_left(self, first, last):
-        """Return the product of ``1 - gamma_t`` over the steps after ``first`` up to ``last``, or a little less.
-
-        NaN where the numbers of the steps do not tell.
-        """
+        """Return a lower bound on the product of ``1 - gamma_t``, ``first < t <= last``; NaN if it is not known."""
         return np.nan
 
 
@@ -211,7 +196,7 @@ ESTIMATE_METHODS, DIRECTION_METHODS, STEP_METHODS = ("refresh", "follow"), ("cho
 
 def estimate(kind: type[Part]) -> type[Part]:
     """Class decorator of the package's gradient estimates."""
-    return part(lent(StatelessDefaults)(kind))
+    return part(lent(EstimateDefaults)(kind))
 
 
 def direction(kind: type[Part]) -> type[Part]:
@@ -226,7 +211,7 @@ def step_rule(kind: type[Part]) -> type[Part]:
 
 def accept_estimate(argument: str, given: Any) -> None:
     """Check a gradient estimate that was handed in; give its class what it leaves to defaults."""
-    _accept(argument, given, ESTIMATE_METHODS, "a gradient estimate", StatelessDefaults)
+    _accept(argument, given, ESTIMATE_METHODS, "a gradient estimate", EstimateDefaults)
     if not isinstance(getattr(given, "abilities", None), Abilities):
         raise TypeError(
             f"{argument}: {type(given).__name__} does not say what it can do: give it a property "

@@ -262,15 +262,8 @@ of the difference are those of rounding, and the step would lead out of the set.
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
 
-    @property
-    def keeps_atoms(self):
-        """Whether a run may keep atoms: a vertex is forgotten once the iterate has moved."""
-        return False
-
-    @property
-    def mixes_vertices(self):
-        """Whether every step is a mixture of the iterate and a vertex."""
-        return True
+    keeps_atoms = False
+    mixes_vertices = True
 
     def choose(self, constraint, gradient, iterate):
         """Ask the oracle."""

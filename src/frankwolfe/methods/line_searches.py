@@ -21,6 +21,7 @@ from frankwolfe.compile.verbs import (
     value,
 )
 from frankwolfe.methods.base import step_rule
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 
 # --- Steps that look at the objective along the move.
 #
@@ -38,15 +39,8 @@ class ShortStep(NamedTuple):
     The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
     """
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return True
-
-    @property
-    def needs_smoothness(self):
-        """Whether the loss's smoothness must be finite."""
-        return True
+    reads_all_rows = True
+    needs = (BOUNDED_CURVATURE,)
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -65,10 +59,7 @@ class LineSearch(NamedTuple):
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return True
+    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -95,10 +86,7 @@ class Secant(NamedTuple):
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return True
+    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -122,10 +110,7 @@ class SecantState(NamedTuple):
 class Monotone(NamedTuple):
     """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return True
+    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -168,10 +153,7 @@ class Backtracking(NamedTuple):
     relax: float = 0.9
     raise_by: float = 2.0
 
-    @property
-    def reads_all_rows(self):
-        """Whether a step reads the whole data."""
-        return True
+    reads_all_rows = True
 
     def _checked(self):
         relax, raise_by = (
@@ -295,10 +277,7 @@ class NormStep(NamedTuple):
     the textbook's ``L lambda_max ||direction||^2`` on most data. Goes with the directions that have an active set.
     """
 
-    @property
-    def needs_smoothness(self):
-        """Whether the loss's smoothness must be finite."""
-        return True
+    needs = (BOUNDED_CURVATURE,)
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""
@@ -359,10 +338,7 @@ class DampedStep(NamedTuple):
         start, window = positive("DampedStep", "start", self.start), positive("DampedStep", "window", self.window)
         return self._replace(start=start, window=window)
 
-    @property
-    def needs_smoothness(self):
-        """Whether the loss's smoothness must be finite."""
-        return True
+    needs = (BOUNDED_CURVATURE,)
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""

@@ -11,6 +11,7 @@ from frankwolfe.methods.base import direction
 from frankwolfe.methods.directions import Straight
 from frankwolfe.methods.gradient import FAILED
 from frankwolfe.methods.snapshots import FOREVER, Epochs, place_in_epoch
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full
 
@@ -94,9 +95,9 @@ class Sliding(NamedTuple):
         return self._replace(**{name: positive("Sliding", name, value) for name, value in given.items()})
 
     @property
-    def needs_smoothness(self):
-        """Whether the loss's smoothness must be finite: unless that of the objective is given."""
-        return self.smoothness is None
+    def needs(self):
+        """Return what it needs of a problem: bounded curvature, unless ``smoothness`` is given."""
+        return () if self.smoothness else (BOUNDED_CURVATURE,)
 
     def for_run(self, setting):
         """Work out the constants; ``x`` starts at the iterate."""

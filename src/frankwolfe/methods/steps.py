@@ -54,10 +54,7 @@ class OpenLoop(NamedTuple):
     def _checked(self):
         return checked_steps(self)
 
-    @property
-    def open_loop(self):
-        """The number of a step is all that its length depends on."""
-        return True
+    open_loop = True
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
@@ -85,10 +82,7 @@ class LogAdaptive(NamedTuple):
     0.7292
     """
 
-    @property
-    def open_loop(self):
-        """The number of a step is all that its length depends on."""
-        return True
+    open_loop = True
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""

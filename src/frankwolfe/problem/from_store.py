@@ -1,4 +1,4 @@
-"""What a problem takes from a row store, and which methods can run on one that is larger than memory."""
+"""Targets of a row store, as a loss takes them."""
 
 from typing import Any
 
@@ -25,19 +25,3 @@ def stored_targets(store: RowStore, loss: Any) -> np.ndarray:
     if count != 2:
         raise ValueError(f"{store.path} holds {count} classes for targets, and {kind} takes two: use 'multinomial'")
     return 2.0 * store.y - 1.0
-
-
-def accept_groups(store: RowStore, method: Any) -> None:
-    """Raise ValueError if a method that makes steps needs all rows in memory."""
-    enough = f"memory={store.bytes:,} would keep all rows there (fw.open_rows(path, memory=...))"
-    if method.reads_all_rows:
-        raise ValueError(
-            f"{method.name!r} reads all rows in every step, and {store.path} does not fit into memory: use 'auto', "
-            f"'corrective' or 'sfw'; {enough}"
-        )
-    can = method.estimate.abilities
-    if can.row_arrays is None or can.grows or can.reads_upcoming or can.two_batches or can.corrects_once:
-        raise ValueError(
-            f"{method.name!r} cannot work on some of the rows at a time, and {store.path} does not fit into memory: "
-            f"use 'auto' or 'sfw'; {enough}"
-        )

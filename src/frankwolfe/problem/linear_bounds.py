@@ -167,3 +167,14 @@ def _bounds(name: str, values: Any, m: int, default: float) -> np.ndarray:
     if found.ndim > 1 or (found.ndim == 1 and len(found) != m):
         raise ValueError(f"LinearBounds: {name} has shape {found.shape}, but A has {m} rows")
     return np.array(np.broadcast_to(found, m), dtype=np.float64)
+
+
+def as_side(side: Any, size: int) -> LinearBounds | None:
+    """Return side constraints that fit so many weights; None as it is."""
+    if side is None:
+        return None
+    if not isinstance(side, LinearBounds):
+        raise TypeError(f"side must be fw.LinearBounds(A, lower, upper), got {type(side).__name__}")
+    if side.A.shape[1] != size:
+        raise ValueError(f"side: A has {side.A.shape[1]} columns, but there are {size} weights")
+    return side

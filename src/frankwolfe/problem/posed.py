@@ -26,6 +26,7 @@ class PosedProblem:
     _samples: Any  # Samples, or what stands for them where rows are on a cluster
     _side: LinearBounds | None = None
     _feature_names: list[str] | None = None
+    factored: bool = False  # whether weights are kept as factors of a matrix
 
     @property
     def n(self) -> int:

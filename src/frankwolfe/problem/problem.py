@@ -15,11 +15,11 @@ from frankwolfe.objective.intercept import EPSILON, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.evaluation import Evaluation
-from frankwolfe.problem.from_store import accept_groups, stored_targets
-from frankwolfe.problem.linear_bounds import LinearBounds
-from frankwolfe.problem.on_cluster import accept_on_cluster, is_on_cluster, refuse_smoothing, remote_data
+from frankwolfe.problem.from_store import stored_targets
+from frankwolfe.problem.linear_bounds import LinearBounds, as_side
+from frankwolfe.problem.on_cluster import is_on_cluster, remote_data
 from frankwolfe.problem.posed import PosedProblem
-from frankwolfe.problem.smoothing import accept_smoothing, accept_unbounded, as_side
+from frankwolfe.problem.requirements import DASK, SIDE, Facts, refuse
 from frankwolfe.rows.centred import centred
 from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.base import a_set, for_shape
@@ -108,7 +108,9 @@ class Problem(PosedProblem):
         self._feature_names = X.feature_names if isinstance(X, RowStore) else column_names(X)
         self._outputs = loss.outputs
         self._constraint = for_shape(constraint, d, self._outputs)
-        self._side = as_side(side, self.size, loss)
+        self._side = as_side(side, self.size)
+        if side is not None:
+            refuse("side", SIDE, Facts(loss))
         weights = as_weights(sample_weight, n)
         self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
 
@@ -116,7 +118,7 @@ class Problem(PosedProblem):
         self, X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: Any
     ) -> None:
         """Take over a dask collection: its rows are loaded by the workers, and stay there."""
-        refuse_smoothing(loss, side)
+        refuse("a dask collection", DASK, Facts(loss, side=side is not None))
         data = remote_data(X, y, sample_weight, loss)
         self._loss = loss.for_targets(data.witness())
         self._X, self._feature_names = data, column_names(X)
@@ -331,17 +333,6 @@ class Problem(PosedProblem):
         finite, sums, size = self.objective.slope_sums(alpha)
         rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * size
         return finite and (not self.intercept or bool(np.abs(sums).max() <= rounding))
-
-    def accept(self, method: Any) -> None:
-        """Raise ValueError if a method cannot run on this problem."""
-        if self.needs_smoothing:
-            accept_smoothing(self, method)
-        if isinstance(self._X, RowStore) and method.engine == "loop":
-            accept_groups(self._X, method)
-        if self.on_cluster:
-            accept_on_cluster(self, method)
-        if method.engine == "loop" and not np.isfinite(self.loss.smoothness()):
-            accept_unbounded(self, method)
 
     @property
     def side_reach(self) -> float:

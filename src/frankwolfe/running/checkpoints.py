@@ -31,6 +31,7 @@ from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.fingerprint import digest, fingerprint
+from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.driver import Driver
@@ -267,7 +268,7 @@ class SavedRun:
             found = found._replace(engine="few-reads")
         if _parts_of(found) != self.settings["parts"]:
             raise ValueError(f"{self.path} is a run of {name!r}, and {found.name!r} has other parts: {_shown(found)}")
-        problem.accept(found)
+        check(problem, found)
         return found._replace(name=name)
 
     def limits(self, tol: Any, max_passes: Any, max_seconds: Any, side_tol: Any) -> Limits:

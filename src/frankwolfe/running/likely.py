@@ -29,11 +29,9 @@ import numpy as np
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import prediction, residual
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.methods.table import Method
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.limits import Stopwatch
-from frankwolfe.store.reader import RowStore
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
@@ -44,8 +42,6 @@ VISITED_SAMPLE, UNVISITED_SAMPLE = 4096, 1024
 AGAIN, UNTRIGGERED = 1.1, 1.5
 """A bound is taken again once the passes have grown by the first factor, if the online estimate is within the
 tolerance; by the second, and within a share of the passes, if not: an estimate may be too high for good."""
-
-NO_TABLE = "keeps no table of slopes with r = X' alpha, as 'sfw' and 'stochastic-pairwise' do: choose one of them"
 
 
 class LikelyGap(NamedTuple):
@@ -123,24 +119,6 @@ def likely_gap(
         mean, above = (weights @ found, 0.0) if whole else (ends[-1] * found.mean(), ends[-1] * margin(found, doubt))
         bound, estimate, rows = bound + float(mean + above), estimate + float(mean), rows + len(chosen)
     return LikelyGap(bound if bound == bound else np.inf, estimate, rows)
-
-
-def why_unlikely(problem: Problem, method: Method) -> str | None:
-    """Say why no likely bound can be had of the runs of a method, or return None."""
-    if not problem.loss.convex:
-        return f"{type(problem.loss).__name__} is not convex, and without convexity nothing bounds the optimum"
-    if problem.intercept:
-        return "the problem has an intercept: slopes prove something only where they sum to zero, which takes all rows"
-    if not problem.loss.has_conjugate:
-        return f"{type(problem.loss).__name__} does not know its conjugate (docs/extending.md says how to give it one)"
-    if problem.needs_smoothing:
-        return "side constraints and losses with a kink are for 'shcgm' alone, whose slopes are not those of its r"
-    if isinstance(problem.X, RowStore):
-        return f"{problem.X.path} does not fit into memory, and the sample is drawn from all rows (docs/stores.md)"
-    abilities = method.estimate.abilities
-    if method.engine == "corrective" or method.reads_all_rows or not abilities.has_table or abilities.sums_table:
-        return f"method {method.name!r} {NO_TABLE}"
-    return None
 
 
 class LikelyStop:

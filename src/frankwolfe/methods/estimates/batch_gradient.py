@@ -42,10 +42,7 @@ def sweep(samples, point, alpha, r):
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
 
-    @property
-    def abilities(self):
-        """Reads all rows, and keeps their derivatives and the sum of their conjugates."""
-        return Abilities(reads_all_rows=True, has_table=True, sums_conjugates=True)
+    abilities = Abilities(reads_all_rows=True, has_table=True, sums_conjugates=True)
 
     def for_run(self, setting):
         """Make room for the derivatives."""
@@ -103,10 +100,7 @@ class GrowingBatch(NamedTuple):
             raise ValueError(f"GrowingBatch: growth must be above 1, got {growth:g}: batches would not grow")
         return self._replace(growth=growth)
 
-    @property
-    def abilities(self):
-        """Growing batches."""
-        return Abilities(grows=True)
+    abilities = Abilities(grows=True)
 
     def for_run(self, setting):
         """Know how large batches may become."""

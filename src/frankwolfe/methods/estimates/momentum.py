@@ -69,10 +69,7 @@ class Momentum(NamedTuple):
     def _checked(self):
         return checked_averaging(self)
 
-    @property
-    def abilities(self):
-        """Nothing but to follow the gradient."""
-        return Abilities(row_arrays=())
+    abilities = Abilities(row_arrays=())
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
@@ -112,10 +109,7 @@ class OneSample(NamedTuple):
     def _checked(self):
         return checked_averaging(self)
 
-    @property
-    def abilities(self):
-        """It looks at the batch of the next step as well."""
-        return Abilities(reads_upcoming=True)
+    abilities = Abilities(reads_upcoming=True)
 
     def for_run(self, setting):
         """Go on with the average of the run that is continued, if it was one of these; else begin one."""

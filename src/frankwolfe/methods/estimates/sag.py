@@ -18,10 +18,7 @@ class SagTable(NamedTuple):
     For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
     """
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; what a step changes in it samples its error."""
-        return Abilities(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
+    abilities = Abilities(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -63,10 +60,7 @@ class Saga(NamedTuple):
     surplus holds for one step.
     """
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; a surplus for the step at hand."""
-        return Abilities(has_table=True, exact_table=True, corrects_once=True)
+    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -109,10 +103,7 @@ class SagaTwoBatches(NamedTuple):
     ``2 b`` rows. Given the past, the table then does not depend on the batch that chose the vertex.
     """
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; a correction for the step at hand; two batches a step."""
-        return Abilities(has_table=True, exact_table=True, corrects_once=True, two_batches=True)
+    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True, two_batches=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -161,10 +152,7 @@ class CoordinateAverage(NamedTuple):
     minds directions the iterates are the same.
     """
 
-    @property
-    def abilities(self):
-        """A table, of averages."""
-        return Abilities(has_table=True, row_arrays=("alpha",))
+    abilities = Abilities(has_table=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -202,10 +190,7 @@ class Substitute(NamedTuple):
     ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
     """
 
-    @property
-    def abilities(self):
-        """A table, of derivatives at the averaged predictions."""
-        return Abilities(has_table=True, row_arrays=("alpha", "sigma"))
+    abilities = Abilities(has_table=True, row_arrays=("alpha", "sigma"))
 
     def for_run(self, setting):
         """Start the averages at the predictions of the starting point."""

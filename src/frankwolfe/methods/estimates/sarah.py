@@ -31,10 +31,7 @@ class Sarah(NamedTuple):
     def _checked(self):
         return self._replace(probability=checked_share("Sarah", "probability", self.probability))
 
-    @property
-    def abilities(self):
-        """Exact gradients now and then; in between it looks at the batch of the next step as well."""
-        return Abilities(reads_upcoming=True, takes_snapshots=True)
+    abilities = Abilities(reads_upcoming=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the derivatives of a batch."""
@@ -99,10 +96,7 @@ class SagaSarah(NamedTuple):
     def _checked(self):
         return self._replace(pull=checked_share("SagaSarah", "pull", self.pull))
 
-    @property
-    def abilities(self):
-        """A table whose sum is kept beside ``r``; one exact gradient; it looks at the batch of the next step."""
-        return Abilities(has_table=True, exact_table=True, sums_table=True, reads_upcoming=True, takes_snapshots=True)
+    abilities = Abilities(has_table=True, exact_table=True, sums_table=True, reads_upcoming=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the table, its sum, and the derivatives of a batch."""
@@ -184,10 +178,7 @@ class Spider(NamedTuple):
     True
     """
 
-    @property
-    def abilities(self):
-        """Growing batches, each looked at before and after a step; snapshots."""
-        return Abilities(reads_upcoming=True, grows=True, takes_snapshots=True)
+    abilities = Abilities(reads_upcoming=True, grows=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the derivatives of the largest batch."""

@@ -103,10 +103,7 @@ class SmoothedMomentum(NamedTuple):
     def _checked(self):
         return self._replace(beta0=positive("SmoothedMomentum", "beta0", self.beta0))
 
-    @property
-    def abilities(self):
-        """Smooths what has kinks, and keeps slopes that certify."""
-        return Abilities(smooths=True, row_arrays=("alpha",))
+    abilities = Abilities(smooths=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the slopes and multipliers of the run that is continued, else from zeros."""

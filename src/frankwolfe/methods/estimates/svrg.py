@@ -103,10 +103,7 @@ class Svrf(NamedTuple):
     'svrf, smaller batches'
     """
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; growing batches; snapshots, in epochs."""
-        return SNAPSHOTS
+    abilities = SNAPSHOTS
 
     def for_run(self, setting):
         """Plan the epochs."""
@@ -145,10 +142,7 @@ class Storc(NamedTuple):
             raise ValueError(f"Storc: growth must not be negative, got {growth:g}: batches would shrink")
         return self._replace(growth=growth)
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; growing batches; snapshots, in epochs."""
-        return SNAPSHOTS
+    abilities = SNAPSHOTS
 
     def for_run(self, setting):
         """Plan the epochs."""
@@ -201,10 +195,7 @@ class Svfw(NamedTuple):
             raise ValueError(f"Svfw: epoch must be a whole number of steps, got {epoch:g}")
         return self._replace(epoch=epoch)
 
-    @property
-    def abilities(self):
-        """A table, better the more exact it is; snapshots, in epochs, whose first steps look at no batch."""
-        return SNAPSHOTS
+    abilities = SNAPSHOTS
 
     def for_run(self, setting):
         """Plan the epochs: all are alike."""
@@ -234,10 +225,7 @@ class LooplessSvrg(NamedTuple):
     def _checked(self):
         return self._replace(probability=checked_share("LooplessSvrg", "probability", self.probability))
 
-    @property
-    def abilities(self):
-        """A table, of derivatives at the snapshot; a correction for the step at hand."""
-        return Abilities(has_table=True, exact_table=True, corrects_once=True, takes_snapshots=True)
+    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the snapshot that the first step waits for."""

@@ -1,0 +1,227 @@
+"""Which methods run on which problems: every refusal of the library is a line of `REFUSALS`.
+
+A method, a stopping rule or an estimator has *needs*: a short list of phrases. A problem has `Facts`. If a fact rules
+out a need, `refuse` raises before anything runs. Its sentence says who needs what, why that is not possible, and what
+to use instead.
+
+To add one: a phrase, a line in `REFUSALS`, and a row in ``tests/methods/test_requirements.py``.
+"""
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any, NamedTuple
+
+from frankwolfe.store.reader import RowStore
+
+SMOOTH_LOSS = "a smooth loss"
+NO_SIDE = "a problem without side constraints"
+EXACT_OBJECTIVE = "the exact objective for its step rule"
+BOUNDED_CURVATURE = "a loss of bounded curvature"
+EVERY_STEP = "all rows at every step"
+IN_MEMORY = "all rows in memory"
+ONE_PROCESS = "all rows in this process"
+CLUSTER_STEPS = "a problem without an intercept on a cluster"
+WHOLE_ATOMS = "atoms that it stores as whole matrices"
+ROWS_AGAIN = "rows that it can read again"
+
+LIKELY = (
+    "a convex loss",
+    "no intercept, since slopes bound the optimum only if they sum to zero over all rows",
+    "a loss with a conjugate",
+    "all rows in memory to sample from",
+    "a method whose table of derivatives sums to r",
+)
+"""Needs of ``stop="likely"``."""
+
+STREAM = ("a loss that is smooth",)
+"""Needs of ``partial_fit``, beside those of its method."""
+
+DASK = ("a smooth loss, with rows in several processes", "no side constraints, with rows in several processes")
+"""Needs of a problem whose rows are on a cluster."""
+
+SIDE = ("a convex loss with a conjugate, to bound the optimum",)
+"""Needs of side constraints."""
+
+
+class Facts(NamedTuple):
+    """What is known of a problem, perhaps before its data is loaded.
+
+    Attributes
+    ----------
+    loss : loss
+        The loss.
+    intercept, side, on_cluster, stream : bool
+        Whether there is an intercept, whether there are side constraints, whether the rows are on a cluster, whether
+        they come once, in a stream.
+    store : RowStore, optional
+        Where the rows are, if they do not fit into memory.
+    factored : tuple of int, optional
+        Shape of the weights, where they are a matrix that is kept as factors.
+    table : bool
+        Whether the method at hand has a table of derivatives that sums to ``r``.
+    """
+
+    loss: Any
+    intercept: bool = False
+    side: bool = False
+    on_cluster: bool = False
+    stream: bool = False
+    store: RowStore | None = None
+    factored: tuple[int, ...] | None = None
+    table: bool = True
+
+    @classmethod
+    def of(cls, problem: Any, method: Any = None) -> "Facts":
+        """Return the facts of a problem, and of the method that is to run on it."""
+        return cls(
+            problem.loss,
+            problem.intercept,
+            problem.side is not None,
+            problem.on_cluster,
+            store=problem.X if isinstance(problem.X, RowStore) else None,
+            factored=problem.shape if problem.factored else None,
+            table=method is None or _has_table(method),
+        )
+
+    @property
+    def proves(self) -> bool:
+        """Whether slopes bound the optimum."""
+        return bool(self.loss.convex and self.loss.has_conjugate)
+
+
+class Refusal(NamedTuple):
+    """A need that some problems cannot serve: when, the fact as a clause, and what to use instead."""
+
+    need: str
+    when: Callable[[Facts], Any]
+    fact: str
+    instead: str
+
+
+_KINK, _INFINITE = "{loss} has a kink", "the smoothness of {loss} is infinite"
+_ON_DISK, _KEEP = "{path} does not fit into memory", "or keep all rows in memory: fw.open_rows(path, memory={bytes})"
+
+REFUSALS = (
+    Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='shcgm' (or 'auto'){neighbours}"),
+    Refusal(NO_SIDE, lambda p: p.side, "this one has some", "use method='shcgm' (or 'auto')"),
+    Refusal(
+        EXACT_OBJECTIVE,
+        lambda p: p.side or not p.loss.smooth,
+        "kinks and side constraints are smoothed",
+        "use method='shcgm' with its own steps, 'open-loop' or 'log-adaptive'",
+    ),
+    Refusal(EVERY_STEP, lambda p: p.store, _ON_DISK, f"use 'auto', 'corrective' or 'sfw', {_KEEP}"),
+    Refusal(IN_MEMORY, lambda p: p.store, _ON_DISK, f"use 'auto' or 'sfw', {_KEEP}"),
+    Refusal(
+        ONE_PROCESS,
+        lambda p: p.on_cluster,
+        "they are on a cluster",
+        "use one of 'auto', 'corrective', 'fw', 'sfw', or load the data into memory (X.compute())",
+    ),
+    Refusal(CLUSTER_STEPS, lambda p: p.on_cluster and p.intercept, "this one has one", "use 'auto', 'corrective' or 'fw'"),
+    Refusal(
+        BOUNDED_CURVATURE,
+        lambda p: not isfinite(p.loss.smoothness()),
+        _INFINITE,
+        "use method='auto', 'away' or 'pairwise', or a step rule that measures the curvature, such as "
+        "step='line-search' or 'backtracking'",
+    ),
+    Refusal(
+        WHOLE_ATOMS,
+        lambda p: p.factored,
+        "each would have {rows} x {columns} entries",
+        "use 'auto' (or 'corrective'), which moves weight between directions in factors, or 'fw' or 'sfw'",
+    ),
+    Refusal(ROWS_AGAIN, lambda p: p.stream, "rows of a stream come once", "use method='auto' or 'momentum'"),
+    Refusal(LIKELY[0], lambda p: not p.loss.convex, "{loss} is not convex", "use stop='proven'"),
+    Refusal(LIKELY[1], lambda p: p.intercept, "the problem has one", "use stop='proven'"),
+    Refusal(
+        LIKELY[2],
+        lambda p: not p.loss.has_conjugate,
+        "{loss} does not define it",
+        "use stop='proven', or define it (docs/extending.md)",
+    ),
+    Refusal(LIKELY[3], lambda p: p.store, _ON_DISK, f"use stop='proven', {_KEEP}"),
+    Refusal(LIKELY[3], lambda p: p.on_cluster, "they are on a cluster", "use stop='proven'"),
+    Refusal(LIKELY[4], lambda p: not p.table, "{method!r} has none", "use 'sfw' or 'stochastic-pairwise'"),
+    Refusal(STREAM[0], lambda p: not p.loss.smooth, _KINK, "use fit{neighbours}"),
+    Refusal(DASK[0], lambda p: not p.loss.smooth, _KINK, "load the data into memory (X.compute()){neighbours}"),
+    Refusal(DASK[1], lambda p: p.side, "there are some", "load the data into memory (X.compute())"),
+    Refusal(SIDE[0], lambda p: not p.proves, "{loss} is not one", "use a convex loss such as 'logistic' or 'squared'"),
+)
+"""In the order in which they are checked."""
+
+
+def refuse(who: str, needs: Iterable[str], facts: Facts, method: str = "") -> None:
+    """Raise ValueError for the first need that the facts rule out."""
+    wanted = set(needs)
+    for refusal in REFUSALS:
+        if refusal.need in wanted and refusal.when(facts):
+            neighbours = " or ".join(map(repr, facts.loss.neighbours))
+            rows, columns = facts.factored or (0, 0)
+            why = f"{refusal.need}, but {refusal.fact}: {refusal.instead}".format(
+                loss=type(facts.loss).__name__,
+                neighbours=f", or a smooth loss such as {neighbours}" if neighbours else "",
+                path=facts.store and facts.store.path,
+                bytes=facts.store.bytes if facts.store else 0,
+                rows=rows,
+                columns=columns,
+                method=method,
+            )
+            raise ValueError(f"{who} needs {why}")
+
+
+def check(problem: Any, method: Any, likely: bool = False) -> None:
+    """Raise ValueError if a method, or with ``likely`` the rule ``stop="likely"``, cannot run on a problem."""
+    facts, name = Facts.of(problem, method), method.name.removeprefix("auto: ")
+    refuse(f"method {name!r}", needs_of(method), facts)
+    if likely:
+        refuse("stop='likely'", LIKELY, facts, name)
+    problem.side_reach  # noqa: B018 - raises if no point of the set satisfies the side constraints
+
+
+def check_on_cluster(loss: Any, intercept: bool, method: Any) -> None:
+    """Raise ValueError if a method cannot run on a dask collection that is not loaded yet."""
+    facts = Facts(loss, intercept, on_cluster=True)
+    refuse("a dask collection", DASK, facts)
+    refuse(f"method {method.name!r}", needs_of(method), facts)
+
+
+def needs_of(method: Any) -> tuple[str, ...]:
+    """Return what a method needs: its parts' own lists, and what its estimate's abilities imply.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> needs_of(fw.METHODS["shcgm"])
+    ('all rows in this process', 'a problem without an intercept on a cluster', 'rows that it can read again')
+    """
+    if method.engine != "loop":
+        return SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN
+    can, direction, step = method.estimate.abilities, method.direction, method.step
+    one_look = not (can.grows or can.reads_upcoming or can.two_batches or can.corrects_once)
+    implied = {
+        SMOOTH_LOSS: not can.smooths,
+        NO_SIDE: not can.smooths,
+        EXACT_OBJECTIVE: step.reads_all_rows,
+        EVERY_STEP: method.reads_all_rows,
+        IN_MEMORY: can.row_arrays is None or not one_look,
+        ONE_PROCESS: not _runs_remotely(method),
+        CLUSTER_STEPS: not can.reads_all_rows,
+        WHOLE_ATOMS: direction.keeps_atoms,
+        ROWS_AGAIN: method.reads_all_rows or can.has_table or can.takes_snapshots or can.smooths or not one_look,
+    }
+    return (*direction.needs, *step.needs, *(need for need, holds in implied.items() if holds))
+
+
+def _runs_remotely(method: Any) -> bool:
+    """Return whether workers can make the steps: toward vertices, of known lengths, with a full gradient or a table."""
+    can = method.estimate.abilities
+    table = can.exact_table and can.samples_error and not can.takes_snapshots
+    return method.direction.mixes_vertices and method.step.open_loop and (can.reads_all_rows or table)
+
+
+def _has_table(method: Any) -> bool:
+    """Return whether a method keeps a table of derivatives with ``r = X' alpha`` between steps."""
+    can = method.estimate.abilities
+    return method.engine == "loop" and not method.reads_all_rows and can.has_table and not can.sums_table

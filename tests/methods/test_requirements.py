@@ -1,0 +1,97 @@
+"""Which methods run on which problems: every refusal, and what it says."""
+
+import re
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+import frankwolfe as fw
+from frankwolfe.losses import as_loss
+from frankwolfe.problem.requirements import DASK, LIKELY, REFUSALS, SIDE, STREAM, Facts, needs_of, refuse
+from tests.losses.test_unbounded import Poisson
+
+LOGISTIC, UNBOUNDED = fw.Logistic(), as_loss(Poisson())
+STORE = SimpleNamespace(path="rows", bytes=5000)
+
+REFUSED = [
+    ("fw", Facts(fw.Hinge()), "a smooth loss, but Hinge has a kink: use method='shcgm' .*, or .* 'squared-hinge'"),
+    ("corrective", Facts(fw.Pinball()), "a smooth loss, but Pinball has a kink: use method='shcgm' .* or .* 'huber'"),
+    ("fw", Facts(LOGISTIC, side=True), "a problem without side constraints, but .*: use method='shcgm'"),
+    ("shcgm, line-search", Facts(LOGISTIC, side=True), "the exact objective .* its own steps, 'open-loop'"),
+    ("fw", Facts(LOGISTIC, store=STORE), r"all rows at every step, but rows does not fit .*'sfw', .*memory=5000\)"),
+    (
+        "saga",
+        Facts(LOGISTIC, store=STORE),
+        "all rows in memory, but rows does not fit .*: use 'auto' or 'sfw'",
+    ),
+    ("pairwise", Facts(LOGISTIC, on_cluster=True), "all rows in this process, but they are on a cluster: use one of"),
+    ("sfw", Facts(LOGISTIC, intercept=True, on_cluster=True), "without an intercept on a cluster, .*: use 'auto'"),
+    ("storc", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite: .*'line-search'"),
+    ("goldfarb-away", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite"),
+    ("away", Facts(LOGISTIC, factored=(12, 9)), "atoms that .* 12 x 9 entries: use 'auto'"),
+    (
+        "sfw",
+        Facts(LOGISTIC, stream=True),
+        "read again, but rows of a stream come once: use method='auto'",
+    ),
+    (LIKELY, Facts(fw.Sigmoid()), "a convex loss, but Sigmoid is not convex: use stop='proven'"),
+    (LIKELY, Facts(LOGISTIC, intercept=True), "no intercept, .* but the problem has one: use stop='proven'"),
+    (LIKELY, Facts(UNBOUNDED), "a conjugate, but Poisson does not define it: use stop='proven', or define it"),
+    (LIKELY, Facts(LOGISTIC, store=STORE), "all rows in memory .*: use stop='proven', or .*memory="),
+    (LIKELY, Facts(LOGISTIC, on_cluster=True), "all rows in memory .* on a cluster: use stop='proven'"),
+    (LIKELY, Facts(LOGISTIC, table=False), "a method whose table .* 'who' has none: use 'sfw'"),
+    (STREAM, Facts(fw.Hinge(), stream=True), "smooth, but Hinge has a kink: use fit, or .* 'squared-hinge'"),
+    (
+        DASK,
+        Facts(fw.Hinge(), on_cluster=True),
+        r"a smooth loss, .* a kink: load the data .* \(X.compute\(\)\)",
+    ),
+    (DASK, Facts(LOGISTIC, side=True), "no side constraints, .*: load the data into memory"),
+    (SIDE, Facts(fw.Sigmoid()), "a convex loss with a conjugate, .* but Sigmoid is not one: use a convex loss"),
+]
+
+
+def needs(given):
+    if isinstance(given, tuple):
+        return given
+    name, _, step = given.partition(", ")
+    method = fw.METHODS[name]
+    return needs_of(method._replace(step=fw.LineSearch()) if step else method)
+
+
+@pytest.mark.parametrize(("given", "facts", "sentence"), REFUSED)
+def test_a_refusal_says_what_is_needed_and_what_to_use(given, facts, sentence):
+    with pytest.raises(ValueError, match=f"^who needs .*{sentence}"):
+        refuse("who", needs(given), facts, "who")
+
+
+def test_every_refusal_is_tested():
+    said = Counter(refusal.need for refusal in REFUSALS)
+    for given, facts, _ in REFUSED:
+        with pytest.raises(ValueError, match="needs") as caught:
+            refuse("who", needs(given), facts, "who")
+        said.subtract([re.match("who needs (.*), but", str(caught.value))[1]])
+    assert [need for need, left in said.items() if left > 0] == []
+
+
+def test_a_problem_that_serves_every_need_is_accepted():
+    for method in fw.METHODS.values():
+        refuse(method.name, needs_of(method), Facts(LOGISTIC, intercept=True))
+
+
+def test_the_methods_for_data_that_is_not_in_memory():
+    def runs(facts):
+        found = set()
+        for method in fw.METHODS.values():
+            try:
+                refuse(method.name, needs_of(method), facts)
+            except ValueError:
+                continue
+            found.add(method.name)
+        return found
+
+    assert runs(Facts(LOGISTIC, on_cluster=True)) == {"auto", "corrective", "fw", "sfw"}
+    assert runs(Facts(LOGISTIC, stream=True)) == {"momentum"}
+    assert {"auto", "corrective", "sfw", "momentum", "shcgm"} <= runs(Facts(LOGISTIC, store=STORE))
+    assert not {"fw", "saga", "svrf", "goldfarb-away"} & runs(Facts(LOGISTIC, store=STORE))
