@@ -5,6 +5,7 @@ arrays with the methods that the loop compiles. A part without memory is its own
 in its `Abilities`, so that internal code never looks for methods or arrays by name.
 """
 
+from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple
 
@@ -194,19 +195,26 @@ ESTIMATE_METHODS, DIRECTION_METHODS, STEP_METHODS = ("refresh", "follow"), ("cho
 """What the loop calls of the states."""
 
 
-def estimate(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's gradient estimates."""
-    return part(lent(EstimateDefaults)(kind))
+def estimate(**abilities: Any) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator for the package's gradient estimates: the arguments are their `Abilities`."""
+    return lambda kind: _defined(kind, EstimateDefaults, {"abilities": Abilities(**abilities)})
 
 
-def direction(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's directions."""
-    return part(lent(DirectionDefaults)(kind))
+def direction(**members: Any) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator for the package's directions: the arguments replace `DirectionDefaults`."""
+    return lambda kind: _defined(kind, DirectionDefaults, members)
 
 
-def step_rule(kind: type[Part]) -> type[Part]:
-    """Class decorator of the package's step rules."""
-    return part(lent(StepDefaults)(kind))
+def step_rule(**members: Any) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator for the package's step rules: the arguments replace `StepDefaults`."""
+    return lambda kind: _defined(kind, StepDefaults, members)
+
+
+def _defined(kind: type[Part], defaults: type, members: dict[str, Any]) -> type[Part]:
+    # a NamedTuple's body may only define fields, properties and methods, so other members are set from outside
+    for name, value in members.items():
+        setattr(kind, name, value)
+    return part(lent(defaults)(kind))
 
 
 def accept_estimate(argument: str, given: Any) -> None:

@@ -258,12 +258,9 @@ NEARLY_ALL = 1.0 - 1e-7
 of the difference are those of rounding, and the step would lead out of the set. Toward a vertex is as good there."""
 
 
-@direction
+@direction(keeps_atoms=False, mixes_vertices=True)
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
-
-    keeps_atoms = False
-    mixes_vertices = True
 
     def choose(self, constraint, gradient, iterate):
         """Ask the oracle."""
@@ -395,7 +392,7 @@ def take_apart(setting: Any) -> Any:
     return Stored(Dictionary.of(setting))
 
 
-@direction
+@direction()
 class Pairwise(NamedTuple):
     """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015)."""
 
@@ -414,7 +411,7 @@ class PairwiseState(NamedTuple):
         return pair(self.pieces, constraint, gradient, iterate)
 
 
-@direction
+@direction()
 class Away(NamedTuple):
     """Toward the best vertex or away from the worst active atom, whichever promises more (Guelat and Marcotte 1986)."""
 
@@ -433,7 +430,7 @@ class AwayState(NamedTuple):
         return turn(self.pieces, constraint, gradient, iterate)
 
 
-@direction
+@direction()
 class BlendedPairwise(NamedTuple):
     """Exchange weight among the active atoms while that promises as much as a new vertex does (Tsuji et al. 2022)."""
 

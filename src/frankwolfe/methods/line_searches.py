@@ -32,15 +32,12 @@ ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
 
 
-@step_rule
+@step_rule(reads_all_rows=True, needs=(BOUNDED_CURVATURE,))
 class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
     The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
     """
-
-    reads_all_rows = True
-    needs = (BOUNDED_CURVATURE,)
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
@@ -52,14 +49,12 @@ class ShortStep(NamedTuple):
         return _capped(slope(move, gradient, iterate), smoothness(samples.loss) * squares, max_step(move))
 
 
-@step_rule
+@step_rule(reads_all_rows=True)
 class LineSearch(NamedTuple):
     """Exact line search: Newton's method on the slope along the move, kept inside a shrinking bracket.
 
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
-
-    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -79,14 +74,12 @@ class LineSearchState(NamedTuple):
         return _level(samples, z, q, max_step(move), True)
 
 
-@step_rule
+@step_rule(reads_all_rows=True)
 class Secant(NamedTuple):
     """Exact line search that needs no curvature: the secant method on the slope, kept inside a shrinking bracket.
 
     The objective never rises. Where the loss is not convex, the step found is a local minimiser.
     """
-
-    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -106,11 +99,9 @@ class SecantState(NamedTuple):
         return _level(samples, z, q, max_step(move), False)
 
 
-@step_rule
+@step_rule(reads_all_rows=True)
 class Monotone(NamedTuple):
     """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
-
-    reads_all_rows = True
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
@@ -138,7 +129,7 @@ class MonotoneState(NamedTuple):
         return 0.0
 
 
-@step_rule
+@step_rule(reads_all_rows=True)
 class Backtracking(NamedTuple):
     """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
 
@@ -152,8 +143,6 @@ class Backtracking(NamedTuple):
 
     relax: float = 0.9
     raise_by: float = 2.0
-
-    reads_all_rows = True
 
     def _checked(self):
         relax, raise_by = (
@@ -267,7 +256,7 @@ def _along(samples, z, q, gamma):
 # --- Short steps that read no row: the curvature along a move is bounded by the norms of the columns.
 
 
-@step_rule
+@step_rule(needs=(BOUNDED_CURVATURE,))
 class NormStep(NamedTuple):
     """``-<r, direction>`` over a bound on the curvature along the direction, at most as far as the move may go.
 
@@ -276,8 +265,6 @@ class NormStep(NamedTuple):
     all rows for, so the objective does not rise if ``r`` is its gradient. Between single coordinates it is well below
     the textbook's ``L lambda_max ||direction||^2`` on most data. Goes with the directions that have an active set.
     """
-
-    needs = (BOUNDED_CURVATURE,)
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""
@@ -319,7 +306,7 @@ LEAST = 1e-3
 """Smallest ``c``: rounding noise near the optimum must not freeze a run that is continued later."""
 
 
-@step_rule
+@step_rule(needs=(BOUNDED_CURVATURE,))
 class DampedStep(NamedTuple):
     """Short step from column norms, damped so that every batch size from one row to all of them converges.
 
@@ -337,8 +324,6 @@ class DampedStep(NamedTuple):
     def _checked(self):
         start, window = positive("DampedStep", "start", self.start), positive("DampedStep", "window", self.window)
         return self._replace(start=start, window=window)
-
-    needs = (BOUNDED_CURVATURE,)
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""

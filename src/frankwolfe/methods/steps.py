@@ -32,7 +32,7 @@ def checked_steps(rule: Any) -> Any:
     return rule._replace(numerator=numerator, offset=offset)
 
 
-@step_rule
+@step_rule(open_loop=True)
 class OpenLoop(NamedTuple):
     """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
 
@@ -54,8 +54,6 @@ class OpenLoop(NamedTuple):
     def _checked(self):
         return checked_steps(self)
 
-    open_loop = True
-
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         return self.numerator / (t + self.offset)
@@ -71,7 +69,7 @@ class OpenLoop(NamedTuple):
         return exp(left - 8.0 * EPSILON * largest)
 
 
-@step_rule
+@step_rule(open_loop=True)
 class LogAdaptive(NamedTuple):
     """``gamma_t = g / (t + g)`` with ``g = 2 + log(t + 1)``: open loop, with the faster rates of larger numerators.
 
@@ -82,15 +80,13 @@ class LogAdaptive(NamedTuple):
     0.7292
     """
 
-    open_loop = True
-
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
         g = 2.0 + log(t + 1.0)
         return g / (t + g)
 
 
-@step_rule
+@step_rule()
 class LuFreundStep(NamedTuple):
     """Lu and Freund's ``gamma_t = 2 (2 n_b + t) / ((t + 1) (4 n_b + t + 1))``, ``n_b`` the number of batches."""
 
@@ -113,7 +109,7 @@ class LuFreundStepState(NamedTuple):
 # --- Open-loop steps that begin anew with every epoch.
 
 
-@step_rule
+@step_rule()
 class EpochStep(NamedTuple):
     """``numerator / (k + offset)`` in step ``k`` of the estimate's epoch, counted from 1: by default ``2 / (k + 1)``.
 
@@ -162,7 +158,7 @@ PASSES_ASSUMED = 100
 """Passes for which a step is chosen where nothing bounds them."""
 
 
-@step_rule
+@step_rule()
 class ConstantStep(NamedTuple):
     """``gamma`` at every step; by default ``scale / T^power``, ``T`` the number of steps that the budget allows.
 

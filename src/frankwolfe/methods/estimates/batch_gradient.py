@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.compile.part import finite
 from frankwolfe.compile.twofold import contract
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add, value
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, pick
 
 # --- A pass over the data inside of compiled code: what an estimate by full gradients does in each step.
@@ -38,11 +38,9 @@ def sweep(samples, point, alpha, r):
 # --- The exact gradient at every step.
 
 
-@estimate
+@estimate(reads_all_rows=True, has_table=True, sums_conjugates=True)
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
-
-    abilities = Abilities(reads_all_rows=True, has_table=True, sums_conjugates=True)
 
     def for_run(self, setting):
         """Make room for the derivatives."""
@@ -71,7 +69,7 @@ class FullGradientState(NamedTuple):
 # --- The gradient of a batch that grows geometrically: Goldfarb, Iyengar and Zhou.
 
 
-@estimate
+@estimate(grows=True)
 class GrowingBatch(NamedTuple):
     """Goldfarb et al. (2017): ``r = g_S(w)``, the mean gradient of a batch of ``ceil(b growth^t)`` rows, at most all.
 
@@ -99,8 +97,6 @@ class GrowingBatch(NamedTuple):
         if growth <= 1.0:
             raise ValueError(f"GrowingBatch: growth must be above 1, got {growth:g}: batches would not grow")
         return self._replace(growth=growth)
-
-    abilities = Abilities(grows=True)
 
     def for_run(self, setting):
         """Know how large batches may become."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import derivative, prediction, routine
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, look_ahead, pick
 
 # --- The weight of what is new in a running average: a power of the step's number.
@@ -38,7 +38,7 @@ def newest_weight(part, t):
 # --- Averaged batch gradients: Mokhtari et al., the original.
 
 
-@estimate
+@estimate(row_arrays=())
 class Momentum(NamedTuple):
     """Mokhtari et al. (2018), the original: ``r = (1 - rho) r + rho mean_{i in batch} f_i'(x_i' w) x_i``.
 
@@ -69,8 +69,6 @@ class Momentum(NamedTuple):
     def _checked(self):
         return checked_averaging(self)
 
-    abilities = Abilities(row_arrays=())
-
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
@@ -88,7 +86,7 @@ class Momentum(NamedTuple):
 # --- One-sample Frank-Wolfe: an average of batch gradients that is carried along as the iterate moves.
 
 
-@estimate
+@estimate(reads_upcoming=True)
 class OneSample(NamedTuple):
     """1-SFW (Zhang et al. 2020): ``r = (1 - rho) (r - g_S(w_{t-1})) + g_S(w_t)``, for the same rows at both points.
 
@@ -108,8 +106,6 @@ class OneSample(NamedTuple):
 
     def _checked(self):
         return checked_averaging(self)
-
-    abilities = Abilities(reads_upcoming=True)
 
     def for_run(self, setting):
         """Go on with the average of the run that is continued, if it was one of these; else begin one."""

@@ -5,20 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import derivative, prediction, target_prediction
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import Correction, amend, amend_later, amend_once, pick
 
 # --- The paper's estimate: a table of every sample's latest derivative.
 
 
-@estimate
+@estimate(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
 class SagTable(NamedTuple):
     """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
     For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
     """
-
-    abilities = Abilities(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -52,15 +50,13 @@ class SagState(NamedTuple):
 # --- SAGA: the table of latest derivatives, made unbiased.
 
 
-@estimate
+@estimate(has_table=True, exact_table=True, corrects_once=True)
 class Saga(NamedTuple):
     """SAGA (Defazio et al. 2014): ``r = (1/b) sum_{i in batch} [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)``.
 
     The table of `SagTable`, but the oracle sees ``n / b`` times the batch's changes, so that ``r`` is unbiased. The
     surplus holds for one step.
     """
-
-    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -95,15 +91,13 @@ class SagaState(NamedTuple):
 # --- SAGA with a second batch: Reddi et al.
 
 
-@estimate
+@estimate(has_table=True, exact_table=True, corrects_once=True, two_batches=True)
 class SagaTwoBatches(NamedTuple):
     """Reddi et al. (2016): `Saga`'s estimate, but another batch, independent of the first, refreshes the table.
 
     ``r = (1/b) sum_{i in S} [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)`` for i in the second batch. A step reads
     ``2 b`` rows. Given the past, the table then does not depend on the batch that chose the vertex.
     """
-
-    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True, two_batches=True)
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -143,7 +137,7 @@ class SagaTwoBatchesState(NamedTuple):
 # --- Averaged derivatives, each sample's on its own: Mokhtari et al. as the paper's appendix writes it.
 
 
-@estimate
+@estimate(has_table=True, row_arrays=("alpha",))
 class CoordinateAverage(NamedTuple):
     """Mokhtari et al. (2018) as the paper's appendix writes it: each sample's derivative is averaged on its own.
 
@@ -151,8 +145,6 @@ class CoordinateAverage(NamedTuple):
     leaves out the factor ``1/n``; with it, ``alpha`` means the same here as elsewhere, and since an oracle only
     minds directions the iterates are the same.
     """
-
-    abilities = Abilities(has_table=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
@@ -182,15 +174,13 @@ class CoordinateAverageState(NamedTuple):
 # --- Derivatives at averaged predictions: Lu and Freund.
 
 
-@estimate
+@estimate(has_table=True, row_arrays=("alpha", "sigma"))
 class Substitute(NamedTuple):
     """Lu and Freund (2018): derivatives at an averaged prediction ``sigma_i`` that drifts toward the vertices' own.
 
     Once the vertex ``s`` is chosen, for i in the batch: ``sigma_i = (1 - delta) sigma_i + delta x_i' s`` with
     ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
     """
-
-    abilities = Abilities(has_table=True, row_arrays=("alpha", "sigma"))
 
     def for_run(self, setting):
         """Start the averages at the predictions of the starting point."""

@@ -6,14 +6,14 @@ import numpy as np
 
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, look_ahead, pick
 from frankwolfe.methods.snapshots import Coin, checked_share
 
 # --- SARAH: the gradient estimate changes as the batch's gradient does.
 
 
-@estimate
+@estimate(reads_upcoming=True, takes_snapshots=True)
 class Sarah(NamedTuple):
     """Beznosikov et al. (2023): the exact gradient with some probability, else ``r += g_S(w_t) - g_S(w_{t-1})``.
 
@@ -30,8 +30,6 @@ class Sarah(NamedTuple):
 
     def _checked(self):
         return self._replace(probability=checked_share("Sarah", "probability", self.probability))
-
-    abilities = Abilities(reads_upcoming=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the derivatives of a batch."""
@@ -77,7 +75,7 @@ class SarahState(NamedTuple):
 # --- SAGA and SARAH together: differences of batch gradients, pulled toward the table's estimate.
 
 
-@estimate
+@estimate(has_table=True, exact_table=True, sums_table=True, reads_upcoming=True, takes_snapshots=True)
 class SagaSarah(NamedTuple):
     """Beznosikov et al. (2023): SARAH's differences, and `Saga`'s table instead of exact gradients.
 
@@ -95,8 +93,6 @@ class SagaSarah(NamedTuple):
 
     def _checked(self):
         return self._replace(pull=checked_share("SagaSarah", "pull", self.pull))
-
-    abilities = Abilities(has_table=True, exact_table=True, sums_table=True, reads_upcoming=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the table, its sum, and the derivatives of a batch."""
@@ -161,7 +157,7 @@ def takes_exact(first, t):
     return (t == first) | ((t - 1) & (t - 2) == 0)
 
 
-@estimate
+@estimate(reads_upcoming=True, grows=True, takes_snapshots=True)
 class Spider(NamedTuple):
     """SPIDER Frank-Wolfe (Yurtsever et al. 2019): ``r += g_S(w_t) - g_S(w_{t-1})``, the same rows at both points.
 
@@ -177,8 +173,6 @@ class Spider(NamedTuple):
     >>> fw.minimize(problem, method, max_passes=500, random_state=0).success
     True
     """
-
-    abilities = Abilities(reads_upcoming=True, grows=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the derivatives of the largest batch."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import prediction, pull, smoothed_derivative
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, pick
 
 # --- Side constraints in the gradient that the oracle is asked with: their distance, smoothed.
@@ -76,7 +76,7 @@ def side_term(setting: Any, beta0: float) -> Any:
 # --- Averaged batch gradients of a smoothed objective: Locatello et al., for kinks and for side constraints.
 
 
-@estimate
+@estimate(smooths=True, row_arrays=("alpha",))
 class SmoothedMomentum(NamedTuple):
     """Locatello et al. (2019): the gradient of a smoothed objective, averaged as `Momentum` does.
 
@@ -102,8 +102,6 @@ class SmoothedMomentum(NamedTuple):
 
     def _checked(self):
         return self._replace(beta0=positive("SmoothedMomentum", "beta0", self.beta0))
-
-    abilities = Abilities(smooths=True, row_arrays=("alpha",))
 
     def for_run(self, setting):
         """Start from the slopes and multipliers of the run that is continued, else from zeros."""

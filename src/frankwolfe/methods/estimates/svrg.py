@@ -7,14 +7,14 @@ import numpy as np
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import derivative, prediction
-from frankwolfe.methods.base import Abilities, estimate
+from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import Correction, amend_once, count_rows, pick
 from frankwolfe.methods.snapshots import Coin, Epochs, checked_share, epochs_of, place_in_epoch
 
 # --- The state that the variance-reduced estimates with epochs share: derivatives at a snapshot, corrected by
 # batches.
 
-SNAPSHOTS = Abilities(
+SNAPSHOTS = dict(
     has_table=True, exact_table=True, grows=True, takes_snapshots=True, corrects_once=True, has_epochs=True
 )
 """What the estimates with this state can do."""
@@ -86,7 +86,7 @@ SVRF_EPOCHS = 48
 """More epochs than a run will see: the last has 2^50 steps."""
 
 
-@estimate
+@estimate(**SNAPSHOTS)
 class Svrf(NamedTuple):
     """Hazan and Luo (2016): ``r = g_S(w) - g_S(v) + G(v)``, with the exact gradient at the snapshot ``v``.
 
@@ -103,8 +103,6 @@ class Svrf(NamedTuple):
     'svrf, smaller batches'
     """
 
-    abilities = SNAPSHOTS
-
     def for_run(self, setting):
         """Plan the epochs."""
         lengths = [1, *(2 ** (e + 3) - 2 for e in range(1, SVRF_EPOCHS))]
@@ -118,7 +116,7 @@ STORC_EPOCHS = 96
 """More epochs than a run will see: the last has 2^50 steps."""
 
 
-@estimate
+@estimate(**SNAPSHOTS)
 class Storc(NamedTuple):
     """Hazan and Luo (2016), the estimate of STORC: ``r = g_S(z) - g_S(v) + G(v)``, snapshots ``v`` in epochs.
 
@@ -142,8 +140,6 @@ class Storc(NamedTuple):
             raise ValueError(f"Storc: growth must not be negative, got {growth:g}: batches would shrink")
         return self._replace(growth=growth)
 
-    abilities = SNAPSHOTS
-
     def for_run(self, setting):
         """Plan the epochs."""
         lengths = [1, *(ceil(2.0 ** (e / 2.0 + 2.0)) for e in range(1, STORC_EPOCHS))]
@@ -164,7 +160,7 @@ def cube_root_squared(n: int) -> int:
     return min(n, cube_root(n) ** 2)
 
 
-@estimate
+@estimate(**SNAPSHOTS)
 class Svfw(NamedTuple):
     """Reddi et al. (2016): ``r = g_S(w) - g_S(v) + G(v)``, with a snapshot ``v`` every ``epoch`` steps.
 
@@ -195,8 +191,6 @@ class Svfw(NamedTuple):
             raise ValueError(f"Svfw: epoch must be a whole number of steps, got {epoch:g}")
         return self._replace(epoch=epoch)
 
-    abilities = SNAPSHOTS
-
     def for_run(self, setting):
         """Plan the epochs: all are alike."""
         n = len(setting.samples.targets)
@@ -207,7 +201,7 @@ class Svfw(NamedTuple):
 # --- Loopless SVRG: snapshots by the toss of a coin.
 
 
-@estimate
+@estimate(has_table=True, exact_table=True, corrects_once=True, takes_snapshots=True)
 class LooplessSvrg(NamedTuple):
     """L-SVRG (Kovalev et al. 2020): ``r = g_S(w) - g_S(v) + G(v)``, ``v`` the latest snapshot.
 
@@ -224,8 +218,6 @@ class LooplessSvrg(NamedTuple):
 
     def _checked(self):
         return self._replace(probability=checked_share("LooplessSvrg", "probability", self.probability))
-
-    abilities = Abilities(has_table=True, exact_table=True, corrects_once=True, takes_snapshots=True)
 
     def for_run(self, setting):
         """Make room for the snapshot that the first step waits for."""
