@@ -14,10 +14,8 @@ from frankwolfe.methods.snapshots import Coin, Epochs, checked_share, epochs_of,
 # --- The state that the variance-reduced estimates with epochs share: derivatives at a snapshot, corrected by
 # batches.
 
-SNAPSHOTS = dict(
-    has_table=True, exact_table=True, grows=True, takes_snapshots=True, corrects_once=True, has_epochs=True
-)
-"""What the estimates with this state can do."""
+SNAPSHOTS = dict.fromkeys(("has_table", "exact_table", "grows", "takes_snapshots", "corrects_once", "has_epochs"), True)
+"""Abilities of the estimates with this state."""
 
 
 class SnapshotState(NamedTuple):
