@@ -41,7 +41,8 @@ def test_the_papers_page_points_at_the_right_lines(monkeypatch):
 def test_quoted_parts_are_the_tested_ones():
     files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/sag.py")
     tested = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
-    quoted = [block for block in code_blocks(ROOT / "docs" / "extending.md") if block.startswith(("class ", "@estimate"))]
+    blocks = code_blocks(ROOT / "docs" / "extending.md")
+    quoted = [block for block in blocks if block.startswith(("class ", "@estimate"))]
     assert len(quoted) == 7
     for block in quoted:
         assert block in tested
