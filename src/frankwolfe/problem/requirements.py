@@ -118,7 +118,9 @@ REFUSALS = (
         "they are on a cluster",
         "use one of 'auto', 'corrective', 'fw', 'sfw', or load the data into memory (X.compute())",
     ),
-    Refusal(CLUSTER_STEPS, lambda p: p.on_cluster and p.intercept, "this one has one", "use 'auto', 'corrective' or 'fw'"),
+    Refusal(
+        CLUSTER_STEPS, lambda p: p.on_cluster and p.intercept, "this one has one", "use 'auto', 'corrective' or 'fw'"
+    ),
     Refusal(
         BOUNDED_CURVATURE,
         lambda p: not isfinite(p.loss.smoothness()),
