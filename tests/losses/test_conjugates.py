@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe.losses.divergence import entropy_term
+from frankwolfe.losses.base import entropy_term
 from tests import cases
 
 CONVEX = [loss for loss in (*cases.LOSSES, *cases.KINKED_LOSSES) if loss.convex]

@@ -23,7 +23,7 @@ from typing import Any
 
 from frankwolfe.compile.callback_errors import reraise
 from frankwolfe.compile.twofold import TWOFOLD
-from frankwolfe.compile.verbs import RELAXED, ROUTINES, VERBS, ask, hint
+from frankwolfe.compile.verbs import RELAXED, ROUTINES, VERBS, ask, chosen, hint, where
 from frankwolfe.compile.waiting import waiting
 
 PACKAGE = __name__.partition(".")[0]
@@ -36,7 +36,15 @@ RELAXED_ARITHMETIC = {"reassoc"}
 # count references to each, atomically: a third of the time of a step of `sfw`.
 INLINE: Any = {"forceinline": True}
 
+COMPILE_ABOVE = 2**21
+"""Entries of the data above which exact passes and models use kernels; up to there NumPy and SciPy do the work.
+
+Kernels save up to half of a run's time, but loading them takes a second, and compiling them ten. The choice depends
+on the size of the data alone, so that the same seed gives the same bits whatever ran before.
+"""
+
 _interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
+_compile_above: ContextVar[int] = ContextVar("compile_above", default=COMPILE_ABOVE)
 
 
 @contextmanager
@@ -60,6 +68,21 @@ def python_mode() -> Iterator[None]:
 def compiling() -> bool:
     """Whether kernels run compiled: not inside `python_mode`."""
     return not _interpreted.get()
+
+
+@contextmanager
+def compile_above(entries: int) -> Iterator[None]:
+    """Use kernels inside the block for data with more than so many entries: with 0 for all data."""
+    token = _compile_above.set(entries)
+    try:
+        yield
+    finally:
+        _compile_above.reset(token)
+
+
+def worth_compiling(entries: int) -> bool:
+    """Return whether data of so many entries is worth kernels, which take a second to load."""
+    return compiling() and entries > _compile_above.get()
 
 
 @cache
@@ -192,6 +215,7 @@ def _teach_numba() -> None:
         if function not in _taught:
             register_routine(function)
     if not _taught:
+        overload(where, strict=False)(lambda condition, a, b: chosen)
         _teach_hint()
         _teach_ask()
     _taught.update(VERBS, ROUTINES, TWOFOLD)

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_void_p
 from typing import TypeVar
 
+import numpy as np
+
 from frankwolfe.compile.twofold import contract, twofold
 
 Function = TypeVar("Function", bound=Callable)
@@ -117,6 +119,19 @@ def fetch_row(rows, i):
 def ask(address, question, answer):
     """Call the function at an address with where two contiguous arrays of float64 begin; it fills in the answer."""
     ASKED(int(address))(question.ctypes.data, answer.ctypes.data)
+
+
+# --- numbers or arrays: losses serve both ---------------------------------------------------------------------------
+
+
+def where(condition, a, b):
+    """Return ``a`` where the condition holds, ``b`` elsewhere; compiled, a plain choice between two numbers."""
+    return np.where(condition, a, b) if isinstance(condition, np.ndarray) else a if condition else b
+
+
+def chosen(condition, a, b):
+    """Return what `where` returns for a single condition: the source that is compiled."""
+    return a if condition else b
 
 
 # --- losses: f(z, y) of one sample ---------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | Non
     if not problem.loss.smooth:
         mended = balanced_slopes(problem.samples, alpha)
         return mended if problem.balances(mended) else None
-    samples, loss = problem.samples, problem.objective.base_loss
+    samples, loss = problem.samples, problem.objective.losses
     z, outputs = at.shifted().reshape(samples.shape), samples.shape[1:]
     losses, fresh = np.empty(len(z)), np.empty(samples.shape)
 
@@ -171,7 +171,7 @@ def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | Non
 
 def _curve(problem: Problem, z: np.ndarray) -> np.ndarray:
     """Return the second derivative of the objective in a shift of all predictions, which are ``z``."""
-    samples, loss = problem.samples, problem.objective.base_loss
+    samples, loss = problem.samples, problem.objective.losses
     if samples.shape[1:]:
         total = np.zeros((samples.shape[1], samples.shape[1]))
         add_second_derivatives(samples.targets, samples.weights, loss, z, total)

@@ -1,11 +1,13 @@
 """Convex losses of one prediction, each a NamedTuple."""
 
-from math import exp, inf, isinf, log1p
+from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from frankwolfe.compile.part import positive
-from frankwolfe.losses.divergence import entropy, entropy_term, within
-from frankwolfe.losses.loss_defaults import loss
+from frankwolfe.compile.verbs import routine, where
+from frankwolfe.losses.base import clipped, entropy, entropy_term, is_near, loss
 
 
 @loss
@@ -15,7 +17,7 @@ class Logistic(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> round(fw.Logistic().value(0.0, 1.0), 6)
+    >>> round(float(fw.Logistic().value(0.0, 1.0)), 6)
     0.693147
     """
 
@@ -32,39 +34,38 @@ class Logistic(NamedTuple):
     def value(self, z, y):
         """Loss of one sample."""
         margin = y * z
-        return log1p(exp(-abs(margin))) - min(margin, 0.0)
+        return np.log1p(np.exp(-np.abs(margin))) - np.minimum(margin, 0.0)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
         margin = y * z
-        e = exp(-abs(margin))  # as in `value`: where both are asked for, it is computed once
-        return -y * (e if margin > 0.0 else 1.0) / (1.0 + e)
+        e = np.exp(-np.abs(margin))  # as in `value`: a kernel that calls both computes it once
+        return -y * where(margin > 0.0, e, 1.0) / (1.0 + e)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        e = exp(-abs(z))
+        e = np.exp(-np.abs(z))
         return e / ((1.0 + e) * (1.0 + e))
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        margin, q = y * z, within(-y * a, 0.0, 1.0)
-        if isinf(q):
-            return inf
-        e = exp(-abs(margin))
+        margin, q = y * z, clipped(-y * a, 0.0, 1.0)
+        e = np.exp(-np.abs(margin))
         small, large = e / (1.0 + e), 1.0 / (1.0 + e)
-        p, rest = (small, large) if margin > 0.0 else (large, small)
-        # where p is close to one, its difference to q is that of what they leave
-        difference = q - p if p < 0.5 else rest - (1.0 - q)
-        return entropy_term(q, p, difference) + entropy_term(1.0 - q, rest, -difference)
+        p, rest = where(margin > 0.0, small, large), where(margin > 0.0, large, small)
+        # if p is close to one, 1 - p has the digits that q - p would lose
+        difference = where(p < 0.5, q - p, rest - (1.0 - q))
+        found = entropy_term(q, p, difference) + entropy_term(1.0 - q, rest, -difference)
+        return where(is_near(-y * a, q), found, inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
-        q = within(-y * a, 0.0, 1.0)
-        return inf if isinf(q) else entropy(q) + entropy(1.0 - q)
+        q = clipped(-y * a, 0.0, 1.0)
+        return where(is_near(-y * a, q), entropy(q) + entropy(1.0 - q), inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
-        return -y * max(0.0, min(1.0, -y * a))
+        return -y * clipped(-y * a, 0.0, 1.0)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -129,7 +130,7 @@ class Huber(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Huber(1.0).value(3.0, 0.0)
+    >>> float(fw.Huber(1.0).value(3.0, 0.0))
     2.5
     """
 
@@ -150,41 +151,45 @@ class Huber(NamedTuple):
 
     def value(self, z, y):
         """Loss of one sample."""
-        error = abs(z - y)
-        if error <= self.delta:
-            return 0.5 * error * error
-        return self.delta * (error - 0.5 * self.delta)
+        error = np.abs(z - y)
+        near = np.minimum(error, self.delta)
+        return near * (error - 0.5 * near)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        return max(-self.delta, min(self.delta, z - y))
+        return clipped(z - y, -self.delta, self.delta)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        return 1.0 if abs(z - y) <= self.delta else 0.0
+        return where(np.abs(z - y) <= self.delta, 1.0, 0.0)
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        error, a = z - y, within(a, -self.delta, self.delta)
-        if isinf(a):
-            return inf
-        if abs(error) <= self.delta:
-            return 0.5 * (error - a) * (error - a)
-        same = a if error > 0.0 else -a  # the slope toward the side of the error
-        return (self.delta - same) * (abs(error) - 0.5 * (self.delta + same))
+        size, slope = np.abs(z - y), clipped(a, -self.delta, self.delta)
+        same = where(z > y, slope, -slope)  # the slope toward the side of the error
+        rest = np.minimum(size, self.delta) - same
+        beyond = (self.delta - same) * (size - 0.5 * (self.delta + same))
+        return where(is_near(a, slope), where(size <= self.delta, 0.5 * rest * rest, beyond), inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
-        a = within(a, -self.delta, self.delta)
-        return inf if isinf(a) else a * (0.5 * a + y)
+        slope = clipped(a, -self.delta, self.delta)
+        return where(is_near(a, slope), slope * (0.5 * slope + y), inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
-        return max(-self.delta, min(self.delta, a))
+        return clipped(a, -self.delta, self.delta)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
         return 1.0
+
+
+@routine
+def _hinge_residual(lack, slope):
+    """Return the Fenchel-Young residual of ``max(0, lack)^2`` for a slope in ``-lack`` that is not positive."""
+    rest = np.maximum(lack, 0.0) + 0.5 * slope
+    return rest * rest + slope * np.minimum(lack, 0.0)
 
 
 @loss
@@ -194,7 +199,7 @@ class SquaredHinge(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.SquaredHinge().value(-1.0, 1.0)
+    >>> float(fw.SquaredHinge().value(-1.0, 1.0))
     4.0
     """
 
@@ -210,34 +215,29 @@ class SquaredHinge(NamedTuple):
 
     def value(self, z, y):
         """Loss of one sample."""
-        lack = max(0.0, 1.0 - y * z)
+        lack = np.maximum(0.0, 1.0 - y * z)
         return lack * lack
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        return -2.0 * y * max(0.0, 1.0 - y * z)
+        return -2.0 * y * np.maximum(0.0, 1.0 - y * z)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        return 2.0 if y * z < 1.0 else 0.0
+        return where(y * z < 1.0, 2.0, 0.0)
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        lack, slope = 1.0 - y * z, within(y * a, -inf, 0.0)
-        if isinf(slope):
-            return inf
-        if lack > 0.0:
-            return (lack + 0.5 * slope) * (lack + 0.5 * slope)
-        return slope * lack + 0.25 * slope * slope
+        return where(y * a <= 0.0, _hinge_residual(1.0 - y * z, np.minimum(y * a, 0.0)), inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
-        slope = within(y * a, -inf, 0.0)
-        return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
+        slope = np.minimum(y * a, 0.0)
+        return where(y * a <= 0.0, slope * (1.0 + 0.25 * slope), inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
-        return y * min(0.0, y * a)
+        return y * np.minimum(0.0, y * a)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -251,7 +251,7 @@ class ModifiedHuber(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.ModifiedHuber().value(-3.0, 1.0)
+    >>> float(fw.ModifiedHuber().value(-3.0, 1.0))
     12.0
     """
 
@@ -268,39 +268,32 @@ class ModifiedHuber(NamedTuple):
     def value(self, z, y):
         """Loss of one sample."""
         margin = y * z
-        if margin < -1.0:
-            return -4.0 * margin
-        lack = max(0.0, 1.0 - margin)
-        return lack * lack
+        lack = clipped(1.0 - margin, 0.0, 2.0)
+        return where(margin < -1.0, -4.0 * margin, lack * lack)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        return -2.0 * y * min(2.0, max(0.0, 1.0 - y * z))
+        return -2.0 * y * clipped(1.0 - y * z, 0.0, 2.0)
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        return 2.0 if -1.0 <= y * z < 1.0 else 0.0
+        return where((y * z >= -1.0) & (y * z < 1.0), 2.0, 0.0)
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
-        margin, slope = y * z, within(y * a, -4.0, 0.0)
-        if isinf(slope):
-            return inf
-        if margin < -1.0:
-            return (4.0 + slope) * (-margin - 1.0 + 0.25 * (4.0 + slope))
-        lack = 1.0 - margin
-        if lack > 0.0:
-            return (lack + 0.5 * slope) * (lack + 0.5 * slope)
-        return slope * lack + 0.25 * slope * slope
+        margin, slope = y * z, clipped(y * a, -4.0, 0.0)
+        line = (4.0 + slope) * (-margin - 1.0 + 0.25 * (4.0 + slope))
+        found = where(margin < -1.0, line, _hinge_residual(1.0 - np.maximum(margin, -1.0), slope))
+        return where(is_near(y * a, slope), found, inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
-        slope = within(y * a, -4.0, 0.0)
-        return inf if isinf(slope) else slope * (1.0 + 0.25 * slope)
+        slope = clipped(y * a, -4.0, 0.0)
+        return where(is_near(y * a, slope), slope * (1.0 + 0.25 * slope), inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
-        return y * max(-4.0, min(0.0, y * a))
+        return y * clipped(y * a, -4.0, 0.0)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""

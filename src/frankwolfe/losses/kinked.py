@@ -1,7 +1,7 @@
 """Losses with a kink: lines on both sides of ``z = y``, and no derivative there.
 
 Such a loss is ``f(z, y) = max(low (z - y), high (z - y))`` with slopes ``low <= 0 <= high`` that may depend on the
-target. A class says which they are, in ``kink_slopes(y)``, and `KinkedLoss` has the rest. The conjugate is ``a y`` for
+target. A class returns them from ``kink_slopes(y)``; `KinkedLoss` has the rest. The conjugate is ``a y`` for
 slopes ``a`` between the two. Smoothed by the Moreau envelope with the parameter ``beta``, the loss has the derivative
 
     max_a a (z - y) - beta a^2 / 2  is attained at  a = (z - y) / beta,  moved to the nearer end of [low, high],
@@ -9,17 +9,18 @@ slopes ``a`` between the two. Smoothed by the Moreau envelope with the parameter
 so it is a slope of the loss itself, whatever ``beta``: what it proves of the optimum is proven for the loss itself.
 """
 
-from math import inf, isinf
+from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from frankwolfe.compile.part import finite, lent
-from frankwolfe.compile.verbs import kink_slopes
-from frankwolfe.losses.divergence import within
-from frankwolfe.losses.loss_defaults import loss
+from frankwolfe.compile.verbs import kink_slopes, where
+from frankwolfe.losses.base import clipped, is_near, loss
 
 
 class KinkedLoss:
-    """What follows from the slopes on both sides of the kink."""
+    """Methods that follow from the slopes on both sides of the kink."""
 
     @property
     def smooth(self):
@@ -34,20 +35,17 @@ class KinkedLoss:
     def value(self, z, y):
         """Loss of one sample."""
         low, high = kink_slopes(self, y)
-        error = z - y
-        return high * error if error > 0.0 else low * error
+        return np.maximum(high * (z - y), low * (z - y))
 
     def derivative(self, z, y):
         """First derivative in ``z``; at the kink zero, which is a subgradient there."""
         low, high = kink_slopes(self, y)
-        if z == y:
-            return 0.0
-        return high if z > y else low
+        return where(z == y, 0.0, where(z > y, high, low))
 
     def smoothed_derivative(self, z, y, beta):
         """First derivative in ``z`` of the loss's Moreau envelope."""
         low, high = kink_slopes(self, y)
-        return max(low, min(high, (z - y) / beta))
+        return clipped((z - y) / beta, low, high)
 
     def curvature(self, z, y):
         """Second derivative in ``z``: zero but at the kink."""
@@ -56,21 +54,19 @@ class KinkedLoss:
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
         low, high = kink_slopes(self, y)
-        error, a = z - y, within(a, low, high)
-        if isinf(a):
-            return inf
-        return (high - a) * error if error > 0.0 else (low - a) * error
+        slope = clipped(a, low, high)
+        return where(is_near(a, slope), np.maximum((high - slope) * (z - y), (low - slope) * (z - y)), inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
         low, high = kink_slopes(self, y)
-        a = within(a, low, high)
-        return inf if isinf(a) else a * y
+        slope = clipped(a, low, high)
+        return where(is_near(a, slope), slope * y, inf)
 
     def nearest_slope(self, a, y):
         """Return the slope nearest to ``a`` in the domain of the conjugate."""
         low, high = kink_slopes(self, y)
-        return max(low, min(high, a))
+        return clipped(a, low, high)
 
     def smoothness(self):
         """Lipschitz constant of the derivative: it jumps."""
@@ -85,7 +81,7 @@ class Hinge(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Hinge().value(-1.0, 1.0)
+    >>> float(fw.Hinge().value(-1.0, 1.0))
     2.0
     """
 
@@ -101,7 +97,7 @@ class Hinge(NamedTuple):
 
     def kink_slopes(self, y):
         """Slopes before and after the kink at ``z = y``."""
-        return (-1.0, 0.0) if y > 0.0 else (0.0, 1.0)
+        return where(y > 0.0, -1.0, 0.0), where(y > 0.0, 0.0, 1.0)
 
 
 @loss
@@ -120,7 +116,7 @@ class Pinball(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Pinball(0.75).value(0.0, 2.0), fw.Pinball(0.75).value(2.0, 0.0)
+    >>> float(fw.Pinball(0.75).value(0.0, 2.0)), float(fw.Pinball(0.75).value(2.0, 0.0))
     (1.5, 0.5)
     """
 

@@ -1,10 +1,13 @@
 """Losses that are not convex: their gap measures stationarity, and is no bound on the objective."""
 
-from math import exp, expm1, log, log1p, sqrt
+from math import sqrt
 from typing import NamedTuple
 
+import numpy as np
+
 from frankwolfe.compile.part import positive
-from frankwolfe.losses.loss_defaults import loss
+from frankwolfe.compile.verbs import where
+from frankwolfe.losses.base import clipped, loss
 
 
 @loss
@@ -14,7 +17,7 @@ class Sigmoid(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Sigmoid().value(0.0, 1.0)
+    >>> float(fw.Sigmoid().value(0.0, 1.0))
     0.5
     """
 
@@ -31,21 +34,19 @@ class Sigmoid(NamedTuple):
     def value(self, z, y):
         """Loss of one sample."""
         margin = y * z
-        if margin > 0.0:
-            e = exp(-margin)
-            return e / (1.0 + e)
-        return 1.0 / (1.0 + exp(margin))
+        e = np.exp(-np.abs(margin))
+        return where(margin > 0.0, e, 1.0) / (1.0 + e)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        e = exp(-abs(z))
+        e = np.exp(-np.abs(z))
         return -y * e / ((1.0 + e) * (1.0 + e))
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        e = exp(-abs(z))
-        found = -e * expm1(-abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: exact to the last digit near zero
-        return found if y * z > 0.0 else -found
+        e = np.exp(-np.abs(z))
+        found = -e * np.expm1(-np.abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: all digits near zero
+        return where(y * z > 0.0, found, -found)
 
     def smoothness(self):
         """Lipschitz constant of the derivative: the sigmoid is most curved where it is (3 -+ sqrt 3) / 6."""
@@ -64,7 +65,7 @@ class Cauchy(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> round(fw.Cauchy(1.0).value(1.0, 0.0), 6)
+    >>> round(float(fw.Cauchy(1.0).value(1.0, 0.0)), 6)
     0.346574
     """
 
@@ -85,24 +86,26 @@ class Cauchy(NamedTuple):
 
     def value(self, z, y):
         """Loss of one sample."""
-        q = abs(z - y) / self.scale
-        if q < 1e8:
-            return 0.5 * self.scale * self.scale * log1p(q * q)
-        return self.scale * self.scale * log(q)  # 1 + q^2 is q^2 to the last digit here, and q^2 may overflow
+        q = np.abs(z - y) / self.scale
+        near = np.minimum(q, 1e8)
+        # beyond, 1 + q^2 is q^2 to the last digit, and q^2 may overflow
+        return self.scale * self.scale * where(q < 1e8, 0.5 * np.log1p(near * near), np.log(np.maximum(q, 1.0)))
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
         q = (z - y) / self.scale
-        if abs(q) < 1e8:
-            return self.scale * q / (1.0 + q * q)
-        return self.scale / q
+        near = clipped(q, -1e8, 1e8)
+        return where(near == q, self.scale * near / (1.0 + near * near), self.scale / where(near == q, 1.0, q))
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        q = abs(z - y) / self.scale
-        if q < 1e8:  # 1 - q^2 from the errors themselves: q near one has lost what is left
-            return (self.scale - abs(z - y)) / self.scale * (1.0 + q) / ((1.0 + q * q) * (1.0 + q * q))
-        return -1.0 / q / q
+        error = np.abs(z - y)
+        q = error / self.scale
+        near = np.minimum(q, 1e8)
+        # 1 - q^2 comes from the error itself: q near one has lost the digits of the difference
+        rest = (self.scale - np.minimum(error, 1e8 * self.scale)) / self.scale * (1.0 + near)
+        far = np.maximum(q, 1.0)
+        return where(q < 1e8, rest / ((1.0 + near * near) * (1.0 + near * near)), -1.0 / far / far)
 
     def smoothness(self):
         """Lipschitz constant of the derivative."""
@@ -121,7 +124,7 @@ class Tukey(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Tukey(3.0).value(100.0, 0.0)
+    >>> float(fw.Tukey(3.0).value(100.0, 0.0))
     1.5
     """
 
@@ -142,27 +145,21 @@ class Tukey(NamedTuple):
 
     def value(self, z, y):
         """Loss of one sample."""
-        q = abs(z - y) / self.cutoff
-        if q >= 1.0:
-            return self.cutoff * self.cutoff / 6.0
+        q = np.minimum(np.abs(z - y) / self.cutoff, 1.0)
         # 1 - (1 - q^2)^3, expanded so that small errors keep their digits
         q2 = q * q
         return self.cutoff * self.cutoff / 6.0 * q2 * (3.0 - 3.0 * q2 + q2 * q2)
 
     def derivative(self, z, y):
         """First derivative in ``z``."""
-        error = abs(z - y)
-        if error >= self.cutoff:
-            return 0.0
-        # 1 - q^2 from the errors themselves: q near one has lost what is left
+        error = np.minimum(np.abs(z - y), self.cutoff)
+        # 1 - q^2 comes from the error itself: q near one has lost the digits of the difference
         rest = (self.cutoff - error) / self.cutoff * (1.0 + error / self.cutoff)
-        return (z - y) * rest * rest
+        return np.copysign(error, z - y) * rest * rest
 
     def curvature(self, z, y):
         """Second derivative in ``z``."""
-        error = abs(z - y)
-        if error >= self.cutoff:
-            return 0.0
+        error = np.minimum(np.abs(z - y), self.cutoff)
         q = error / self.cutoff
         return (self.cutoff - error) / self.cutoff * (1.0 + q) * (1.0 - 5.0 * q * q)
 

@@ -22,7 +22,7 @@ from frankwolfe.compile.verbs import (
     value,
 )
 from frankwolfe.linalg.matrices import FLAT
-from frankwolfe.losses.loss_defaults import loss
+from frankwolfe.losses.base import loss
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -52,6 +52,11 @@ class Shifted(NamedTuple):
 
     base: Any
     shift: np.ndarray
+
+    @property
+    def takes_arrays(self):
+        """Whether methods take arrays of predictions as well as numbers."""
+        return self.base.takes_arrays
 
     @property
     def convex(self):
@@ -94,6 +99,11 @@ class ShiftedOutputs(NamedTuple):
 
     base: Any
     shift: np.ndarray
+
+    @property
+    def takes_arrays(self):
+        """Whether methods take arrays of predictions as well as numbers."""
+        return self.base.takes_arrays
 
     @property
     def convex(self):

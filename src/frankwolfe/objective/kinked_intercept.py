@@ -8,23 +8,14 @@ are given those that make the sum of all slopes zero: what a certificate asks fo
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import kink_slopes
+from frankwolfe.losses.arrays import many
 from frankwolfe.objective.point import Point
 from frankwolfe.rows.samples import Samples
 
 
-@kernel
-def fill_slopes(targets, loss, low, high):
-    """Fill in the slopes of all samples before and after their kinks."""
-    for i in range(len(targets)):
-        low[i], high[i] = kink_slopes(loss, targets[i])
-
-
 def slope_ranges(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest weighted slope of each sample; the loss of the samples has an intercept."""
-    low, high = np.empty(len(samples.weights)), np.empty(len(samples.weights))
-    fill_slopes(samples.targets, samples.loss.base, low, high)
+    low, high = many(samples.loss.base).kink_slopes(samples.targets)
     return samples.weights * low, samples.weights * high
 
 

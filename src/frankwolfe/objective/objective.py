@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.losses.arrays import LossArrays
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch, PredictionSums
@@ -56,6 +57,16 @@ class Objective:
         """The loss of predictions to which the intercept, if there is one, has been added."""
         loss = self.samples.loss
         return loss.base if is_shifted(loss) else loss
+
+    @property
+    def losses(self) -> LossArrays:
+        """The same loss for many samples at once, where rows are on this machine."""
+        return self.shards.losses
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the data is so large that kernels work on it; workers of a cluster choose for themselves."""
+        return isinstance(self.shards, Local) and self.shards.losses.compiled
 
     @property
     def executor(self) -> Any:

@@ -1,130 +1,139 @@
-"""Sums over samples whose predictions are at hand: the objective, and its derivatives in a shift of all predictions."""
+"""Sums over samples whose predictions are known: the objective, and its derivatives in a shift of all predictions.
+
+``loss`` is a loss, or `frankwolfe.losses.arrays.LossArrays` where the caller says how to evaluate it. Arrays have an
+entry per sample, or a row where there are several outputs.
+"""
+
+from typing import Any
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.twofold import contract, magnitude
-from frankwolfe.compile.verbs import conjugate, curvature, derivative, hessian_product, nearest_slope, residual, value
+from frankwolfe.losses.arrays import many
 from frankwolfe.objective.intercept import EPSILON
 
 
-@kernel
-def evaluate_losses(targets, weights, loss, z, losses, alpha):
+def weighted(weights: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Multiply the entry, or the row, of each sample by its weight, in place."""
+    found *= weights if found.ndim == 1 else weights[:, None]
+    return found
+
+
+def per_weight(alpha: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Divide the entry, or the row, of each sample by its weight; zero for samples without weight."""
+    divisors = weights if alpha.ndim == 1 else weights[:, None]
+    return np.divide(alpha, divisors, out=np.zeros(alpha.shape), where=divisors > 0.0)
+
+
+def evaluate_losses(targets, weights, loss: Any, z, losses, alpha) -> float:
     """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
-    total = 0.0
-    for i in range(len(z)):
-        losses[i] = value(loss, z[i], targets[i])
-        total += weights[i] * losses[i]
-        alpha[i] = weights[i] * derivative(loss, z[i], targets[i])
-    return total
+    losses[:], slopes = many(loss).value_and_derivative(z, targets)
+    alpha[:] = weighted(weights, slopes)
+    return float(weights @ losses)
 
 
-@kernel
-def slope_and_curvature(targets, weights, loss, z, shift):
-    """First and second derivative of the objective in a shift of all predictions, and the units of their rounding."""
-    slope, lost, curve, units = 0.0, 0.0, 0.0, 0.0
-    for i in range(len(z)):
-        pull = weights[i] * derivative(loss, z[i] + shift, targets[i])
-        # Kahan's sum: the roundings of a plain one would hide where the slope is zero
-        term = pull - lost
-        grown = slope + term
-        lost = (grown - slope) - term
-        slope = grown
-        curved = weights[i] * curvature(loss, z[i] + shift, targets[i])
-        curve += curved
-        units += abs(pull) + abs(curved) * (abs(z[i]) + abs(shift))
-    return slope, curve, units
+def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, float, float]:
+    """Return both derivatives of the objective in a shift of all predictions, and the units of their rounding.
 
-
-@kernel
-def slope_blur(targets, weights, loss, z, shift, beside):
-    """Return what the slope in a shift would change by if each prediction changed by its own size, to first order.
-
-    ``beside`` tells to take the largest curvature next to each prediction, no farther than rounding, instead of that
-    at the prediction.
+    NumPy adds in pairs, so the rounding of the sum itself stays below that of its terms.
     """
-    total = 0.0
-    for i in range(len(z)):
-        size = np.abs(z[i]) + np.abs(shift)
-        change = contract(np.abs(curvature(loss, z[i] + shift, targets[i])), size)
-        if beside:
-            step = 4.0 * EPSILON * size
-            change = max(change, contract(np.abs(curvature(loss, z[i] + shift - step, targets[i])), size))
-            change = max(change, contract(np.abs(curvature(loss, z[i] + shift + step, targets[i])), size))
-            # a bend narrower than rounding, as of a Huber loss with a tiny delta, lies between the three
-            low, high = z[i] + shift - step, z[i] + shift + step
-            jump = magnitude(derivative(loss, high, targets[i]) - derivative(loss, low, targets[i]))
-            change = max(change, jump / (8.0 * EPSILON))
-        total += weights[i] * change
-    return total
+    slopes = weighted(weights, many(loss).derivative(z + shift, targets))
+    curvatures = weighted(weights, many(loss).curvature(z + shift, targets))
+    units = np.abs(slopes).sum() + np.abs(curvatures) @ (np.abs(z) + abs(shift))
+    return float(slopes.sum()), float(curvatures.sum()), float(units)
 
 
-@kernel
-def add_second_derivatives(targets, weights, loss, z, total):
-    """Add the weighted second derivatives at the predictions ``z``, each a matrix, of a loss of several outputs."""
-    unit = np.zeros(len(total))
-    for i in range(len(z)):
-        for c in range(len(unit)):
-            unit[c] = weights[i]
-            total[c] += hessian_product(loss, z[i], targets[i], unit)
-            unit[c] = 0.0
+def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
+    """Return how much the slope in a shift changes if each prediction changes by its own size, to first order.
+
+    With ``beside``, use the largest curvature next to each prediction, no farther than rounding, instead of the
+    curvature at the prediction.
+    """
+    size, there = np.abs(z) + np.abs(shift), z + shift
+    changes = [np.abs(many(loss).curvature(there, targets)) * size]
+    if beside:
+        low, high = there - 4.0 * EPSILON * size, there + 4.0 * EPSILON * size
+        changes += [np.abs(many(loss).curvature(end, targets)) * size for end in (low, high)]
+        # a bend narrower than rounding, as of a Huber loss with a tiny delta, lies between the three
+        jumps = many(loss).derivative(high, targets) - many(loss).derivative(low, targets)
+        changes.append(np.abs(jumps) / (8.0 * EPSILON))
+    return float(weights @ np.max([change.reshape(len(z), -1).sum(axis=1) for change in changes], axis=0))
 
 
-@kernel
-def fill_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures):
+def second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
+    """Return the weighted second derivatives of a loss of several outputs: shape ``(n, outputs, outputs)``."""
+    found, unit = np.empty((*z.shape, z.shape[1])), np.zeros(z.shape)
+    for c in range(z.shape[1]):
+        unit[:, c] = weights
+        found[:, c] = many(loss).hessian_product(z, targets, unit)
+        unit[:, c] = 0.0
+    return found
+
+
+def add_second_derivatives(targets, weights, loss: Any, z, total) -> None:
+    """Add the sum of the weighted second derivatives at the predictions ``z`` to a matrix."""
+    total += second_derivatives(targets, weights, loss, z).sum(axis=0)
+
+
+def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, care: float, floor: float, curvatures) -> None:
     """Fill ``curvatures`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
 
-    Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss pulls as
-    hard as any and has none. The parabola that touches the loss and has its lowest point at zero has the curvature
-    ``f'^2 / (2 f)``, which is the loss's own where that is a square. It is heeded as much as ``care`` says.
+    Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss has a large
+    slope and hardly any curvature. The parabola that touches the loss and has its lowest point at zero has the
+    curvature ``f'^2 / (2 f)``, which is the loss's own if that is a square. ``care``, between 0 and 1, scales it.
     """
-    for i in range(len(z)):
-        size = max(abs(curvature(loss, z[i], targets[i])), floor)
-        if losses[i] > 0.0 and weights[i] > 0.0:
-            pull = alpha[i] / weights[i]
-            size = max(size, 0.5 * care * pull * pull / losses[i])
-        curvatures[i] = weights[i] * size
+    size = np.maximum(np.abs(many(loss).curvature(z, targets)), floor)
+    if care > 0.0:
+        slopes = per_weight(alpha, weights)
+        with np.errstate(over="ignore"):
+            parabola = np.divide(0.5 * care * slopes * slopes, losses, out=np.zeros(len(z)), where=losses > 0.0)
+        size = np.maximum(size, parabola)
+    np.multiply(weights, size, out=curvatures)
 
 
-@kernel
-def fill_output_curvatures(targets, weights, loss, z, floor, curvatures):
+def fill_output_curvatures(targets, weights, loss: Any, z, floor: float, curvatures) -> None:
     """Fill ``curvatures`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
-    for i in range(len(z)):
-        curvatures[i] = weights[i] * np.maximum(curvature(loss, z[i], targets[i]), floor)
+    curvatures[:] = weighted(weights, np.maximum(many(loss).curvature(z, targets), floor))
 
 
-@kernel
-def sum_residuals(targets, weights, loss, z, alpha):
+def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures) -> None:
+    """Fill ``curvatures`` with weighted second derivatives, matrices, of losses of several outputs.
+
+    As in `fill_curvatures`, no sample has less than ``floor``: samples with less in all directions get it added to
+    their diagonal, and others keep their flat directions. The parabola of each loss counts along its slope, if it is
+    steeper than the loss there.
+    """
+    curvatures[:] = second_derivatives(targets, weights, loss, z)
+    diagonal = np.einsum("icc->ic", curvatures)
+    lifted = np.where(diagonal.max(axis=1) < weights * floor, weights * floor, 0.0)
+    squares = np.einsum("ic,ic->i", alpha, alpha)
+    steep = (losses > 0.0) & (weights > 0.0) & (squares > 1e-250)  # below, squares have lost their digits
+    if care > 0.0 and steep.any():
+        squares, slopes = squares[steep], alpha[steep]
+        along = np.einsum("ic,icd,id->i", slopes, curvatures[steep], slopes) / squares
+        missing = 0.5 * care * squares / (weights[steep] * losses[steep]) - along
+        curvatures[steep] += (np.maximum(missing, 0.0) / squares)[:, None, None] * slopes[:, :, None] * slopes[:, None]
+    diagonal += lifted[:, None]
+
+
+def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
     """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
-    total = 0.0
-    for i in range(len(z)):
-        if weights[i] > 0.0:
-            total += weights[i] * residual(loss, z[i], targets[i], alpha[i] / weights[i])
-        elif magnitude(alpha[i]) > 0.0:  # slopes may come from a problem with other weights
-            return np.inf
-    return total
+    if alpha[weights <= 0.0].any():  # slopes may come from a problem with other weights
+        return np.inf
+    residuals = many(loss).residual(z, targets, per_weight(alpha, weights))
+    return float(weights @ np.where(weights > 0.0, residuals, 0.0))
 
 
-@kernel
-def project_slopes(targets, weights, loss, alpha, nearest):
+def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
     """Fill ``nearest`` with ``alpha``, each slope outside of the conjugate's domain moved to its nearest edge."""
-    for i in range(len(alpha)):
-        nearest[i] = alpha[i]
-        if not weights[i] > 0.0:
-            nearest[i] = 0.0
-        elif np.isinf(conjugate(loss, alpha[i] / weights[i], targets[i])):
-            nearest[i] = weights[i] * nearest_slope(loss, alpha[i] / weights[i], targets[i])
+    slopes = per_weight(alpha, weights)
+    nearest[:] = np.where((weights > 0.0).reshape(-1, *[1] * (alpha.ndim - 1)), alpha, 0.0)
+    outside = np.isinf(many(loss).conjugate(slopes, targets)) & (weights > 0.0)
+    nearest[outside] = weighted(weights, many(loss).nearest_slope(slopes, targets))[outside]
 
 
-@kernel
-def sum_conjugates(targets, weights, loss, alpha):
+def sum_conjugates(targets, weights, loss: Any, alpha) -> tuple[float, float]:
     """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms; infinite outside the domain."""
-    total, size = 0.0, 0.0
-    for i in range(len(alpha)):
-        if weights[i] > 0.0:
-            term = weights[i] * conjugate(loss, alpha[i] / weights[i], targets[i])
-            total += term
-            size += abs(term)
-        elif magnitude(alpha[i]) > 0.0:
-            return np.inf, np.inf
-    return total, size
+    if alpha[weights <= 0.0].any():
+        return np.inf, np.inf
+    terms = np.where(weights > 0.0, many(loss).conjugate(per_weight(alpha, weights), targets), 0.0)
+    return float(weights @ terms), float(weights @ np.abs(terms))

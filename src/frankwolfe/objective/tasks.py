@@ -75,13 +75,14 @@ def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool
     With ``more`` the extras are the reach and, with predictions ``since``, the slope along the segment from there.
     """
     z, losses, alpha = local.samples.table(), np.empty(len(local.samples.weights)), local.samples.table()
+    loss = local.losses
     if isinstance(w, np.ndarray) and not w.any():  # no row is needed to predict zero
         ends = None if since is None else (since, z)
         losses, alpha, *found = evaluate(local, z, None, ends, None, more)
         return z, losses, alpha, *found[:3], *gradient(local, alpha)
 
     def fill(block: Block) -> tuple:
-        part, (rows, targets, weights, loss) = block
+        part, (rows, targets, weights, _) = block
         z[part] = rows.dot_all(w)
         value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
         return value, np.asarray(rows.add_all(alpha[part], local.size), np.float64)  # while the rows are in cache
@@ -137,7 +138,7 @@ def evaluate(
     With ``more`` these are the reach ``sum_i |alpha_i z_i|``, the slope along the segment between two predictions if
     there are ``ends``, and, where predictions are a combination ``A u`` of active atoms, the slopes ``A' alpha``.
     """
-    targets, weights, loss = local.samples[1:]
+    (_, targets, weights, _), loss = local.samples, local.losses
     losses, alpha, there = np.empty(len(weights)), np.empty(local.samples.shape), shifted_by(local, z, shift)
 
     def fill(part: slice) -> tuple:
@@ -189,7 +190,7 @@ def curvatures(
     local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
 ) -> np.ndarray:
     """Return weighted curvatures, flat, one for each prediction; see `frankwolfe.objective.sums.fill_curvatures`."""
-    (_, targets, weights, loss), there = local.samples, shifted_by(local, z, shift)
+    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
     found, alpha = np.empty(local.samples.shape), alpha.reshape(local.samples.shape)
 
     def fill(part: slice) -> tuple:
@@ -216,7 +217,7 @@ def largest_curvature(local: Local, z: np.ndarray, shift: Any, losses: np.ndarra
 
 def residuals(local: Local, z: np.ndarray, shift: Any, alpha: np.ndarray) -> tuple:
     """Return the weighted sum of the Fenchel-Young residuals of some slopes."""
-    (_, targets, weights, loss), there = local.samples, shifted_by(local, z, shift)
+    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
     alpha = alpha.reshape(local.samples.shape)
 
     def add(part: slice) -> tuple:
@@ -227,13 +228,13 @@ def residuals(local: Local, z: np.ndarray, shift: Any, alpha: np.ndarray) -> tup
 
 def conjugates(local: Local, alpha: np.ndarray) -> tuple:
     """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms."""
-    _, targets, weights, loss = local.samples
+    (_, targets, weights, _), loss = local.samples, local.losses
     return local.over(lambda part: sum_conjugates(targets[part], weights[part], loss, alpha[part]))
 
 
 def nearest_slopes(local: Local, alpha: np.ndarray) -> np.ndarray:
     """Return slopes near ``alpha`` in the domains of their conjugates; the same where they are already."""
-    (_, targets, weights, loss), nearest = local.samples, np.empty(local.samples.shape)
+    (_, targets, weights, _), loss, nearest = local.samples, local.losses, np.empty(local.samples.shape)
 
     def fill(part: slice) -> tuple:
         project_slopes(targets[part], weights[part], loss, alpha[part], nearest[part])
@@ -276,14 +277,14 @@ def mean_target(local: Local) -> tuple:
 
 def intercept_slope(local: Local, z: np.ndarray, shift: float) -> tuple:
     """Return first and second derivative in a shift of all predictions, of one output, and the units of rounding."""
-    _, targets, weights, loss = local.samples
+    (_, targets, weights, _), loss = local.samples, local.losses
     z = z.reshape(local.samples.shape)
     return local.over(lambda part: slope_and_curvature(targets[part], weights[part], loss, z[part], shift))
 
 
 def intercept_blur(local: Local, z: np.ndarray, shift: Any, beside: bool) -> tuple:
     """Return what the slope in a shift would change by if each prediction changed by its own size."""
-    _, targets, weights, loss = local.samples
+    (_, targets, weights, _), loss = local.samples, local.losses
     z = z.reshape(local.samples.shape)
     return local.over(lambda part: (slope_blur(targets[part], weights[part], loss, z[part], shift, beside),))
 
@@ -307,7 +308,7 @@ def intercept_value(
 
 def intercept_hessian(local: Local, z: np.ndarray, shift: np.ndarray) -> tuple:
     """Return the second derivative in a shift, of several outputs."""
-    (_, targets, weights, loss), there = local.samples, shifted_by(local, z, shift)
+    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
 
     def add(part: slice) -> tuple:
         total = np.zeros((len(shift), len(shift)))

@@ -13,8 +13,9 @@ from functools import cache, cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
-from frankwolfe.compile.kernels import compiling
+from frankwolfe.compile.kernels import compiling, worth_compiling
 from frankwolfe.linalg.threads import default_threads
+from frankwolfe.losses.arrays import LossArrays
 from frankwolfe.rows import blocks
 from frankwolfe.rows.blocks import block_entries, even_parts
 from frankwolfe.rows.samples import Samples
@@ -49,6 +50,12 @@ class Local:
     def __init__(self, samples: Samples, size: int, executor: "Serial | Threads | None" = None, number: int = 0):
         self.samples, self.size, self.number = samples, size, number
         self.executor = executor_for() if executor is None else executor
+
+    @property
+    def losses(self) -> LossArrays:
+        """The loss for many samples at once, by kernels if the data is large."""
+        rows = self.samples.rows
+        return LossArrays(self.samples.loss, worth_compiling(rows.stored(), rows.is_sparse))
 
     def run(self, task: Task, *args: Any, keep: int = 0, also: tuple = ()) -> tuple[Any, ...]:
         """Return what a task returns: there is one shard, so nothing is added up."""

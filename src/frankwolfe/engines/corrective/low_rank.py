@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import hessian_product
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
+from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.state import built, flat
 from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
+from frankwolfe.losses.arrays import LossArrays
 from frankwolfe.objective.point import Point
+from frankwolfe.objective.sums import evaluate_losses, weighted
 from frankwolfe.objective.tasks import curvatures, shifted_by
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.shards.local import Local
@@ -67,13 +68,6 @@ BOUND_SLACK = 0.05
 difference."""
 
 
-@kernel
-def hessian_products(targets, weights, loss, z, change, bent):
-    """Fill ``bent`` with the second derivatives at ``z`` times ``change``, for losses of several outputs."""
-    for i in range(len(z)):
-        bent[i] = weights[i] * hessian_product(loss, z[i], targets[i], change[i])
-
-
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 
@@ -81,17 +75,16 @@ class Curved(NamedTuple):
     """Second derivatives of the losses at a point: curvatures, or with several outputs the predictions there."""
 
     samples: Any
+    losses: LossArrays
     curvatures: np.ndarray | None
     z: np.ndarray
 
     def times(self, change: np.ndarray) -> np.ndarray:
         """Return the second derivatives times a change of the predictions."""
-        shape, (_, targets, weights, loss) = self.samples.shape, self.samples
         if self.curvatures is not None:
             return self.curvatures * change
-        out = np.empty(shape)
-        hessian_products(targets, weights, loss, self.z, np.ascontiguousarray(change), out)
-        return out
+        samples = self.samples
+        return weighted(samples.weights, self.losses.hessian_product(self.z, samples.targets, change))
 
     def in_intercept(self) -> np.ndarray:
         """Return the second derivative in the intercept."""
@@ -105,7 +98,7 @@ def curved_at(local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha
     """Return the second derivatives at a point."""
     several = len(local.samples.shape) > 1
     D = None if several else curvatures(local, z, shift, losses, alpha, 1.0, floor)
-    return Curved(local.samples, D, shifted_by(local, z, shift))
+    return Curved(local.samples, local.losses, D, shifted_by(local, z, shift))
 
 
 def view(local: Local, left: np.ndarray, right: np.ndarray) -> Any:
@@ -166,13 +159,12 @@ class LowRankEngine(RoundEngine):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache; on a cluster workers compile when they first need it."""
-        if self.problem.objective.shards.calls_are_costly:
+        if not is_new_kind(type(self), self.problem):
             return
-        few = self.problem.head(1)
-        head, loss = few.samples, self.problem.loss
-        few.objective.point(head.table())
+        head, losses = self.problem.head(1).samples, self.problem.objective.losses
+        evaluate_losses(head.targets, head.weights, losses, head.table(), np.empty(1), head.table())
         if len(head.shape) > 1:
-            hessian_products(head.targets, head.weights, loss, head.table(), head.table(), head.table())
+            losses.hessian_product(head.table(), head.targets, head.table())
         head.rows.sandwich(self.left, self.right).predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
     def point(self) -> Any:

@@ -1,49 +1,58 @@
 """Losses of several outputs: the prediction ``z`` is a short array, one number for each column of ``W``.
 
-Beside value and derivative such a loss gives `hessian_product`, its second derivative (a matrix) times an array, and as
-its curvature a diagonal matrix that bounds it. How many outputs there are follows from the targets: ``for_targets`` is
-handed them.
+Beside value and derivative such a loss has `hessian_product`, its second derivative (a matrix) times an array, and as
+its curvature a diagonal matrix that bounds it. The number of outputs follows from the targets (``for_targets``). The
+methods loop over the outputs, which are on the first axis: ``z[c]`` is a number, or an array with an entry per sample.
 """
 
-from math import exp, inf, isinf, log1p
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.verbs import routine
-from frankwolfe.losses.divergence import EDGE, entropy, entropy_term, within
-from frankwolfe.losses.loss_defaults import loss
+from frankwolfe.compile.verbs import routine, where
+from frankwolfe.losses.base import EDGE, clipped, entropy, entropy_term, is_near, loss
+
+
+@routine
+def _entry(z, place):
+    """Return the entry of ``z`` at a place, which may differ from sample to sample."""
+    found = z[0]
+    for c in range(1, len(z)):
+        found = where(place == c, z[c], found)
+    return found
 
 
 @routine
 def _largest(z):
-    """Place of the largest prediction."""
-    largest = 0
+    """Return the place of the largest prediction, the first of equals, and the prediction."""
+    place, top = where(z[0] == z[0], 0, 0), z[0]
     for c in range(1, len(z)):
-        if z[c] > z[largest]:
-            largest = c
-    return largest
+        place, top = where(z[c] > top, c, place), where(z[c] > top, z[c], top)
+    return place, top
 
 
 @routine
 def _probabilities(z):
-    """Probabilities of the classes, which is the most probable, and the sum of the others, to full precision."""
-    largest, rest = _largest(z), 0.0
-    p = np.ones(len(z))
+    """Return the probabilities of the classes, the most probable class, and the sum of the others to full precision."""
+    largest, top = _largest(z)
+    p, rest = np.empty(z.shape), 0.0
     for c in range(len(z)):
-        if c != largest:
-            p[c] = exp(z[c] - z[largest])
-            rest += p[c]
-    p /= 1.0 + rest
+        odds = where(largest == c, 0.0, np.exp(where(largest == c, 0.0, z[c] - top)))
+        p[c], rest = where(largest == c, 1.0, odds), rest + odds
+    for c in range(len(z)):
+        p[c] = p[c] / (1.0 + rest)
     return p, largest, rest / (1.0 + rest)
 
 
 @routine
-def _certain(true, others):
-    """Return the sum of the other classes' shares, at most one; infinity if it does not cancel the true class's."""
-    if abs(true + others) > EDGE * others:
-        return inf
-    return within(others, 0.0, 1.0)
+def _shares(a, y):
+    """Return the sum of the other classes' shares, at most one, and whether it cancels the true class's slope."""
+    others = 0.0
+    for c in range(len(a)):
+        others = others + where(y == c, 0.0, a[c])
+    inside = clipped(others, 0.0, 1.0)
+    return inside, is_near(others, inside) & (np.abs(_entry(a, y) + others) <= EDGE * others)
 
 
 @loss
@@ -75,7 +84,7 @@ class Multinomial(NamedTuple):
 
     @property
     def coupled(self):
-        """Whether the second derivative has entries beside its diagonal."""
+        """Whether the second derivative has entries off its diagonal."""
         return True
 
     @property
@@ -96,74 +105,69 @@ class Multinomial(NamedTuple):
 
     def value(self, z, y):
         """Loss of one sample: how far the largest prediction leads, and ``log1p`` of the odds of all the others."""
-        largest, rest = _largest(z), 0.0
+        largest, top = _largest(z)
+        rest = 0.0
         for c in range(len(z)):
-            if c != largest:
-                rest += exp(z[c] - z[largest])
-        return z[largest] - z[int(y)] + log1p(rest)
+            rest = rest + where(largest == c, 0.0, np.exp(where(largest == c, 0.0, z[c] - top)))
+        return top - _entry(z, y) + np.log1p(rest)
 
     def derivative(self, z, y):
         """First derivative in ``z``: the probabilities, less one for the true class."""
-        true = int(y)
         change, _, _ = _probabilities(z)
-        change[true], others = 0.0, 0.0
+        others = 0.0
         for c in range(len(z)):
-            others += change[c]
-        change[true] = -others  # where the class is all but sure, its probability less one would be rounding
+            others = others + where(y == c, 0.0, change[c])
+        for c in range(len(z)):  # for the true class, the sum of the others keeps digits that p - 1 loses
+            change[c] = where(y == c, -others, change[c])
         return change
 
     def hessian_product(self, z, y, q):
         """Second derivative in ``z`` times ``q``: ``p q - p <p, q>``."""
         p, largest, _ = _probabilities(z)
-        change = q - q[largest]  # so that the most probable class, which all but makes the mean, is not in it
-        mean = 0.0
+        lead, mean = _entry(q, largest), 0.0
+        for c in range(len(z)):  # less the entry of the most probable class, which dominates the mean
+            mean = mean + p[c] * (q[c] - lead)
         for c in range(len(z)):
-            mean += p[c] * change[c]
-        return p * (change - mean)
+            p[c] = p[c] * (q[c] - lead - mean)
+        return p
 
     def curvature(self, z, y):
         """Diagonal matrix that is nowhere below the second derivative, whose rows it outweighs: ``2 p (1 - p)``."""
         p, largest, others = _probabilities(z)
-        diagonal = 2.0 * p * (1.0 - p)
-        diagonal[largest] = 2.0 * p[largest] * others
-        return diagonal
+        for c in range(len(z)):
+            p[c] = 2.0 * p[c] * where(largest == c, others, 1.0 - p[c])
+        return p
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``; ``f*`` is finite for differences to the true class.
 
-        The entry of the true class is taken to be minus the sum of the others: a sum that is zero but for rounding is
-        meant to be zero.
+        The entry of the true class is taken to be minus the sum of the others: a sum that is zero up to rounding
+        counts as zero.
         """
-        true, total, others, difference = int(y), 0.0, 0.0, 0.0
+        total, difference = 0.0, 0.0
         p, _, _ = _probabilities(z)
         for c in range(len(z)):
-            if c != true:
-                total += entropy_term(a[c], p[c], a[c] - p[c])
-                others += a[c]
-                difference += a[c] - p[c]
-        others = _certain(a[true], others)
-        return inf if isinf(others) else total + entropy_term(1.0 - others, p[true], -difference)
+            total = total + where(y == c, 0.0, entropy_term(a[c], p[c], a[c] - p[c]))
+            difference = difference + where(y == c, 0.0, a[c] - p[c])
+        others, allowed = _shares(a, y)
+        return where(allowed, total + entropy_term(1.0 - others, _entry(p, y), -difference), inf)
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z <a, z> - f(z)``: a negative entropy where ``a`` is a difference to the true class."""
-        true, total, others = int(y), 0.0, 0.0
+        total = 0.0
         for c in range(len(a)):
-            if c != true:
-                total += entropy(a[c])
-                others += a[c]
-        others = _certain(a[true], others)
-        return inf if isinf(others) else total + entropy(1.0 - others)
+            total = total + where(y == c, 0.0, entropy(a[c]))
+        others, allowed = _shares(a, y)
+        return where(allowed, total + entropy(1.0 - others), inf)
 
     def nearest_slope(self, a, y):
         """Return a slope near ``a`` in the domain: the other classes' shares are cut off at zero, their sum at one."""
-        true, others = int(y), 0.0
-        near = np.maximum(a, 0.0)
-        near[true] = 0.0
-        for c in range(len(near)):
-            others += near[c]
-        if others > 1.0:
-            near /= others
-        near[true] = -min(others, 1.0)
+        near, others = np.empty(a.shape), 0.0
+        for c in range(len(a)):
+            near[c] = where(y == c, 0.0, np.maximum(a[c], 0.0))
+            others = others + near[c]
+        for c in range(len(a)):
+            near[c] = where(y == c, -np.minimum(others, 1.0), near[c] / np.maximum(others, 1.0))
         return near
 
     def smoothness(self):
@@ -200,7 +204,7 @@ class MultitaskSquared(NamedTuple):
 
     @property
     def coupled(self):
-        """Whether the second derivative has entries beside its diagonal."""
+        """Whether the second derivative has entries off its diagonal."""
         return False
 
     @property
@@ -218,7 +222,7 @@ class MultitaskSquared(NamedTuple):
         """Loss of one sample."""
         total = 0.0
         for c in range(len(z)):
-            total += 0.5 * (z[c] - y[c]) * (z[c] - y[c])
+            total = total + 0.5 * (z[c] - y[c]) * (z[c] - y[c])
         return total
 
     def derivative(self, z, y):
@@ -231,20 +235,20 @@ class MultitaskSquared(NamedTuple):
 
     def curvature(self, z, y):
         """Diagonal of the second derivative: ones."""
-        return np.ones(len(z))
+        return np.ones(z.shape)
 
     def residual(self, z, y, a):
         """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``."""
         total = 0.0
         for c in range(len(z)):
-            total += 0.5 * (z[c] - y[c] - a[c]) * (z[c] - y[c] - a[c])
+            total = total + 0.5 * (z[c] - y[c] - a[c]) * (z[c] - y[c] - a[c])
         return total
 
     def conjugate(self, a, y):
         """Conjugate ``sup_z <a, z> - f(z)``."""
         total = 0.0
         for c in range(len(a)):
-            total += a[c] * (0.5 * a[c] + y[c])
+            total = total + a[c] * (0.5 * a[c] + y[c])
         return total
 
     def smoothness(self):

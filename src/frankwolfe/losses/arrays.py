@@ -1,0 +1,161 @@
+"""Losses of many samples at once: by NumPy, or by kernels that loop over the samples.
+
+Predictions ``z`` have shape ``(n,)``, or ``(n, outputs)`` where there are several outputs; slopes and directions have
+the shape of ``z``. Both ways give the same numbers up to rounding. NumPy needs no compiler. Kernels take a third to a
+half of its time, which pays on large data, and serve users' losses, whose methods may only take numbers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import (
+    conjugate,
+    curvature,
+    derivative,
+    hessian_product,
+    kink_slopes,
+    nearest_slope,
+    residual,
+    value,
+)
+
+
+class LossArrays:
+    """A loss whose methods take the samples of a block and return an array with an entry (or a row) for each.
+
+    Parameters
+    ----------
+    loss : loss
+        Of one sample.
+    compiled : bool
+        Whether to use kernels. A loss whose methods only take numbers always does.
+    """
+
+    def __init__(self, loss: Any, compiled: bool = False):
+        self.loss, self.compiled = loss, compiled or not loss.takes_arrays
+
+    def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the losses."""
+        return self._fill(fill_values, self.loss.value, np.empty(len(z)), z, y)
+
+    def derivative(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the first derivatives."""
+        return self._fill(fill_derivatives, self.loss.derivative, np.empty(z.shape), z, y)
+
+    def value_and_derivative(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the losses and the first derivatives, whose kernel computes once what they share."""
+        if not self.compiled:
+            return self.value(z, y), self.derivative(z, y)
+        values, slopes = np.empty(len(z)), np.empty(z.shape)
+        fill_both(self.loss, z, y, values, slopes)
+        return values, slopes
+
+    def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the second derivatives; with several outputs, diagonals that bound them."""
+        return self._fill(fill_curvatures, self.loss.curvature, np.empty(z.shape), z, y)
+
+    def hessian_product(self, z: np.ndarray, y: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return the second derivatives, matrices, times the rows of ``q``."""
+        return self._fill(fill_hessian_products, self.loss.hessian_product, np.empty(z.shape), z, y, q)
+
+    def residual(self, z: np.ndarray, y: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return the Fenchel-Young residuals for the slopes ``a``."""
+        return self._fill(fill_residuals, self.loss.residual, np.empty(len(z)), z, y, a)
+
+    def conjugate(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the conjugates at the slopes ``a``."""
+        return self._fill(fill_conjugates, self.loss.conjugate, np.empty(len(a)), a, y)
+
+    def nearest_slope(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return slopes near ``a`` in the domains of the conjugates."""
+        return self._fill(fill_nearest_slopes, self.loss.nearest_slope, np.empty(a.shape), a, y)
+
+    def kink_slopes(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slopes before and after the kinks."""
+        low, high = np.empty(len(y)), np.empty(len(y))
+        if self.compiled:
+            fill_kink_slopes(self.loss, y, low, high)
+        else:
+            low[:], high[:] = self.loss.kink_slopes(y)
+        return low, high
+
+    def _fill(self, fill: Any, method: Callable, found: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
+        """Fill an array by a kernel, or by a method that takes the outputs on the first axis."""
+        if self.compiled:
+            fill(self.loss, *map(np.ascontiguousarray, arrays), found)
+        else:
+            with np.errstate(all="ignore"):  # overflow shows in the objective, and `where` discards the rest
+                found.T[...] = method(*(array.T for array in arrays))
+        return found
+
+
+def many(loss: Any) -> LossArrays:
+    """Return a loss of many samples; a loss of one sample is taken with NumPy if its methods allow it."""
+    return loss if isinstance(loss, LossArrays) else LossArrays(loss)
+
+
+@kernel
+def fill_values(loss, z, y, found):
+    """Fill in the losses."""
+    for i in range(len(z)):
+        found[i] = value(loss, z[i], y[i])
+
+
+@kernel
+def fill_derivatives(loss, z, y, found):
+    """Fill in the first derivatives."""
+    for i in range(len(z)):
+        found[i] = derivative(loss, z[i], y[i])
+
+
+@kernel
+def fill_both(loss, z, y, values, slopes):
+    """Fill in the losses and the first derivatives."""
+    for i in range(len(z)):
+        values[i] = value(loss, z[i], y[i])
+        slopes[i] = derivative(loss, z[i], y[i])
+
+
+@kernel
+def fill_curvatures(loss, z, y, found):
+    """Fill in the second derivatives, or diagonals that bound them."""
+    for i in range(len(z)):
+        found[i] = curvature(loss, z[i], y[i])
+
+
+@kernel
+def fill_hessian_products(loss, z, y, q, found):
+    """Fill in the second derivatives times the rows of ``q``."""
+    for i in range(len(z)):
+        found[i] = hessian_product(loss, z[i], y[i], q[i])
+
+
+@kernel
+def fill_residuals(loss, z, y, a, found):
+    """Fill in the Fenchel-Young residuals."""
+    for i in range(len(z)):
+        found[i] = residual(loss, z[i], y[i], a[i])
+
+
+@kernel
+def fill_conjugates(loss, a, y, found):
+    """Fill in the conjugates."""
+    for i in range(len(a)):
+        found[i] = conjugate(loss, a[i], y[i])
+
+
+@kernel
+def fill_nearest_slopes(loss, a, y, found):
+    """Fill in slopes in the domains of the conjugates."""
+    for i in range(len(a)):
+        found[i] = nearest_slope(loss, a[i], y[i])
+
+
+@kernel
+def fill_kink_slopes(loss, y, low, high):
+    """Fill in the slopes before and after the kinks."""
+    for i in range(len(y)):
+        low[i], high[i] = kink_slopes(loss, y[i])
