@@ -233,7 +233,7 @@ def test_a_run_that_stalls_returns_the_point_of_least_gap():
     gaps = []
     result = fw.minimize(problem, tol=0.0, max_passes=150, callback=lambda state: gaps.append(state.gap_estimate))
     assert not result.success
-    assert result.gap <= min(gaps)
+    assert result.gap <= min(gaps) * (1.0 + 1e-6)  # which the last exact pass rounds in its own way
 
 
 def test_the_last_digits_where_sums_over_many_rows_have_lost_them():

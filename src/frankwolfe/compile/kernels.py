@@ -36,8 +36,9 @@ RELAXED_ARITHMETIC = {"reassoc"}
 # count references to each, atomically: a third of the time of a step of `sfw`.
 INLINE: Any = {"forceinline": True}
 
-COMPILE_ABOVE = 2**21
-"""Entries of the data above which exact passes and models use kernels; up to there NumPy and SciPy do the work.
+COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
+"""Entries of the data above which exact passes and models use kernels; up to there NumPy and SciPy do the work. A
+stored entry of sparse data counts four times: SciPy takes ten times as long as a kernel for a sparse Hessian.
 
 Kernels save up to half of a run's time, but loading them takes a second, and compiling them ten. The choice depends
 on the size of the data alone, so that the same seed gives the same bits whatever ran before.
@@ -80,9 +81,9 @@ def compile_above(entries: int) -> Iterator[None]:
         _compile_above.reset(token)
 
 
-def worth_compiling(entries: int) -> bool:
+def worth_compiling(entries: int, is_sparse: bool = False) -> bool:
     """Return whether data of so many entries is worth kernels, which take a second to load."""
-    return compiling() and entries > _compile_above.get()
+    return compiling() and (SPARSE_FACTOR if is_sparse else 1) * entries > _compile_above.get()
 
 
 @cache
@@ -120,7 +121,15 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         """Run it; raise what a callback has raised meanwhile."""
-        found = self.python(*args) if _interpreted.get() else self._run_compiled(*args)
+        if _interpreted.get():
+            return self.interpreted(*args)
+        found = self._run_compiled(*args)
+        reraise()
+        return found
+
+    def interpreted(self, *args: Any) -> Any:
+        """Run it as Python; raise what a callback has raised meanwhile."""
+        found = self.python(*args)
         reraise()
         return found
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.kernels import kernel, worth_compiling
 from frankwolfe.compile.verbs import hint
 from frankwolfe.linalg.argmax import track, track_group
 from frankwolfe.rows.blocks import parts_by_size
@@ -124,9 +124,19 @@ class CSR(NamedTuple):
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        return np.sqrt(self.weighted_squares(weights, d))
+
+    def weighted_squares(self, weights: np.ndarray, d: int, compiled: bool | None = None) -> np.ndarray:
+        """Return the sums of the squares of the columns, row ``i`` counted ``weights[i]`` times."""
+        if not self._compiled(compiled):
+            return self._replace(data=np.square(self.data, dtype=np.float64)).matrix(d).T @ weights
         squares = np.zeros(d)
         add_weighted_squares(*self, weights, squares)
-        return np.sqrt(squares)
+        return squares
+
+    def _compiled(self, told: bool | None = None) -> bool:
+        """Whether to use kernels, or SciPy, for work on all rows: as told, or by the size of the whole data."""
+        return worth_compiling(len(self.data), is_sparse=True) if told is None else told
 
     def stored(self) -> int:
         """Return the number of stored entries."""
@@ -152,8 +162,10 @@ class CSR(NamedTuple):
         """Return some rows that follow each other; entries are not copied, and counted as in the whole."""
         return CSR(self.data, self.indices, self.indptr[part.start : part.stop + 1])
 
-    def dot_all(self, w: np.ndarray) -> np.ndarray:
+    def dot_all(self, w: np.ndarray, compiled: bool | None = None) -> np.ndarray:
         """Inner products of all rows with ``w``, or with its columns."""
+        if not self._compiled(compiled):
+            return self.matrix(len(w)) @ w
         z = np.empty((len(self.indptr) - 1, *w.shape[1:]))
         if w.ndim == 1:
             multiply(*self, w, z)
@@ -161,8 +173,10 @@ class CSR(NamedTuple):
             multiply_matrix(*self, w, z)
         return z
 
-    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
+    def add_all(self, alpha: np.ndarray, d: int, compiled: bool | None = None) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
+        if not self._compiled(compiled):
+            return self.matrix(d).T @ alpha
         r = np.zeros((d, *alpha.shape[1:]))
         if alpha.ndim == 1:
             combine(*self, alpha, r)
@@ -172,6 +186,11 @@ class CSR(NamedTuple):
 
     def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
+        if not self._compiled():
+            first, last = self.indptr[0], self.indptr[-1]
+            kept = first + np.flatnonzero(place[self.indices[first:last]] >= 0)
+            columns = place[self.indices[kept]].view(np.uint32)
+            return self.data[kept].astype(np.float64), columns, np.searchsorted(kept, self.indptr)
         most = self.stored()  # room for all entries: what is not written to is not memory yet
         starts = np.zeros(len(self.indptr), np.int64)
         data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.kernels import kernel, worth_compiling
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.copied_columns import column_room
@@ -60,6 +60,9 @@ HESSIAN_LIMITS = HessianLimits()
 
 COSTLY_LIMITS = HessianLimits(4096, 4096, 4096)
 """Limits on a cluster, where columns cannot be visited one after the other."""
+
+LIMITS_WITHOUT_KERNELS = HessianLimits(2048, 2048, 2048)
+"""Limits for small data: NumPy takes microseconds to visit a column."""
 
 
 @kernel
@@ -280,7 +283,9 @@ class Vertices(Shifted):
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
         kept = self.u != 0.0
         vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
-        name_vertex(self.problem.constraint, self.tracker, found.gradient, vertex)
+        # an interpreted oracle takes microseconds for each weight, its kernel seconds to compile
+        name = name_vertex if worth_compiling(128 * self.problem.size) else name_vertex.interpreted
+        name(self.problem.constraint, self.tracker, found.gradient, vertex)
         point = vertex.v if self.shift is None else vertex.v - self.shift
         self.points = np.vstack([self.points[kept], point])
         self.matrix = self._matrix_of([*self.matrix.chosen(kept), self._images(point)])
@@ -322,5 +327,6 @@ def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits | None = Non
     if structure.hull is None:
         return Vertices(problem, w, structure.shift)
     if limits is None:
-        limits = COSTLY_LIMITS if problem.objective.shards.calls_are_costly else HESSIAN_LIMITS
+        limits = HESSIAN_LIMITS if problem.objective.compiled else LIMITS_WITHOUT_KERNELS
+        limits = COSTLY_LIMITS if problem.objective.shards.calls_are_costly else limits
     return Coordinates(problem, structure.hull, w, limits, structure.shift)

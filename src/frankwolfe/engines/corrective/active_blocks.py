@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.engines.corrective.sparse_gram import add_coupled_pairs, add_pairs
 from frankwolfe.linalg.matrices import weighted_gram
-from frankwolfe.rows.csr import add_weighted_squares, combine, multiply
+from frankwolfe.rows.csr import CSR
 
 
 class DenseBlock(NamedTuple):
@@ -87,51 +88,76 @@ class RowsBlock(NamedTuple):
 
 
 class SparseBlock(NamedTuple):
-    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row."""
+    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row.
+
+    ``compiled`` says whether kernels work on them, or SciPy.
+    """
 
     part: slice
-    data: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
+    rows: CSR
     width: int
+    compiled: bool
 
     @property
     def stored(self) -> int:
         """Number of stored entries."""
-        return len(self.data)
+        return len(self.rows.data)
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """Return ``A u`` for these rows."""
-        z = np.empty(len(self.starts) - 1)
-        multiply(*self[1:4], u, z)
-        return z
+        return self.rows.dot_all(u, self.compiled)
 
     def project(self, v: np.ndarray) -> np.ndarray:
         """Return the part of ``A' v`` that these rows add."""
-        total = np.zeros(self.width)
-        combine(*self[1:4], v, total)
-        return total
+        return self.rows.add_all(v, self.width, self.compiled)
 
     def squares(self, curvatures: np.ndarray) -> np.ndarray:
         """Return what these rows add to the diagonal of ``A' D A``."""
-        sizes = np.zeros(self.width)
-        add_weighted_squares(*self[1:4], curvatures, sizes)
-        return sizes
+        return self.rows.weighted_squares(curvatures, self.width, self.compiled)
 
     def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add what these rows have of the lower half of ``A' D A``, for some of the columns in ascending order."""
-        place = np.full(self.width, -1, np.int32)
-        place[chosen] = np.arange(len(chosen))
-        add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
-        add(*self[1:4], curvatures, place, H)
+        """Add what these rows have of ``A' D A``, at least its lower half, for some of the columns in ascending order.
+
+        ``curvatures`` has an entry per row, or a matrix per sample whose rows are those of its outputs.
+        """
+        if self.compiled:
+            place = np.full(self.width, -1, np.int32)
+            place[chosen] = np.arange(len(chosen))
+            add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
+            add(*self.rows, curvatures, place, H)
+            return
+        A = self.rows.matrix(self.width)[:, chosen]
+        if curvatures.ndim == 1:
+            H += sparse_gram(A, A, curvatures)
+            return
+        outputs = curvatures.shape[1]
+        parts = [A[c::outputs] for c in range(outputs)]  # a column has entries for one output only
+        homes = [np.unique(part.indices) for part in parts]
+        parts = [part[:, home] for part, home in zip(parts, homes, strict=True)]
+        for c, left in enumerate(parts):
+            for d, right in enumerate(parts):
+                H[np.ix_(homes[c], homes[d])] += sparse_gram(left, right, curvatures[:, c, d])
 
     @classmethod
     def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
         """Return blocks that follow each other as one."""
         if len(blocks) == 1:
             return blocks[0]
-        sizes = np.concatenate([np.diff(block.starts) for block in blocks])
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        data = np.concatenate([block.data for block in blocks])
-        columns = np.concatenate([block.columns for block in blocks])
-        return cls(slice(blocks[0].part.start, blocks[-1].part.stop), data, columns, starts, blocks[0].width)
+        rows = [block.rows for block in blocks]
+        starts = np.cumsum(np.concatenate([[0], *(np.diff(row.indptr) for row in rows)]), dtype=np.int64)
+        data = np.concatenate([row.data for row in rows])
+        columns = np.concatenate([row.indices for row in rows])
+        return blocks[0]._replace(
+            part=slice(blocks[0].part.start, blocks[-1].part.stop), rows=CSR(data, columns, starts)
+        )
+
+
+def sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:
+    """Return ``A' D B`` for a diagonal ``D``: by BLAS if about one entry in seven is stored, which is as fast then."""
+    curved = np.flatnonzero(curvatures)
+    if 2 * len(curved) <= len(curvatures):
+        A, B, curvatures = A[curved], B[curved], curvatures[curved]
+    if 7 * A.nnz > A.shape[0] * A.shape[1]:
+        return A.toarray().T @ (B.toarray() * curvatures[:, None])
+    bent = sparse.csr_array((B.data * np.repeat(curvatures, np.diff(B.indptr)), B.indices, B.indptr), shape=B.shape)
+    return (A.T @ bent).toarray()

@@ -15,8 +15,9 @@ from frankwolfe.engines.corrective.active_blocks import DenseBlock, RowsBlock, S
 from frankwolfe.engines.corrective.columns import DenseColumns, SparseColumns
 from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.corrective.remote_matrix import placed
-from frankwolfe.engines.corrective.sparse_gram import mirror, sort_by_columns
+from frankwolfe.engines.corrective.sparse_gram import sort_by_columns
 from frankwolfe.rows.blocks import even_parts
+from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.shards.chunked_rows import ChunkedRows
@@ -69,12 +70,12 @@ class RowBlocks:
             return DenseColumns(np.ascontiguousarray(DenseBlock.joined(self.blocks).values.T))
         free = np.zeros(self.blocks[0].width + 1, np.uint64)  # where the next entry of each column goes
         for block in self.blocks:
-            free[1:] += np.bincount(block.columns, minlength=len(free) - 1).astype(np.uint64)
+            free[1:] += np.bincount(block.rows.indices, minlength=len(free) - 1).astype(np.uint64)
         starts = np.cumsum(free)
         free = starts.copy()
         data, samples = np.empty(self.stored), np.empty(self.stored, np.uint32)
         for block in self.blocks:
-            sort_by_columns(*block[1:4], np.uint32(block.part.start), free, data, samples)
+            sort_by_columns(*block.rows, np.uint32(block.part.start), free, data, samples)
         return SparseColumns(data, samples, starts)
 
     def predict(self, u: np.ndarray) -> np.ndarray:
@@ -109,7 +110,7 @@ class RowBlocks:
 
         (H,) = self.executor.run(task, self._groups(PRODUCTS_PER_HESSIAN_ENTRY * size * size))
         if self.sparse and curvatures.ndim == 1:
-            mirror(H)
+            H = np.tril(H) + np.tril(H, -1).T
         return H
 
     def _groups(self, work: float) -> list[list[Any]]:
@@ -130,21 +131,21 @@ def active_matrix(objective: Any, active: np.ndarray) -> Any:
 
 def copied_columns(objective: Local, active: np.ndarray) -> RowBlocks:
     """Return a copy of the columns ``active``, in ascending order, as a matrix."""
-    rows, executor = objective.samples.rows, objective.executor
+    rows, executor, compiled = objective.samples.rows, objective.executor, objective.losses.compiled
     if not (rows.is_sparse or rows.outputs):
         return RowBlocks(_dense_blocks(objective, active), executor)
     if isinstance(rows, StoredRows | ChunkedRows):
         return RowBlocks(_block_by_block(objective, active), executor)
     if isinstance(rows, MultiOutput):
-        return RowBlocks([_active_outputs(rows, active)], executor)
+        return RowBlocks([_active_outputs(rows, active, compiled)], executor)
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
     parts = _joined_parts(objective.blocks, place)
     blocks: list[Any] = [None] * len(parts)
 
     def task(number: int) -> tuple:
-        data, columns, starts = rows.block(parts[number]).pressed(place)
-        blocks[number] = SparseBlock(parts[number], data, columns, starts, len(active))
+        kept = CSR(*rows.block(parts[number]).pressed(place))
+        blocks[number] = SparseBlock(parts[number], kept, len(active), compiled)
         return ()
 
     executor.run(task, range(len(parts)))
@@ -156,16 +157,15 @@ def _block_by_block(objective: Local, active: np.ndarray) -> list[Any]:
     found: dict[int, Any] = {}
     place = np.full(objective.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    outputs = objective.samples.rows.outputs
+    outputs, compiled = objective.samples.rows.outputs, objective.losses.compiled
 
     def task(block: Block) -> tuple:
         part, rows = block.part, block.samples.rows
         if outputs:
-            some = _active_outputs(rows, active)
+            some = _active_outputs(rows, active, compiled)
             found[part.start] = some._replace(part=slice(outputs * part.start, outputs * part.stop))
         else:
-            data, columns, starts = rows.pressed(place)
-            found[part.start] = SparseBlock(part, data, columns, starts, len(active))
+            found[part.start] = SparseBlock(part, CSR(*rows.pressed(place)), len(active), compiled)
         return ()
 
     objective.each(task)
@@ -225,7 +225,7 @@ def _joined_parts(blocks: list[Block], place: np.ndarray) -> list[slice]:
     ]
 
 
-def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
+def _active_outputs(rows: MultiOutput, active: np.ndarray, compiled: bool) -> SparseBlock:
     """Return the same where there are several outputs: a row for each of them, and a column meets one of them."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
     if rows.rows.is_sparse:
@@ -237,4 +237,5 @@ def _active_outputs(rows: MultiOutput, active: np.ndarray) -> SparseBlock:
     shape = (kept.shape[0] * rows.outputs, len(active))
     spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()
     columns = spread.indices.astype(np.int32).view(np.uint32)
-    return SparseBlock(slice(0, shape[0]), spread.data, columns, spread.indptr.astype(np.int64), len(active))
+    kept = CSR(spread.data, columns, spread.indptr.astype(np.int64))
+    return SparseBlock(slice(0, shape[0]), kept, len(active), compiled)

@@ -51,14 +51,6 @@ def sort_by_columns(data, columns, starts, first, free, to_data, to_samples):
 
 
 @kernel
-def mirror(H):
-    """Copy the lower half of a matrix to its upper half."""
-    for j in range(len(H)):
-        for other in range(j):
-            H[other, j] = H[j, other]
-
-
-@kernel
 def add_coupled_pairs(data, columns, starts, curvatures, place, H):
     """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
     most, outputs = 0, curvatures.shape[1]

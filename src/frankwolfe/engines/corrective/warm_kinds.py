@@ -13,7 +13,7 @@ _warm: set[Any] = set()
 
 def is_new_kind(engine: type, problem: Problem) -> bool:
     """Whether an engine has not been compiled for a problem like this one; from then on it has, if code is compiled."""
-    if not problem.objective.losses.compiled:
+    if not problem.objective.compiled:
         return False
     kind = engine, _kind((problem.samples, problem.constraint))
     if not compiling() or kind in _warm or problem.objective.shards.calls_are_costly:  # there, workers compile
