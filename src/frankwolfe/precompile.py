@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.names import teaching
+from frankwolfe.compile.kernels import compile_above
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
@@ -46,9 +47,10 @@ def warm_up(
 ) -> float:
     """Compile combinations of losses, sets and methods, so that later processes load them from disk.
 
-    Each combination is compiled for dense and for sparse rows (float64), with and without an intercept. The reader of
-    svmlight files is compiled too. Call it once where an image of a container is built, or once on each machine of a
-    cluster. The code is kept where ``NUMBA_CACHE_DIR`` says, by default next to the package.
+    Stochastic methods, large data and losses of your own use compiled code; other runs need none. Each combination is
+    compiled for dense and for sparse rows (float64), with and without an intercept. The reader of svmlight files is
+    compiled too. Call it once where an image of a container is built, or once on each machine of a cluster. The code is
+    kept where ``NUMBA_CACHE_DIR`` says, by default next to the package.
 
     Parameters
     ----------
@@ -89,12 +91,19 @@ def warm_up(
         for done, (problem, method, name) in enumerate(combinations):
             if callback is not None:
                 callback(done, len(combinations), name)
-            seconds += minimize(problem, method, max_passes=30, trace=0, random_state=0).compile_seconds
-            _warm_columns(problem, method)
+            seconds += _compiled(problem, method)
             bar.update(done + 1)
     finally:
         bar.close()
     return seconds + waiting().seconds
+
+
+def _compiled(problem: Problem, method: Method) -> float:
+    """Run a method with kernels, which data of this size would not use; return the seconds spent on compiling."""
+    with compile_above(0):
+        seconds = minimize(problem, method, max_passes=30, trace=0, random_state=0).compile_seconds
+        _warm_columns(problem, method)
+    return seconds
 
 
 def _combinations(losses: list[Any], constraints: list[Any], methods: list[Method]) -> list[Combination]:

@@ -18,7 +18,7 @@ import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.compile.kernels import Kernel, kernel
 from frankwolfe.compile.verbs import RELAXED
-from frankwolfe.objective.sums import evaluate_losses, sum_conjugates
+from frankwolfe.losses.loss_arrays import fill_both, fill_conjugates
 from frankwolfe.rows.dense import dot_row
 from tests import cases
 from tests.own_parts import LogCosh
@@ -30,14 +30,13 @@ import json, sys
 import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
 from frankwolfe.engines import loop
-from frankwolfe.objective.sums import evaluate_losses
 
 if len(sys.argv) > 1:
     compiled.source_digest = lambda: sys.argv[1]
 X, y = [[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]], [1, -1, 1]
 problem = fw.Problem(X, y, loss="logistic", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "sfw", tol=0.0, max_passes=5, random_state=0)
-kernels = {"advance": loop.advance, "evaluate_losses": evaluate_losses}
+kernels = {"advance": loop.advance}
 counted = {
     name: [sum(kernel.cached.stats.cache_hits.values()), sum(kernel.cached.stats.cache_misses.values())]
     for name, kernel in kernels.items()
@@ -107,7 +106,7 @@ def cache_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def fresh():
     """A kernel for the losses that nothing has been compiled for yet."""
-    return Kernel(evaluate_losses.python)
+    return Kernel(fill_both.python)
 
 
 def objective(kernel, loss):
@@ -116,7 +115,8 @@ def objective(kernel, loss):
     w = np.full(problem.d, 0.1)
     samples = problem.samples
     z, losses, alpha = problem.objective.predict(w), np.empty(problem.n), np.empty(problem.n)
-    found = kernel(samples.targets, samples.weights, samples.loss, z, losses, alpha)
+    kernel(samples.loss, z, samples.targets, losses, alpha)
+    found = samples.weights @ losses
     expected = np.mean([loss.value(z, y) for z, y in zip(problem.X @ w, problem.y, strict=True)])
     assert found == pytest.approx(expected, rel=1e-12)
     return found
@@ -307,9 +307,9 @@ def test_only_dot_products_of_dense_rows_may_be_reordered():
 
 def test_sums_round_as_they_are_written():
     weights, targets = np.full(3, 1.0 / 3.0), np.array([1.0, -1.0, 2.0])
-    sum_conjugates(targets, weights, fw.Huber(0.5), 0.1 * weights)  # numba learns the verbs
-    sum_conjugates.uncached(targets, weights, fw.Huber(0.5), 0.1 * weights)
-    (code,) = sum_conjugates.uncached.inspect_llvm().values()
+    fill_conjugates(fw.Huber(0.5), 0.1 * weights, targets, weights.copy())  # numba learns the verbs
+    fill_conjugates.uncached(fw.Huber(0.5), 0.1 * weights, targets, weights.copy())
+    (code,) = fill_conjugates.uncached.inspect_llvm().values()
     assert "fadd" in code
     assert not RELAXED_FLAGS.findall(code)
 

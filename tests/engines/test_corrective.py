@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 
 import frankwolfe as fw
-from frankwolfe.compile.kernels import Kernel
+from frankwolfe.compile.kernels import Kernel, compile_above
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
@@ -386,7 +386,15 @@ def test_minimize_stays_within_its_budget(constraint, budget):
     assert result.gap == pytest.approx(problem.gap(result.x), abs=1e-12)
 
 
+@pytest.fixture
+def kernels_at_any_size():
+    """Use kernels for data of any size."""
+    with compile_above(0):
+        yield
+
+
 @pytest.mark.parametrize("layout", ["csr32", "dense64"])
+@pytest.mark.usefixtures("kernels_at_any_size")
 def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     """What is called for the first time on the data has been called on a few rows of it before."""
     problem = cases.problem(fw.Logistic(), fw.L1Ball(30.0), n=200, d=300, layout=layout)
@@ -401,7 +409,6 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
         assert engine.rows_read == 0
         engine.advance(8)
         assert called == before
-    assert "exchange" in called
     assert "cycle" in called
     called.clear()
     engine.warm_up()

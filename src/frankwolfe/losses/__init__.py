@@ -7,7 +7,7 @@ exponentials are only taken of negative numbers, and squares only where they can
 give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
 
 Losses with a kink, for the methods that smooth them, are in `frankwolfe.losses.kinked`.
-Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.multi_output`.
+Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
 To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tests/cases.py``.
 """
@@ -19,8 +19,8 @@ from frankwolfe.compile.part import require
 from frankwolfe.losses.base import KINKED_METHODS, LOSS_METHODS, VECTOR_METHODS, completed
 from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from frankwolfe.losses.kinked import Hinge, Pinball
-from frankwolfe.losses.multi_output import Multinomial, MultitaskSquared
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
+from frankwolfe.losses.vector import Multinomial, MultitaskSquared
 
 LOSSES: dict[str, type] = {
     "logistic": Logistic,

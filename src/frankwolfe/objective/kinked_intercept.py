@@ -8,7 +8,7 @@ are given those that make the sum of all slopes zero: what a certificate asks fo
 
 import numpy as np
 
-from frankwolfe.losses.arrays import many
+from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective.point import Point
 from frankwolfe.rows.samples import Samples
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from frankwolfe.losses.arrays import LossArrays
+from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.objective.intercept_search import InterceptSearch, PredictionSums

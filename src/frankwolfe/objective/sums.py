@@ -1,14 +1,14 @@
 """Sums over samples whose predictions are known: the objective, and its derivatives in a shift of all predictions.
 
-``loss`` is a loss, or `frankwolfe.losses.arrays.LossArrays` where the caller says how to evaluate it. Arrays have an
-entry per sample, or a row where there are several outputs.
+``loss`` is a loss, or `frankwolfe.losses.loss_arrays.LossArrays` where the caller says how to evaluate it. Arrays have
+an entry per sample, or a row where there are several outputs.
 """
 
 from typing import Any
 
 import numpy as np
 
-from frankwolfe.losses.arrays import many
+from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective.intercept import EPSILON
 
 

@@ -130,6 +130,11 @@ class ObservedEntries(NamedTuple):
     starts: np.ndarray
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return True
+
+    @property
     def outputs(self) -> int:
         """Number of entries of a prediction; 0 where it is a number."""
         return 0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from frankwolfe.compile.kernels import compiling, worth_compiling
 from frankwolfe.linalg.threads import default_threads
-from frankwolfe.losses.arrays import LossArrays
+from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.rows import blocks
 from frankwolfe.rows.blocks import block_entries, even_parts
 from frankwolfe.rows.samples import Samples
