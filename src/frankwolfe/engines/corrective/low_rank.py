@@ -24,7 +24,7 @@ from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.state import built, flat
 from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
-from frankwolfe.losses.arrays import LossArrays
+from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.sums import evaluate_losses, weighted
 from frankwolfe.objective.tasks import curvatures, shifted_by
