@@ -1,6 +1,5 @@
 """Norms of data matrices, sums over long vectors, weighted Gram matrices, and the elimination of an intercept."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -189,54 +188,3 @@ def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarra
     array([[2.]])
     """
     return H - cross.T @ pseudo_inverse(total) @ cross
-
-
-class EliminatedIntercept:
-    """The second derivative in the predictions of ``min over b of F(z + b)``, as a linear map.
-
-    Parameters
-    ----------
-    hessian : function
-        From changes of the predictions, of shape ``shape``, to the weighted second derivatives times them, ``H_i v_i``.
-    shape : tuple of int
-        Shape of all predictions: ``(n,)``, or ``(n, outputs)``.
-
-    Examples
-    --------
-    With unit curvatures the intercept compensates the mean of a change of the predictions.
-
-    >>> curved = EliminatedIntercept(lambda change: 1.0 * change, (3,))
-    >>> curved(np.array([1.0, 2.0, 6.0])), curved.follow(np.array([1.0, 2.0, 6.0]))
-    (array([-2., -1.,  3.]), array([-3.]))
-    """
-
-    def __init__(self, hessian: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...]):
-        self._hessian, self._shape = hessian, shape
-        outputs = shape[1] if len(shape) > 1 else 1
-        total = np.empty((outputs, outputs))
-        for c in range(outputs):
-            total[c] = self._sums(hessian(self._spread(np.eye(outputs)[c])))
-        self._inverse = pseudo_inverse(0.5 * (total + total.T))
-
-    @classmethod
-    def diagonal(cls, curvatures: np.ndarray, shape: tuple[int, ...]) -> "EliminatedIntercept":
-        """Return the map for weighted curvatures, one for each prediction, flat or of shape ``shape``."""
-        curvatures = curvatures.reshape(shape)
-        return cls(lambda change: curvatures * change, shape)
-
-    def _sums(self, bent: np.ndarray) -> np.ndarray:
-        """Return the sum over all samples for each output."""
-        return np.atleast_1d(bent.sum(axis=0))
-
-    def _spread(self, shift: np.ndarray) -> np.ndarray:
-        """Return the change of all predictions caused by a change of the intercept."""
-        return np.broadcast_to(shift if len(self._shape) > 1 else shift[0], self._shape)
-
-    def follow(self, change: np.ndarray) -> np.ndarray:
-        """Return the best change of the intercept, for each output, given a change of the predictions."""
-        return -self._inverse @ self._sums(self._hessian(change.reshape(self._shape)))
-
-    def __call__(self, change: np.ndarray) -> np.ndarray:
-        """Return the second derivative times a change of the predictions, in the same layout."""
-        inner = change.reshape(self._shape)
-        return self._hessian(inner + self._spread(self.follow(inner))).reshape(change.shape)
