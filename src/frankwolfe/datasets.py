@@ -179,7 +179,6 @@ class _Recipe(NamedTuple):
     fetch: Callable[[], tuple[Any, np.ndarray]]
     stand_in: Callable[[], tuple[Any, np.ndarray]]
     stand_in_title: str
-    stand_in_radius: float
     fetched_from: str
     made_from: str
 
@@ -206,32 +205,24 @@ def load(key: str, source: str = "auto") -> Table:
     """
     recipe = lookup("dataset", key, RECIPES)
     lookup("source", source, dict.fromkeys(("auto", "folder", "original", "stand-in")))
-    if source == "folder" or (source == "auto" and os.environ.get(FOLDER_VARIABLE)):
-        return _from_folder(key, recipe)
+
+    def table(title: str, found: str, origin: str, rows: tuple[Any, np.ndarray], kappa: float | None) -> Table:
+        return Table(key, title, found, origin, *rows, recipe.loss, recipe.radius, kappa)
+
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if source == "folder" or (source == "auto" and folder):
+        if not folder:
+            raise FileNotFoundError(f"set {FOLDER_VARIABLE} to the folder that holds {recipe.file}")
+        rows = read_table(Path(folder) / recipe.file, recipe.shape, recipe.labels)
+        return table(recipe.folder_title, "folder", f"file {recipe.file}", rows, recipe.paper_kappa)
     if source != "stand-in":
         try:
-            X, y = recipe.fetch()
             origin = f"{recipe.fetched_from}, fetched through scikit-learn"
-            return _table(key, recipe, recipe.title, "original", origin, X, y, recipe.paper_kappa)
+            return table(recipe.title, "original", origin, recipe.fetch(), recipe.paper_kappa)
         except (OSError, ImportError) as error:  # no connection (URLError is an OSError), or no scikit-learn
             if source == "original":
                 raise OSError(f"{recipe.title} could not be fetched through scikit-learn: {error}") from error
-    X, y = recipe.stand_in()
-    table = _table(key, recipe, f"{recipe.stand_in_title} (stand-in)", "stand-in", recipe.made_from, X, y, None)
-    return table._replace(radius=recipe.stand_in_radius)
-
-
-def _table(key, recipe, title, source, origin, X, y, paper_kappa) -> Table:
-    return Table(key, title, source, origin, X, y, recipe.loss, recipe.radius, paper_kappa)
-
-
-def _from_folder(key: str, recipe: _Recipe) -> Table:
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if not folder:
-        raise FileNotFoundError(f"set {FOLDER_VARIABLE} to the folder that holds {recipe.file}")
-    path = Path(folder) / recipe.file
-    X, y = read_table(path, recipe.shape, recipe.labels)
-    return _table(key, recipe, recipe.folder_title, "folder", f"file {recipe.file}", X, y, recipe.paper_kappa)
+    return table(f"{recipe.stand_in_title} (stand-in)", "stand-in", recipe.made_from, recipe.stand_in(), None)
 
 
 def read_table(path: Path, shape: tuple[int, int], labels: bool) -> tuple[Any, np.ndarray]:
@@ -276,7 +267,6 @@ RECIPES: dict[str, _Recipe] = {
         fetch=fetch_breast_cancer,
         stand_in=bundled_breast_cancer,
         stand_in_title="scikit-learn's breast cancer table",
-        stand_in_radius=5.0,
         fetched_from="Wisconsin (original), complete rows, scaled to [-1, 1], without the sample id",
         made_from="the diagnostic table bundled with scikit-learn, scaled to [-1, 1]",
     ),
@@ -292,7 +282,6 @@ RECIPES: dict[str, _Recipe] = {
         fetch=fetch_rcv1_training,
         stand_in=text_like,
         stand_in_title="Text-like table",
-        stand_in_radius=100.0,
         fetched_from="RCV1 training documents, CCAT/ECAT against GCAT/MCAT, those on both sides dropped",
         made_from="seeded TF-IDF-like rows with Zipf columns",
     ),
@@ -308,7 +297,6 @@ RECIPES: dict[str, _Recipe] = {
         fetch=fetch_housing,
         stand_in=housing_like,
         stand_in_title="Housing-like table",
-        stand_in_radius=0.1,
         fetched_from="California Housing, scikit-learn's eight features, unscaled",
         made_from="a seeded regression table with the same spread of column scales",
     ),

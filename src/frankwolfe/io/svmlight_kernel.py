@@ -6,8 +6,6 @@ A line that this parser cannot handle is left to `frankwolfe.io.svmlight.parse_l
 Positions are unsigned integers: for signed ones numba checks at every byte whether they count from the end.
 """
 
-from fractions import Fraction
-
 import numpy as np
 
 from frankwolfe.compile.kernels import kernel
@@ -19,10 +17,16 @@ LARGEST_INDEX = 2**31 - 1
 LARGEST_POWER = 280
 """Powers of ten up to here, and 10^19 of them, are normal doubles, and so are all rounding errors of their products."""
 
-POWERS = np.array([float(Fraction(10) ** q) for q in range(-LARGEST_POWER, LARGEST_POWER + 1)])
-POWER_ERRORS = np.array(
-    [float(Fraction(10) ** q - Fraction(POWERS[q + LARGEST_POWER])) for q in range(-LARGEST_POWER, LARGEST_POWER + 1)]
-)
+
+def _power_of_ten(q: int) -> tuple[float, float]:
+    """Return the double nearest to ``10^q``, and the double nearest to its error."""
+    top, bottom = (10**q, 1) if q >= 0 else (1, 10**-q)
+    nearest = top / bottom  # quotients of integers are correctly rounded
+    n, d = nearest.as_integer_ratio()
+    return nearest, (top * d - n * bottom) / (bottom * d)
+
+
+POWERS, POWER_ERRORS = np.array([_power_of_ten(q) for q in range(-LARGEST_POWER, LARGEST_POWER + 1)]).T.copy()
 """``10^q`` is the sum of the two, to 106 bits."""
 
 EXACT_POWERS = np.array([10.0**q for q in range(16)])
