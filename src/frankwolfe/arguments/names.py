@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -91,7 +92,7 @@ def known_elsewhere(argument: str, name: str, table: Iterable[str]) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known name nearest to ``name``, or nothing if none is near.
 
-    Near is a name that differs by a slip or two of the fingers (at most a third of its letters), or one of its words.
+    A name is near if most of its letters match in order, or if it shares a word.
 
     Examples
     --------
@@ -100,15 +101,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("saga", ["sfw", "away"])
     ''
     """
-    names = list(known)
-    typed = _letters(name)
-    slips = {other: _slips(typed, _letters(other)) for other in names}
-    close = [
-        other for other in names if slips[other] <= max(1, len(_letters(other)) // 3) and slips[other] < len(typed)
-    ]
-    close = sorted(close, key=lambda other: slips[other]) or sorted(
-        (other for other in names if _shares_a_word(name, other)), key=len
-    )
+    names, typed = list(known), _letters(name)
+    scores = {other: SequenceMatcher(None, typed, _letters(other)).ratio() for other in names}
+    enough = 0.66 if len(typed) > 2 else 0.5  # one letter of two may differ
+    close = sorted((other for other in names if scores[other] >= enough), key=lambda other: -scores[other])
+    close = close or sorted((other for other in names if _shares_a_word(name, other)), key=len)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -121,26 +118,6 @@ def _shares_a_word(name: str, other: str) -> bool:
     """Whether one of the names is a word, of two letters or more, of the other."""
     words, theirs = (text.strip().lower().replace("_", "-").replace(" ", "-").split("-") for text in (name, other))
     return any(len(a) == 1 and len(a[0]) > 1 and a[0] in b for a, b in ((words, theirs), (theirs, words)))
-
-
-def _slips(a: str, b: str) -> int:
-    """Return how many letters must be changed, added, left out or swapped with the next to turn one into the other.
-
-    Examples
-    --------
-    >>> _slips("raduis", "radius"), _slips("saga", "away")
-    (1, 3)
-    """
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        before, last, row = row, before, [i]
-        for j, other in enumerate(b, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                best = min(best, last[j - 2] + 1)
-            row.append(best)
-    return row[-1]
 
 
 def lookup(argument: str, name: Any, table: Mapping[str, Entry]) -> Entry:
