@@ -6,11 +6,13 @@ all combinations of the active ones by Newton steps: a quadratic model with the 
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.compile.kernels import compile_above
 from frankwolfe.engines.corrective.active_atoms import HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.face import slopes_on_face
@@ -256,7 +258,8 @@ class CorrectiveEngine(RoundEngine):
         if self._costly:
             return mean_sample_optimum(self.problem)
         sample = self.problem.thinned(SAMPLED)
-        return minimise_sample(CorrectiveEngine(sample, sample.default_start(), limits=self.limits))
+        with compile_above(0) if self.problem.objective.compiled else nullcontext():  # kernels are loaded already
+            return minimise_sample(CorrectiveEngine(sample, sample.default_start(), limits=self.limits))
 
     def _evaluate_start(self, w: np.ndarray) -> Any:
         """Return the point with some weights; charged as a pass."""

@@ -11,10 +11,9 @@ from frankwolfe.engines.corrective.models import Model
 from frankwolfe.engines.corrective.pairwise_descent import exchange
 from frankwolfe.linalg.matrices import eliminated
 
-EXCHANGES = 20
+EXCHANGES = 10
 """Exchanges of weight between pairs of atoms before the model moves to the minimiser of a face. They bring in atoms and
-need not converge. Forty, or two for each atom: 1.3 to 3 times as long with some hundred atoms. Five: twice as many
-passes there."""
+need not converge. Two for each atom: up to 3 times as long. Five: up to twice as many passes."""
 
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved: in turn, until the factorisation succeeds. Twice or half: no
