@@ -7,67 +7,74 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.arrays import check_labels
-from frankwolfe.arguments.names import lookup
-from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.estimators.partial_fit import StreamClassifier
+from frankwolfe.arguments.names import lookup, teaching
+from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
+from frankwolfe.estimators.streaming import StreamClassifier
 from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
 
-MULTI_CLASS = {"auto": "auto", "multinomial": "multinomial", "ovr": "ovr"}
+MULTI_CLASS = {name: name for name in ("auto", "multinomial", "ovr")}
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """Whether the loss says how likely a class is; raises the error that tells which do."""
-    if has_probabilities(as_loss(estimator._loss())):
+    """Return True if the loss has class probabilities; otherwise raise an error that names the losses that do."""
+    if has_probabilities(as_loss(estimator.loss)):
         return True
     raise AttributeError(
-        f"probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber', not {estimator._loss()!r}"
+        f"probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber', not {estimator.loss!r}"
     )
 
 
+def _class_count(model: Any) -> tuple[int]:
+    return (len(model.classes_),)
+
+
 class LinearClassifier(ClassifierMixin, LinearModel):
-    """What linear classifiers share. Two classes are -1 and +1 to the loss; more are one problem, or one each."""
+    """A linear classifier. Two classes are labels -1 and +1; more are one multinomial problem, or one problem each."""
 
     class_weight: Any
+    multi_class: str
     classes_: np.ndarray
-    _by_class: np.ndarray | None = None  # weights of the classes, once a fit has found them
-
-    def _loss(self) -> Any:
-        """Return the loss, or its name, as the user gave it."""
-        return self.loss
+    _by_class: np.ndarray | None = None  # class weights of the last fit
 
     def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         if y is not None:
-            check_labels("y", y)  # before scikit-learn, which does not say what to do
+            check_labels("y", y)  # before scikit-learn, whose message does not say what to do
         return super()._training_data(X, y, reset)
 
     def _together(self, loss: Any) -> bool:
-        """Whether there is one problem with an output for each class."""
+        """Return whether there is one problem with an output for each class."""
         choice = lookup("multi_class", self.multi_class, MULTI_CLASS)
-        if isinstance(loss, Multinomial) and choice == "ovr":
-            raise ValueError("multi_class='ovr' needs a loss of one output, such as 'logistic', not 'multinomial'")
-        if isinstance(loss, Multinomial) or (isinstance(loss, Logistic) and choice != "ovr"):
-            return isinstance(loss, Multinomial) or len(self.classes_) > 2
+        if isinstance(loss, Multinomial):
+            if choice == "ovr":
+                raise ValueError("multi_class='ovr' needs a loss of one output, such as 'logistic', not 'multinomial'")
+            return True
+        if isinstance(loss, Logistic) and choice != "ovr":
+            return len(self.classes_) > 2
         if choice == "multinomial":
             raise ValueError(
-                f"multi_class='multinomial' goes with the loss 'logistic', not {self._loss()!r}; use multi_class='ovr'"
+                f"multi_class='multinomial' goes with the loss 'logistic', not {self.loss!r}; use multi_class='ovr'"
             )
         return False
+
+    # --- problems ---
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         if is_on_cluster(X):
             return self._problems_on_cluster(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        return self._posed(X, codes, self._weights(X, codes, sample_weight), bool(self.fit_intercept))
+        given = checked_weights(sample_weight, X)
+        self._by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
+        return self._posed(X, codes, self._weighted(codes, given), bool(self.fit_intercept))
 
     def _problems_on_cluster(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        """Return the problems of dask collections: classes are found where the targets are, and numbered there."""
+        """Return the problems of dask collections: the workers find the classes and encode the targets."""
         from frankwolfe.cluster.target_survey import survey_targets
         from frankwolfe.estimators.dask_data import class_weighted, encoded, one_column
 
@@ -81,48 +88,37 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         weights = sample_weight if by_class is None else class_weighted(codes, by_class, sample_weight)
         return self._posed(X, codes, weights, bool(self.fit_intercept))
 
-    def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
-        loss = as_loss(self._loss())
+    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        loss = as_loss(self.loss)
         if loss.targets == "rows":
             raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
         count = len(self.classes_)
         if self._together(loss):
             return [self._pose(X, y, Multinomial(count), weights, intercept)]
-        positives = [1] if count == 2 else range(count)
         if count > 2 and is_on_cluster(X):
             raise ValueError(
                 f"one problem for each of {count} classes would load the rows {count} times: use the loss 'logistic' "
                 "without multi_class='ovr', or fit a model for each class in turn, to y == the class"
             )
+        positives = [1] if count == 2 else range(count)
         return [self._pose(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
-    def _weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
-        """Return the weight of each sample: its own times that of its class."""
-        given = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        self._by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
-        return self._times_class_weights(codes, given)
-
-    def _times_class_weights(self, codes: np.ndarray, given: np.ndarray | None) -> np.ndarray | None:
-        """Return the weight of each sample, with the weights of the classes that the fit has found."""
-        if self._by_class is None:
-            return given
-        return self._by_class[codes] if given is None else given * self._by_class[codes]
-
     def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
-        """Return the problems of rows held out, but for those of classes that the fit has not seen."""
+        """Return the problems of held-out rows, without those of classes that are not in the training rows."""
         known = np.isin(y, self.classes_)
         if not known.any():
             raise ValueError(
                 f"a fold holds out all rows of the class {y[0]}, and nothing else: use fewer folds, or a splitter "
                 "that keeps classes together with others, such as sklearn.model_selection.StratifiedKFold"
             )
-        if not known.all():
-            X, y, weights = X[known], y[known], None if weights is None else weights[known]
-        codes = np.searchsorted(self.classes_, y)
-        return self._posed(X, codes, self._times_class_weights(codes, weights), intercept=False)
+        codes = np.searchsorted(self.classes_, y[known])
+        weights = None if weights is None else weights[known]
+        return self._posed(X[known], codes, self._weighted(codes, weights), intercept=False)
 
     def _class_weights(self, shares: np.ndarray) -> np.ndarray | None:
-        """Return the weight of each class, from the weight of its samples; None where all have the same."""
+        """Return the weight of each class, given the total sample weight of each; None if all are equal."""
+        if not shares.any():
+            raise ValueError("sample_weight must have a positive sum, and all weights are zero")
         if np.count_nonzero(shares) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least two classes with weight, got one class: "
@@ -134,72 +130,74 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             return shares.sum() / (len(shares) * np.where(shares > 0.0, shares, np.inf))
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
 
+    def _weighted(self, codes: np.ndarray, given: np.ndarray | None) -> np.ndarray | None:
+        """Return the weight of each sample times that of its class."""
+        if self._by_class is None:
+            return given
+        return self._by_class[codes] if given is None else given * self._by_class[codes]
+
     def _adopt(self, results: list[Any]) -> None:
         together = results[0].x.ndim == 2
         coef = results[0].x.T.copy() if together else np.array([found.x for found in results])
         intercept = np.concatenate([np.ravel(found.intercept) for found in results]) * np.ones(len(coef))
-        if together:  # only differences of intercepts matter: of all equal answers, take the one that sums to zero
+        if together:  # only differences of intercepts matter: choose the one that sums to zero
             intercept -= intercept.mean()
         if together and len(coef) == 2:  # only the difference of two outputs matters
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
 
+    # --- predictions ---
+
+    @on_chunks(lambda model: (None if model.coef_.shape[0] == 1 else model.coef_.shape[0],))
     def decision_function(self, X: Any) -> Any:
-        """Scores of the classes.
+        """Return the scores of the classes.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
-            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
+            Samples. For a dask collection the result is a lazy dask array.
 
         Returns
         -------
         array of shape (n,) for two classes, else (n, n_classes)
         """
-        if is_on_cluster(X):
-            check_is_fitted(self)
-            return self._lazily("decision_function", X, None if self.coef_.shape[0] == 1 else self.coef_.shape[0])
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @on_chunks(lambda model: (None, model.classes_.dtype))
     def predict(self, X: Any) -> Any:
-        """Class of each sample.
+        """Return the predicted class of each sample.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
-            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
+            Samples. For a dask collection the result is a lazy dask array.
 
         Returns
         -------
         array of shape (n,)
         """
-        if is_on_cluster(X):
-            check_is_fitted(self)
-            return self._lazily("predict", X, None, self.classes_.dtype)
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(_has_probabilities)
+    @on_chunks(_class_count)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes; for ``"logistic"``, ``"multinomial"`` and ``"modified-huber"``.
+        """Return class probabilities, for ``"logistic"``, ``"multinomial"`` and ``"modified-huber"``.
 
         One-vs-rest probabilities are scaled to sum to one.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
-            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
+            Samples. For a dask collection the result is a lazy dask array.
 
         Returns
         -------
         array of shape (n, n_classes)
         """
-        if is_on_cluster(X):
-            check_is_fitted(self)
-            return self._lazily("predict_proba", X, len(self.classes_))
         scores = self.decision_function(X)
-        loss = as_loss(self._loss())
+        loss = as_loss(self.loss)
         if scores.ndim == 1 or self._together(loss):
             return probabilities_of(loss, scores)
         likely = probability_of_second(loss, scores)
@@ -207,26 +205,24 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return np.where(total > 0.0, likely, 1.0) / np.where(total > 0.0, total, likely.shape[1])
 
     @available_if(_has_probabilities)
+    @on_chunks(_class_count)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of `predict_proba`.
+        """Return the logarithms of `predict_proba`.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
-            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
+            Samples. For a dask collection the result is a lazy dask array.
 
         Returns
         -------
         array of shape (n, n_classes)
         """
-        if is_on_cluster(X):
-            check_is_fitted(self)
-            return self._lazily("predict_log_proba", X, len(self.classes_))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the part of the samples whose class is predicted. Of dask collections it is counted by the workers.
+        """Return the accuracy: the share of samples whose class is predicted. Workers count it for dask collections.
 
         Parameters
         ----------
@@ -250,7 +246,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
 
 class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
-    """Linear classifier whose weights lie in a constraint set; the answer comes with its certified gap.
+    """Linear classifier whose weights lie in a constraint set, with a certified gap.
 
     Parameters
     ----------
@@ -263,7 +259,8 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         feature over all classes are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. It holds for all weights together, or for each class in turn with ``"ovr"``.
     radius : float, optional
-        Of a set by name; None means 10 (1 for the simplex). An object has its own, and a second one is refused.
+        Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
+        if that is too small to fit much. A set given as an object has its own radius, and a second one is refused.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -271,22 +268,22 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     max_passes : float or None
         Budget, in passes over the data.
     fit_intercept : bool
-        Whether to fit an intercept; the constraint does not hold for it.
+        Whether to fit an intercept, which is not constrained.
     class_weight : dict, "balanced" or None
         Weights of the classes.
     multi_class : {"auto", "multinomial", "ovr"}
         With more than two classes: one problem with an output for each (``"auto"``, where the loss is logistic), or one
         problem for each.
     warm_start : bool
-        Whether `fit` starts from the weights of the last one.
+        Whether `fit` starts from the weights of the last fit.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
+    n_jobs : int, optional
+        Number of threads; -1 means all cores. The problems of ``"ovr"`` are solved in parallel, with one thread each;
+        a single problem shares its rows among the threads. None: one problem after the other, each on all cores (the
+        problems of ``"ovr"`` follow `joblib.parallel_config`). The result does not depend on it, to the bit.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
-    n_jobs : int, optional
-        Threads for ``"ovr"``.
 
     Attributes
     ----------
@@ -303,14 +300,16 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     passes_ : float
         Passes over the data.
     result_ : Result, or list of them
-        All about the run, or about each of them.
+        The run, or all runs of ``"ovr"``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array
         Their names, if they had any.
-    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_, n_samples_seen_
-        After `partial_fit`, instead of ``gap_``, ``passes_`` and ``result_``: what is measured of a stream
-        (docs/estimators.md).
+    n_samples_seen_ : int
+        Rows that `fit` and later calls of `partial_fit` have seen.
+    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_ : float
+        Measured by `partial_fit` (docs/estimators.md); NaN after `fit`. Nothing is proven of a stream: after
+        `partial_fit`, ``gap_`` is infinite, ``passes_`` is NaN and ``result_`` is None.
 
     Examples
     --------
@@ -322,6 +321,7 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     (True, True)
     """
 
+    @teaching
     def __init__(
         self,
         loss: Any = "logistic",
@@ -336,9 +336,8 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         multi_class: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.loss = loss
         self.constraint = constraint
@@ -351,6 +350,5 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         self.multi_class = multi_class
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose

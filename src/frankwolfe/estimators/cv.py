@@ -1,10 +1,229 @@
 """`FrankWolfeClassifierCV` and `FrankWolfeRegressorCV`: the radius chosen by cross-validation."""
 
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+from scipy.stats import rankdata
+from sklearn import get_config
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+
+from frankwolfe.advice import on_radius
+from frankwolfe.arguments.names import lookup, teaching
+from frankwolfe.estimators.base import LinearModel, checked_weights
 from frankwolfe.estimators.classifier import LinearClassifier
 from frankwolfe.estimators.regressor import SignedRegressor
-from frankwolfe.estimators.search import RadiusSearch
+from frankwolfe.linalg.threads import single_threaded
+from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
+from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import refuse_dask
+from frankwolfe.result import Result, Status
+from frankwolfe.store.reader import RowStore
+
+
+class RadiusSearch(LinearModel):
+    """A linear model that chooses its radius: every fold follows a path of radii and scores it on held-out rows."""
+
+    radii: Any
+    cv: Any
+    scoring: Any
+    rule: str
+    warm_start = False
+    radius = None  # the path sets it
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the radius by cross-validation, then fit the model with it to all data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Training data.
+        y : array of shape (n,), or (n, outputs)
+            Targets: classes, of any type that sorts, or numbers.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter. Scores are weighted too.
+        **params : dict
+            For the splitter and the scorer, if metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        lookup("rule", self.rule, {"best": "best", "1se": "1se"})
+        routed = self._routed("fit", sample_weight, params)
+        refuse_dask(
+            X,
+            f"{type(self).__name__} fits to parts of the rows, which are on a cluster here: try radii one by one with "
+            "an estimator without CV and score rows kept back, or pass rows in memory (X.compute())",
+        )
+        if isinstance(X, RowStore):
+            raise TypeError(
+                f"{type(self).__name__} fits to parts of the rows, which a store cannot give: pass store.matrix() and "
+                "store.y, or try radii one by one with an estimator without CV"
+            )
+        X, y = self._training_data(X, y)
+        problems = self._problems(X, y, sample_weight)
+        self.radii_ = self._grid(problems)
+        folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, **routed.splitter.split))
+        self.scores_ = np.array(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._fold)(X, y, sample_weight, train, test, routed.scorer.score) for train, test in folds
+            )
+        )
+        self.best_index_ = chosen(self.scores_, self.rule)
+        self.radius_ = float(self.radii_[self.best_index_])
+        self.cv_results_ = summary(self.radii_, self.scores_)
+        self._solve([problem.over(problem.constraint.with_radius(self.radius_)) for problem in problems])
+        return self
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return advice on a result. Held-out rows chose the radius, so only its place in the grid is questioned."""
+        problem = found.trace.problem
+        assert problem is not None
+        about_radius = on_radius(problem, found)
+        others = [sentence for sentence in found.advice if sentence not in about_radius]
+        return [*others, *at_the_edge(self.radii_, self.best_index_, problem, found.x)]
+
+    def _grid(self, problems: list[Problem]) -> np.ndarray:
+        """Return the given radii, or a grid up to the largest radius that any of the problems needs."""
+        if np.ndim(self.radii):
+            return as_radii(self.radii)
+        return max((radius_grid(problem, self.radii) for problem in problems), key=lambda grid: grid[-1])
+
+    @single_threaded
+    def _fold(self, X: Any, y: np.ndarray, sample_weight: Any, train: Any, test: Any, scoring: dict) -> list[float]:
+        """Return the scores on the test rows along the path of the training rows."""
+        model, scorer = clone(self), self._scorer()
+        model.n_features_in_ = X.shape[1]
+        weights = checked_weights(sample_weight, X)
+        problems = model._problems(X[train], y[train], None if weights is None else weights[train])
+        held_out, truth = X[test], y[test]
+        by_loss = self.scoring is None
+        others = model._held_out(held_out, truth, None if weights is None else weights[test]) if by_loss else []
+        arrays = {name: np.asarray(value) for name, value in scoring.items()}
+        extra = {
+            name: array[test] if array.shape[:1] == X.shape[:1] else scoring[name] for name, array in arrays.items()
+        }
+        options, scores = self._options(several=True), []
+        for found in zip(*(follow(problem, self.radii_, **options) for problem in problems), strict=True):
+            if any(result.status is Status.INTERRUPTED for result in found):
+                raise KeyboardInterrupt  # scores of only some radii would restrict the choice to those
+            model._adopt(list(found))
+            loss = sum(map(held_out_loss, others, found))
+            scores.append(-loss if by_loss else scorer(model, held_out, truth, **extra))
+        return scores
+
+    # --- scoring ----------------------------------------------------------------------------------------------
+
+    def _scorer(self) -> Any:
+        """Return the scorer of `score`: that of ``scoring``, or accuracy or R2."""
+        return check_scoring(self, self.scoring or ("accuracy" if is_classifier(self) else "r2"))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
+        """Return the score by ``scoring``; accuracy or R2 by default.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Samples.
+        y : array
+            Their targets.
+        sample_weight : array of shape (n,), optional
+            Weights of the samples.
+        **params : dict
+            For the scorer, if metadata routing is enabled.
+
+        Returns
+        -------
+        float
+        """
+        return self._scorer()(self, X, y, **self._routed("score", sample_weight, params).scorer.score)
+
+    def _routed(self, method: str, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+        """Return the parameters of the splitter and of the scorer."""
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, method, sample_weight=sample_weight, **params)
+        if params:
+            raise ValueError(
+                f"{method} got {', '.join(params)}, which needs metadata routing: enable it with "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=extra))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of metadata to `fit`, the splitter and the scorer.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+            .add(
+                scorer=self._scorer(),
+                method_mapping=MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score"),
+            )
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the validation curve: mean score against radius, with its standard error (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from frankwolfe.plots import plot_scores
+
+        name = self.scoring or "held-out loss, negated"
+        name = name if isinstance(name, str) else "score"
+        return plot_scores(self.radii_, self.scores_, self.best_index_, name, ax=ax)
+
+
+def standard_errors(scores: np.ndarray) -> np.ndarray:
+    """Return the standard error of each radius' mean score."""
+    folds = len(scores)
+    return scores.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros(scores.shape[1])
+
+
+def chosen(scores: np.ndarray, rule: str) -> int:
+    """Return the index of the chosen radius: the best, or the smallest within a standard error of the best.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.5, 0.80, 0.84], [0.5, 0.82, 0.80]])
+    >>> chosen(scores, "best"), chosen(scores, "1se")
+    (2, 1)
+    """
+    means = scores.mean(axis=0)
+    best = int(np.nanargmax(means))
+    if rule == "best":
+        return best
+    return int(np.flatnonzero(means >= means[best] - standard_errors(scores)[best])[0])
+
+
+def summary(radii: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
+    """Return the scores in the form of `GridSearchCV.cv_results_`."""
+    means = scores.mean(axis=0)
+    return {
+        "param_radius": radii,
+        "params": [{"radius": float(radius)} for radius in radii],
+        **{f"split{fold}_test_score": score for fold, score in enumerate(scores)},
+        "mean_test_score": means,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
+    }
 
 
 class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
@@ -13,9 +232,9 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     Parameters
     ----------
     loss, constraint
-        As for `FrankWolfeClassifier`; the radius of a set given as an object does not matter.
+        As for `FrankWolfeClassifier`; the radius of a set given as an object is ignored.
     radii : int or array
-        How many radii to choose from, on a grid made from the data, or which.
+        The radii to choose from, or their number on a grid derived from the data.
     cv : int, splitter or iterable, optional
         Folds; five by default.
     scoring : str or callable, optional
@@ -23,10 +242,11 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         ``"logistic"`` the log-loss), weighted as in the fit, and `score` is the accuracy.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
-    method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, n_threads, verbose
+    method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, verbose
         As for `FrankWolfeClassifier`.
     n_jobs : int, optional
-        Threads: for folds, and for one-vs-rest at the end.
+        Number of threads; -1 means all cores. Folds run in parallel, with one thread each; the last fit is as for
+        `FrankWolfeClassifier`. None: one fold after the other, each on all cores.
 
     Attributes
     ----------
@@ -37,9 +257,9 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     scores_ : array of shape (n_folds, n_radii)
         Scores on held-out data: larger is better, so losses are negated.
     best_index_ : int
-        Place of the chosen radius.
+        Index of the chosen radius.
     cv_results_ : dict
-        The same in the words of scikit-learn's searches.
+        The scores in the form of `GridSearchCV.cv_results_`.
     coef_, intercept_, classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
         Of the model with that radius fitted to all data, as for `FrankWolfeClassifier`.
 
@@ -53,6 +273,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
     100.0
     """
 
+    @teaching
     def __init__(
         self,
         loss: Any = "logistic",
@@ -69,9 +290,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         class_weight: Any = None,
         multi_class: str = "auto",
         random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.loss = loss
         self.constraint = constraint
@@ -86,9 +306,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
 class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
@@ -97,9 +316,9 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     Parameters
     ----------
     loss, constraint
-        As for `FrankWolfeRegressor`; the radius of a set given as an object does not matter.
+        As for `FrankWolfeRegressor`; the radius of a set given as an object is ignored.
     radii : int or array
-        How many radii to choose from, on a grid made from the data, or which.
+        The radii to choose from, or their number on a grid derived from the data.
     cv : int, splitter or iterable, optional
         Folds; five by default.
     scoring : str or callable, optional
@@ -107,10 +326,11 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         R2.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
-    signs, method, tol, max_passes, fit_intercept, random_state, n_threads, verbose
+    signs, method, tol, max_passes, fit_intercept, random_state, verbose
         As for `FrankWolfeRegressor`.
     n_jobs : int, optional
-        Threads for the folds.
+        Number of threads; -1 means all cores. Folds run in parallel, with one thread each; the last fit is as for
+        `FrankWolfeRegressor`. None: one fold after the other, each on all cores.
 
     Attributes
     ----------
@@ -121,9 +341,9 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     scores_ : array of shape (n_folds, n_radii)
         Scores on held-out data: larger is better, so losses are negated.
     best_index_ : int
-        Place of the chosen radius.
+        Index of the chosen radius.
     cv_results_ : dict
-        The same in the words of scikit-learn's searches.
+        The scores in the form of `GridSearchCV.cv_results_`.
     coef_, intercept_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
         Of the model with that radius fitted to all data, as for `FrankWolfeRegressor`.
 
@@ -137,6 +357,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
     2000.0
     """
 
+    @teaching
     def __init__(
         self,
         loss: Any = "squared",
@@ -152,9 +373,8 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         max_passes: float | None = 1000.0,
         fit_intercept: bool = True,
         random_state: Any = None,
-        n_threads: int | None = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.loss = loss
         self.constraint = constraint
@@ -168,6 +388,5 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.max_passes = max_passes
         self.fit_intercept = fit_intercept
         self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose

@@ -1,6 +1,6 @@
-"""Dask collections for estimators: what is checked before anything is loaded, and work on chunks that stays lazy.
+"""Dask collections for estimators: checks before any rows are loaded, lazy predictions and scores by chunk.
 
-Imported only where such a collection is at hand.
+Imported only for dask collections, so dask stays optional.
 """
 
 from copy import copy
@@ -11,7 +11,7 @@ import dask
 import dask.array as da
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_feature_names, _check_n_features
+from sklearn.utils.validation import validate_data
 
 from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.cluster.loading import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
@@ -20,14 +20,14 @@ from frankwolfe.methods.table import as_method
 from frankwolfe.problem.requirements import check_on_cluster
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")
-"""What a model that is sent to workers does without: names have been checked by then."""
+"""Attributes that are not sent to workers. Feature names are checked before."""
 
 
 def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Return what `fit` is given as dask collections, checked as far as that is possible without loading anything."""
+    """Return the arguments of `fit` as dask collections, checked as far as possible without loading rows."""
     if y is None:
-        raise ValueError("y is missing: pass the targets, a dask array or series that is cut as X is")
-    loss = as_loss(model._loss())
+        raise ValueError("y is missing: pass the targets, a dask array or series with the chunks of X")
+    loss = as_loss(model.loss)
     check_on_cluster(loss, bool(model.fit_intercept), as_method(model.method))
     check_columns(model, X, reset=True)
     weights = None if sample_weight is None else _column("sample_weight", sample_weight, X)
@@ -35,25 +35,26 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
 
 
 def check_columns(model: Any, X: Any, reset: bool) -> None:
-    """Keep number and names of the columns or, unless ``reset``, compare them with those of the fit."""
+    """Set the number and names of the features or, without `reset`, compare them with those of the fit."""
     framed = type(X).__name__ == "DataFrame"
     if not framed and not isinstance(X, da.Array):
         raise TypeError(f"X must be a dask array or data frame, got a {type(X).__module__}.{type(X).__name__}")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions (rows, columns), got {X.ndim}")
     if framed:
-        numeric_frame(X._meta)  # names columns that are no numbers
+        numeric_frame(X._meta)  # raises for columns that are not numeric
     head = X._meta if framed else np.empty((0, int(X.shape[1])))
-    _check_feature_names(model, head, reset=reset)
-    _check_n_features(model, head, reset=reset)
+    validate_data(model, head, reset=reset, skip_check_array=True)
 
 
 def _column(name: str, values: Any, X: Any) -> Any:
-    """Return targets or weights as a dask array; what is in memory is cut as the rows are."""
+    """Return targets or weights as a dask array; arrays in memory get the chunks of the rows."""
     if dask.is_dask_collection(values):
         return column_array(values)
     if is_frame(X) or np.isnan(X.chunks[0]).any():
-        raise TypeError(f"{name} must be a dask array or series, cut as X is: the sizes of X's chunks are not known")
+        raise TypeError(
+            f"{name} must be a dask array or series with the chunks of X: the sizes of X's chunks are not known"
+        )
     array = np.asarray(values)
     if array.ndim == 0 or len(array) != X.shape[0]:
         raise ValueError(f"{name} has {array.size} entries, but there are {X.shape[0]} rows in X")
@@ -61,7 +62,7 @@ def _column(name: str, values: Any, X: Any) -> Any:
 
 
 def one_column(y: Any) -> Any:
-    """Return targets of one output as a vector, without loading them."""
+    """Return targets of one output as a vector, lazily."""
     if y.ndim == 2 and y.shape[1] == 1:
         return y[:, 0]
     if y.ndim != 1:
@@ -73,7 +74,7 @@ def one_column(y: Any) -> Any:
 
 
 def encoded(y: Any, classes: np.ndarray) -> Any:
-    """Return the number of each target's class, as a dask array that is made when it is needed."""
+    """Return the code of each target's class, as a lazy dask array."""
     return y.map_blocks(_codes, classes, dtype=np.float64, meta=np.empty(0))
 
 
@@ -82,7 +83,7 @@ def _codes(y: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def class_weighted(codes: Any, by_class: np.ndarray, sample_weight: Any) -> Any:
-    """Return the weight of each sample, its class's times its own, as a dask array."""
+    """Return the weight of each sample times that of its class, as a lazy dask array."""
     weights = codes.map_blocks(_taken, by_class, dtype=np.float64, meta=np.empty(0))
     return weights if sample_weight is None else weights * sample_weight
 
@@ -95,7 +96,7 @@ def _taken(codes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
 
 
 def mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
-    """Return a dask array of what a function makes of each chunk: a number a row, or so many."""
+    """Apply a function to each chunk and return a lazy dask array with `columns` columns; None for a vector."""
     if is_frame(X):
         return mapped_partitions(X, function, columns, dtype)
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
@@ -106,7 +107,7 @@ def mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
 
 
 def spread_lazily(columns: Any, X: Any) -> Any:
-    """Return rows with signed columns (`SignedColumns`), as a dask array."""
+    """Return the rows with signed columns (`SignedColumns`), as a lazy dask array."""
     kind = np.float64 if is_frame(X) or X.dtype.kind != "f" else X.dtype
     return mapped(X, partial(_signed, columns=columns, dtype=np.dtype(kind)), len(columns.at), kind)
 
@@ -116,19 +117,19 @@ def _signed(chunk: Any, columns: Any, dtype: np.dtype) -> Any:
 
 
 def as_block(chunk: Any) -> Any:
-    """Return a chunk as an array or a sparse matrix; names of columns are left behind."""
+    """Return a chunk as an array or a sparse matrix, without column names."""
     return chunk if sparse.issparse(chunk) else np.asarray(numeric_frame(chunk))
 
 
 def lazily(model: Any, method: str, X: Any, columns: int | None = None, dtype: Any = np.float64) -> Any:
-    """Return what a method of a fitted model says of all rows, as a dask array that nobody has computed."""
+    """Apply a method of a fitted model to all rows, as a lazy dask array."""
     check_columns(model, X, reset=False)
     answer = partial(answer_on_chunk, model=light(model), method=method, columns=columns, dtype=np.dtype(dtype))
     return mapped(X, answer, columns, dtype)
 
 
 def answer_on_chunk(chunk: Any, model: Any, method: str, columns: int | None, dtype: np.dtype) -> np.ndarray:
-    """Return what a method of a model says of the rows of a chunk; of one without rows, nothing."""
+    """Apply a method of a model to the rows of a chunk, which may have none."""
     rows = as_block(chunk)
     if not rows.shape[0]:
         return np.empty((0,) if columns is None else (0, columns), dtype)
@@ -136,7 +137,7 @@ def answer_on_chunk(chunk: Any, model: Any, method: str, columns: int | None, dt
 
 
 def light(model: Any) -> Any:
-    """Return a fitted model without what only its owner needs."""
+    """Return a copy of a fitted model without the attributes that predictions do not need."""
     found = copy(model)
     found.__dict__ = {name: value for name, value in vars(model).items() if name not in LEFT_BEHIND}
     return found
@@ -146,7 +147,7 @@ def light(model: Any) -> Any:
 
 
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return the part of the rows, by weight, whose class is predicted."""
+    """Return the accuracy: the weighted share of rows whose class is predicted."""
     hits, total = np.sum(_over_chunks(_hits, model, X, y, sample_weight), axis=0)
     return float(hits / total)
 
@@ -160,7 +161,7 @@ def _hits(model: Any, X: Any, y: Any, weights: Any) -> tuple[float, float]:
 
 
 class Spread(NamedTuple):
-    """Of the targets of some rows: their weight, means, squares about the means, and squares of what is missed."""
+    """Sums over some rows: total weight, mean target, squared deviations from the mean, and squared errors."""
 
     weight: float
     mean: Any
@@ -168,7 +169,7 @@ class Spread(NamedTuple):
     missed: Any
 
     def joined(self, other: "Spread") -> "Spread":
-        """Return the same for both together (Chan, Golub and LeVeque 1979: no digits are lost to large means)."""
+        """Return the sums over both sets of rows (Chan, Golub and LeVeque 1979: stable for large means)."""
         weight = self.weight + other.weight
         if not self.weight or not other.weight:
             return self if self.weight else other
@@ -179,7 +180,7 @@ class Spread(NamedTuple):
 
 
 def explained(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return R2, the part of the variance that is explained: the mean over the outputs."""
+    """Return R2, the explained share of the variance, as the mean over the outputs."""
     first, *others = _over_chunks(_spread, model, X, y, sample_weight)
     for spread in others:
         first = first.joined(spread)
@@ -200,7 +201,7 @@ def _spread(model: Any, X: Any, y: Any, weights: Any) -> Spread:
 
 
 def _over_chunks(function: Any, model: Any, X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """Return what a function says of each chunk with its targets and weights."""
+    """Apply a function to each chunk with its targets and weights, and return the results."""
     check_columns(model, X, reset=False)
     chunks = chunks_of(X, y, sample_weight, None)
     weights = [None] * len(chunks.rows) if chunks.weights is None else chunks.weights

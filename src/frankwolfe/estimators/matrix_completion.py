@@ -1,4 +1,4 @@
-"""`MatrixCompletion`: the entries of a matrix that nobody has seen."""
+"""`MatrixCompletion`: predict the unseen entries of a matrix."""
 
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -6,46 +6,46 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from frankwolfe.arguments.arrays import checked_sparse
-from frankwolfe.arguments.names import nearest
+from frankwolfe.arguments.arrays import as_raw_weights, checked_sparse
+from frankwolfe.arguments.names import nearest, teaching
 from frankwolfe.completion import completion_problem
-from frankwolfe.estimators.certified import CertifiedEstimator
+from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem.on_cluster import refuse_dask
-from frankwolfe.sets import TraceBall
+from frankwolfe.sets.named import as_constraint
 
 
-class Table(NamedTuple):
-    """Entries of a matrix: the ids of where they are, what they are, and how much each counts."""
+class Entries(NamedTuple):
+    """Observed entries of a matrix: ids of their rows and columns, values and weights."""
 
     rows: np.ndarray
     columns: np.ndarray
     values: np.ndarray
     weights: np.ndarray
 
-    def seen(self) -> "Table":
-        """Return the entries that count."""
+    def seen(self) -> "Entries":
+        """Return the entries of positive weight."""
         kept = self.weights > 0.0
         if not kept.any():
             raise ValueError("sample_weight must have a positive sum: all weights are zero")
-        return Table(*(field[kept] for field in self))
+        return Entries(*(field[kept] for field in self))
 
-    def merged(self) -> "Table":
-        """Return each entry once: for squared errors, many are worth their mean with the sum of their weights."""
+    def merged(self) -> "Entries":
+        """Merge repeated entries: for squared errors they equal their mean with the sum of their weights."""
         places, at = np.unique(np.column_stack([self.rows, self.columns]), axis=0, return_inverse=True)
         weights = np.bincount(at, self.weights)
-        return Table(places[:, 0], places[:, 1], np.bincount(at, self.weights * self.values) / weights, weights)
+        return Entries(places[:, 0], places[:, 1], np.bincount(at, self.weights * self.values) / weights, weights)
 
 
 def _plain(column: np.ndarray) -> np.ndarray:
-    """Return ids that are kept as objects as what they are: numbers or strings."""
+    """Convert an array of objects to one of numbers or strings."""
     return np.array(column.tolist()) if column.dtype == object else column
 
 
 def _places(ids: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return the place of each id among the sorted ones, -1 for those that are not there."""
+    """Return the index of each id among the sorted ones, -1 for those that are not there."""
     column = _plain(column)
     if (column.dtype.kind in "US") != (ids.dtype.kind in "US"):
         raise TypeError(f"ids such as {column[0]!r}, but those seen in fit were such as {ids[0]!r}: use the same type")
@@ -54,26 +54,26 @@ def _places(ids: np.ndarray, column: np.ndarray) -> np.ndarray:
 
 
 class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RegressorMixin, CertifiedEstimator):
-    """Completes a matrix from some entries: offsets of rows and columns, plus a matrix of small trace norm.
+    """Complete a matrix from some of its entries: offsets of rows and columns, plus a matrix of bounded trace norm.
 
-    A sample is a pair of ids, say of a user and an item, and its target is the entry, say a rating. Ids may be
-    numbers or strings. An entry whose user or item was never seen is predicted from what is known: the mean, plus the
-    offset of the user or the item that was.
+    A sample is a pair of ids, for instance of a user and an item, and its target is the entry, for instance a rating.
+    Ids may be numbers or strings. If the user or the item was never seen, the prediction is the mean plus the offset of
+    the one that was.
 
     Parameters
     ----------
-    radius : float
-        Of the trace norm.
+    radius : float, optional
+        Largest trace norm of the matrix; None means 10, as for the other estimators.
     columns : tuple of two ints, or of two names
-        Which columns of ``X`` hold the ids of the matrix's rows and columns. Others, say of timestamps, are not read.
-        Names are those of the columns of a data frame.
+        The columns of ``X`` with the ids of the matrix's rows and columns, by number, or by name for a data frame.
+        Other columns, such as timestamps, are not read.
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object. With ``"squared"`` an entry may be given
         more than once.
     offsets : bool
-        Whether to fit a mean and offsets of rows and columns first. Without, what was never seen is predicted as zero.
+        Whether to fit a mean and offsets of rows and columns first. Otherwise unseen ids are predicted as zero.
     damping : float
-        How many entries' worth of zeros each offset is fitted with.
+        Each offset is fitted with this many additional zeros.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -82,8 +82,8 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         Budget, in passes over the entries.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
+    n_jobs : int, optional
+        Number of threads that share the entries; None and -1 mean all cores. The result does not depend on it.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -92,7 +92,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     row_ids_, column_ids_ : array
         The ids that were seen, sorted.
     row_factors_, column_factors_ : array of shape (ids, rank_)
-        Factors: row ``i`` times column ``j`` is what is added to the offsets.
+        Factors: the product of row ``i`` and column ``j`` is added to the offsets.
     offsets_ : Offsets
         Mean and offsets, in the order of the ids.
     rank_ : int
@@ -104,7 +104,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     passes_ : float
         Passes over the entries.
     result_ : Result
-        All about the run.
+        The run.
     n_features_in_ : int
         Number of columns of ``X``.
     feature_names_in_ : array
@@ -119,9 +119,10 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
     array([3.25])
     """
 
+    @teaching
     def __init__(
         self,
-        radius: float = 10.0,
+        radius: float | None = None,
         *,
         columns: tuple[int, int] | tuple[str, str] = (0, 1),
         loss: Any = "squared",
@@ -131,7 +132,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -143,13 +144,13 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self.tol = tol
         self.max_passes = max_passes
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.regressor_tags.poor_score = True  # where columns are measurements, and no ids, there is nothing to learn
+        tags.regressor_tags.poor_score = True  # columns of measurements instead of ids have nothing to learn from
         return tags
 
     @property
@@ -162,12 +163,12 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         Parameters
         ----------
         X : array or data frame of shape (n, 2 or more), or sparse matrix
-            Pairs of ids; or a sparse matrix whose stored values are the entries, its ids then being row and column
+            Pairs of ids; or a sparse matrix whose stored values are the entries and whose ids are row and column
             numbers.
         y : array of shape (n,)
-            Entries. Left out with a sparse matrix.
+            Entries; None for a sparse matrix.
         sample_weight : array of shape (n,), optional
-            Non-negative weights; entries without weight count as never seen. The offsets do not look at them.
+            Non-negative weights; entries of weight zero count as unseen. The offsets ignore the weights.
 
         Returns
         -------
@@ -180,10 +181,11 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self.column_ids_, columns = np.unique(table.columns, return_inverse=True)
         table = table._replace(rows=rows, columns=columns)
         table = table.merged() if isinstance(loss, Squared) else table
+        shape = len(self.row_ids_), len(self.column_ids_)
         problem = completion_problem(
             *table[:3],
-            (len(self.row_ids_), len(self.column_ids_)),
-            constraint=TraceBall(self.radius),
+            shape,
+            constraint=as_constraint("trace", self.radius, *shape),
             loss=loss,
             offsets=bool(self.offsets),
             damping=self.damping,
@@ -195,7 +197,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         self.row_factors_, self.column_factors_ = left * np.sqrt(sizes), right * np.sqrt(sizes)
         return self
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Table:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Entries:
         """Return the entries, from pairs of ids or from a sparse matrix."""
         if sparse.issparse(X):
             if y is not None:
@@ -206,7 +208,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         else:
             X, y = validate_data(self, X, y, dtype=None, ensure_min_features=2, y_numeric=True)
             rows, columns, y = *self._ids(X), column_or_1d(y, warn=True)
-        return Table(rows, columns, y, _check_sample_weight(sample_weight, y, ensure_non_negative=True))
+        return Entries(rows, columns, y, as_raw_weights(sample_weight, len(y)))
 
     def _ids(self, X: np.ndarray) -> list[np.ndarray]:
         """Return the two columns of ids."""
@@ -237,14 +239,14 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         return number % width
 
     def _known(self, X: Any) -> list[np.ndarray]:
-        """Return the places of the rows' and the columns' ids, -1 where they were never seen."""
+        """Return the indices of the row and column ids, -1 for those never seen."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=None, reset=False)
         seen = (self.row_ids_, self.column_ids_)
         return [_places(ids, column) for ids, column in zip(seen, self._ids(X), strict=True)]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted entries; from what is known, where a row or a column was never seen.
+        """Return predicted entries; for ids never seen, the mean and the known offset.
 
         Parameters
         ----------
@@ -267,7 +269,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         )
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the factors of the rows (users) that the pairs name; zeros for those never seen.
+        """Return the factors of the rows (users) in the pairs; zeros for those never seen.
 
         Parameters
         ----------

@@ -1,59 +1,56 @@
-"""`FrankWolfeRegressor`, and what all regressors share."""
+"""`FrankWolfeRegressor`: linear regression under a constraint, with signs of the weights if wanted."""
 
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from frankwolfe.estimators.linear import LinearModel
-from frankwolfe.estimators.partial_fit import StreamRegressor
-from frankwolfe.estimators.sign_constraints import SignedColumns, checked_signs, signed_set
+from frankwolfe.arguments.names import teaching
+from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
+from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
+from frankwolfe.sets import NonNegativeL1Ball
+from frankwolfe.sets.checks import numbers
+from frankwolfe.store.reader import RowStore
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
-    """What linear regressors share."""
+    """A linear regressor of one or several outputs."""
 
     _several_outputs = True
     _target_shape: tuple[int, ...]
+    _signed: "SignedColumns | None"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._several_outputs
         return tags
 
-    def _loss(self) -> Any:
-        """Return the loss, or its name, as the user gave it."""
-        return self.loss
-
-    def _columns(self, d: int) -> SignedColumns | None:
-        """Return the signed columns that stand for the features, if weights must have signs."""
-        return None
-
     def _target_checks(self) -> dict[str, bool]:
         return {"multi_output": self._several_outputs, "y_numeric": True}
 
-    def _problems(self, X: Any, y: np.ndarray, sample_weight: Any) -> list[Problem]:
-        given = sample_weight
-        if given is not None and not is_on_cluster(X):  # the workers check theirs
-            given = _check_sample_weight(given, X, ensure_non_negative=True)
-        return self._posed(X, y, given, bool(self.fit_intercept))
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        return self._posed(X, y, checked_weights(sample_weight, X), bool(self.fit_intercept))
 
-    def _posed(self, X: Any, y: np.ndarray, weights: np.ndarray | None, intercept: bool) -> list[Problem]:
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        return self._posed(X, y, weights, intercept=False)
+
+    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         if not self._several_outputs:
             y = self._one_output(X, y)
         self._target_shape = y.shape[1:]
         y = self._targets(y)
-        loss = self._loss_for(y)
         self._signed = self._columns(X.shape[1])
-        return [self._pose(X if self._signed is None else self._signed.spread(X), y, loss, weights, intercept)]
+        rows = X if self._signed is None else self._signed.spread(X)
+        return [self._pose(rows, y, self._loss_for(y), weights, intercept)]
 
-    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
-        """Return the problem of rows held out."""
-        return self._posed(X, y, weights, intercept=False)
+    def _columns(self, d: int) -> "SignedColumns | None":
+        """Return the signed columns that replace the features, if weights must have signs."""
+        return None
 
     def _one_output(self, X: Any, y: Any) -> Any:
         """Return targets as a vector."""
@@ -63,13 +60,13 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
         return one_column(y)
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets as the loss takes them: one output is a vector."""
+    def _targets(self, y: Any) -> Any:
+        """Return the targets in the shape of the loss: a vector for one output."""
         return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
-    def _loss_for(self, y: np.ndarray) -> Any:
+    def _loss_for(self, y: Any) -> Any:
         """Return the loss for targets of one output or of several."""
-        loss = as_loss(self._loss())
+        loss = as_loss(self.loss)
         if loss.targets in ("labels", "classes"):
             raise ValueError(f"{type(loss).__name__} is a loss for classes: use FrankWolfeClassifier, or 'squared'")
         if y.ndim == 1:
@@ -77,7 +74,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         if isinstance(loss, Squared | MultitaskSquared):
             return MultitaskSquared(y.shape[1])
         raise ValueError(
-            f"several outputs go with the loss 'squared', not {self._loss()!r}: for one model each, use "
+            f"several outputs go with the loss 'squared', not {self.loss!r}: for one model each, use "
             "sklearn.multioutput.MultiOutputRegressor"
         )
 
@@ -89,33 +86,31 @@ class LinearRegressor(RegressorMixin, LinearModel):
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
+    @on_chunks(lambda model: model._target_shape)
     def predict(self, X: Any) -> Any:
-        """Predicted targets.
+        """Return the predicted targets.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
-            Samples. Of a dask collection the answer is a dask array, which is worked out when it is computed.
+            Samples. For a dask collection the result is a lazy dask array.
 
         Returns
         -------
         array of shape (n,), or (n, outputs)
         """
-        if is_on_cluster(X):
-            check_is_fitted(self)
-            return self._lazily("predict", X, *self._target_shape)
         scores = self._scores(X)
         return scores if self._target_shape else scores[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R2: the part of the targets' variance that is explained. Of dask collections it is summed by the workers.
+        """Return R2, the share of the targets' variance that is explained. Workers sum it for dask collections.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
             Samples.
         y : array of shape (n,), or (n, outputs)
-            Their targets; of several outputs the mean is returned.
+            Their targets; for several outputs the mean is returned.
         sample_weight : array of shape (n,), optional
             Weights of the samples.
 
@@ -130,7 +125,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
             return explained(self, X, y, sample_weight)
         return super().score(X, y, sample_weight)
 
-    def densify(self) -> "LinearRegressor":
+    def densify(self) -> Self:
         """Store ``coef_`` as an array again, of one dimension for one output.
 
         Returns
@@ -142,8 +137,73 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return self
 
 
+# --- Signs of the weights -------------------------------------------------------------------------------------
+
+
+class SignedColumns(NamedTuple):
+    """Columns whose weights are non-negative: column ``at[k]`` of the data times ``sign[k]``.
+
+    A feature whose weight may have either sign appears twice.
+    """
+
+    at: np.ndarray
+    sign: np.ndarray
+    d: int
+
+    @classmethod
+    def of(cls, signs: np.ndarray) -> "SignedColumns":
+        """Return the columns for signs of 1, -1 and 0 (either)."""
+        positive, negative = np.flatnonzero(signs >= 0), np.flatnonzero(signs <= 0)
+        sign = np.repeat([1.0, -1.0], [len(positive), len(negative)])
+        return cls(np.concatenate([positive, negative]), sign, len(signs))
+
+    def spread(self, X: Any) -> Any:
+        """Return the data with these columns."""
+        if isinstance(X, RowStore):
+            raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import spread_lazily
+
+            return spread_lazily(self, X)
+        sign = self.sign.astype(X.dtype)
+        return X[:, self.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, self.at] * sign
+
+    def gather(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights of the features, given those of the columns."""
+        whole = np.zeros((self.d, *w.shape[1:]))
+        np.add.at(whole, self.at, (w.T * self.sign).T)
+        return whole
+
+
+def checked_signs(signs: Any, d: int, names: Any) -> np.ndarray:
+    """Return one sign for each feature, from a number, an array, or a dict by feature name or number.
+
+    Examples
+    --------
+    >>> checked_signs({"age": 1}, 2, ["age", "weight"])
+    array([1, 0])
+    """
+    if isinstance(signs, dict):
+        places = {**{j: j for j in range(d)}, **{name: j for j, name in enumerate(() if names is None else names)}}
+        unknown = [name for name in signs if name not in places]
+        if unknown:
+            raise ValueError(f"signs names the feature {unknown[0]!r}, which is not in X")
+        found = np.zeros(d)
+        for name, sign in signs.items():
+            found[places[name]] = sign
+    else:
+        found = numbers("FrankWolfeRegressor", "signs", signs, "a number or a list")
+        if found.ndim > 1 or found.size not in (1, d):
+            raise ValueError(f"signs must be one number, or one for each of {d} features; got shape {found.shape}")
+        found = np.broadcast_to(found, d)
+    odd = found[~np.isin(found, (-1.0, 0.0, 1.0))]
+    if odd.size:
+        raise ValueError(f"signs must be 1 (non-negative), -1 (non-positive) or 0 (either), got {odd[0]:g}")
+    return found.astype(np.int64)
+
+
 class SignedRegressor(LinearRegressor):
-    """A linear regressor whose weights may have to have signs."""
+    """A linear regressor with a parameter for the signs of its weights."""
 
     signs: Any
 
@@ -153,12 +213,19 @@ class SignedRegressor(LinearRegressor):
         return SignedColumns.of(checked_signs(self.signs, d, getattr(self, "feature_names_in_", None)))
 
     def _set(self, d: int, outputs: int) -> Any:
+        """Return the set; with signs, the one that is equivalent over signed columns."""
         constraint = super()._set(d, outputs)
-        return constraint if self.signs is None else signed_set(constraint)
+        if self.signs is None:
+            return constraint
+        atoms = constraint.structure().coordinates
+        if atoms is not None and atoms.filled:
+            return NonNegativeL1Ball(atoms.radius)
+        kind, bounds = type(constraint).__name__, "for bounds on each weight use fw.Box.signed(signs, bound)"
+        raise ValueError(f"signs go with the constraints 'l1' and 'nonnegative-l1', not with {kind}; {bounds}")
 
 
 class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
-    """Linear regressor whose weights lie in a constraint set; the answer comes with its certified gap.
+    """Linear regressor whose weights lie in a constraint set, with a certified gap.
 
     Parameters
     ----------
@@ -170,10 +237,11 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are
         parameters: ``constraint__radius``. With several outputs it holds for all weights together.
     radius : float, optional
-        Of a set by name; None means 10 (1 for the simplex). An object has its own, and a second one is refused.
+        Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
+        if that is too small to fit much. A set given as an object has its own radius, and a second one is refused.
     signs : int, array of shape (d,) or dict, optional
-        Of the weights: 1 for not negative, -1 for not positive, 0 for either; for all features, for each, or by name or
-        number (those left out are free). Needs an l1 constraint.
+        Signs of the weights: 1 for non-negative, -1 for non-positive, 0 for either. One sign for all features, an array
+        with one for each, or a dict by name or number (other features are free). Needs an l1 constraint.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -181,13 +249,13 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     max_passes : float or None
         Budget, in passes over the data.
     fit_intercept : bool
-        Whether to fit an intercept; the constraint does not hold for it.
+        Whether to fit an intercept, which is not constrained.
     warm_start : bool
-        Whether `fit` starts from the weights of the last one.
+        Whether `fit` starts from the weights of the last fit.
     random_state : int, RandomState, Generator or None
         Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
+    n_jobs : int, optional
+        Number of threads that share the rows; None and -1 mean all cores. The result does not depend on it, to the bit.
     verbose : int
         Above 0: show progress (needs tqdm) and keep the trace.
 
@@ -204,14 +272,16 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     passes_ : float
         Passes over the data.
     result_ : Result
-        All about the run.
+        The run.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array
         Their names, if they had any.
-    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_, n_samples_seen_
-        After `partial_fit`, instead of ``gap_``, ``passes_`` and ``result_``: what is measured of a stream
-        (docs/estimators.md).
+    n_samples_seen_ : int
+        Rows that `fit` and later calls of `partial_fit` have seen.
+    gap_estimate_, gap_error_, prequential_loss_, chunk_loss_ : float
+        Measured by `partial_fit` (docs/estimators.md); NaN after `fit`. Nothing is proven of a stream: after
+        `partial_fit`, ``gap_`` is infinite, ``passes_`` is NaN and ``result_`` is None.
 
     Examples
     --------
@@ -221,6 +291,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     array([2., 0.])
     """
 
+    @teaching
     def __init__(
         self,
         loss: Any = "squared",
@@ -234,7 +305,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.loss = loss
@@ -247,5 +318,5 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose

@@ -1,37 +1,25 @@
-"""Regressors whose weights are shares: not negative, and with a sum that is given or has a bound."""
+"""`SimplexRegressor` and `NonNegativeRegressor`: non-negative weights that sum to one, or to at most a radius."""
 
 from typing import Any
 
-from frankwolfe.estimators.partial_fit import StreamRegressor
+from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.regressor import LinearRegressor
-from frankwolfe.sets import NonNegativeL1Ball, Simplex
+from frankwolfe.estimators.streaming import StreamRegressor
 
 
 class SimplexRegressor(StreamRegressor, LinearRegressor):
-    """Linear regressor whose weights are not negative and sum to one: a weighted mean of the features.
+    """Linear regressor whose weights are non-negative and sum to one: a weighted mean of the features.
 
-    For stacking models, tracking an index by a portfolio, and synthetic controls.
+    Use it for stacking models, tracking an index by a portfolio, and synthetic controls.
 
     Parameters
     ----------
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
-    method : str or Method
-        As for `minimize`.
-    tol : float
-        The proven gap must be at most ``tol`` times the objective of the zero model.
-    max_passes : float or None
-        Budget, in passes over the data.
     fit_intercept : bool
         Whether to fit an intercept; by default a prediction is a mean of the features and nothing else.
-    warm_start : bool
-        Whether `fit` starts from the weights of the last one.
-    random_state : int, RandomState, Generator or None
-        Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
-    verbose : int
-        Above 0: show progress (needs tqdm) and keep the trace.
+    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
 
     Attributes
     ----------
@@ -39,7 +27,7 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
         Weights.
     intercept_ : float
         Intercept.
-    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeRegressor`.
 
     Examples
@@ -50,8 +38,11 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
     array([0.75, 0.25])
     """
 
+    constraint = "simplex"
+    radius = None
     _several_outputs = False
 
+    @teaching
     def __init__(
         self,
         loss: Any = "squared",
@@ -62,7 +53,7 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
         fit_intercept: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.loss = loss
@@ -72,43 +63,28 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # where targets are no mean of the features, no mean explains them
+        tags.regressor_tags.poor_score = True  # targets need not be a mean of the features
         return tags
-
-    def _set(self, d: int, outputs: int) -> Any:
-        return Simplex(1.0)
 
 
 class NonNegativeRegressor(StreamRegressor, LinearRegressor):
-    """Linear regressor whose weights are not negative and sum to at most ``radius``.
+    """Linear regressor whose weights are non-negative and sum to at most ``radius``.
 
     Parameters
     ----------
-    radius : float
-        Largest sum of the weights.
+    radius : float, optional
+        Largest sum of the weights; None means 10, as for `FrankWolfeRegressor`.
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
-    method : str or Method
-        As for `minimize`.
-    tol : float
-        The proven gap must be at most ``tol`` times the objective of the zero model.
-    max_passes : float or None
-        Budget, in passes over the data.
     fit_intercept : bool
         Whether to fit an intercept, of either sign.
-    warm_start : bool
-        Whether `fit` starts from the weights of the last one.
-    random_state : int, RandomState, Generator or None
-        Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
-    verbose : int
-        Above 0: show progress (needs tqdm) and keep the trace.
+    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
 
     Attributes
     ----------
@@ -116,7 +92,7 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         Weights.
     intercept_ : float, or array of shape (outputs,)
         Intercept.
-    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeRegressor`.
 
     See Also
@@ -131,9 +107,12 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
     array([2., 0.])
     """
 
+    constraint = "nonnegative-l1"
+
+    @teaching
     def __init__(
         self,
-        radius: float = 10.0,
+        radius: float | None = None,
         loss: Any = "squared",
         *,
         method: Any = "auto",
@@ -142,7 +121,7 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -153,8 +132,5 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _set(self, d: int, outputs: int) -> Any:
-        return NonNegativeL1Ball(self.radius)

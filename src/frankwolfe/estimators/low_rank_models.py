@@ -1,44 +1,28 @@
-"""`LowRankClassifier` and `LowRankRegressor`: weight matrices whose singular values have a budget."""
+"""`LowRankClassifier` and `LowRankRegressor`: weight matrices with a bound on the sum of their singular values."""
 
 from typing import Any
 
 import numpy as np
 
+from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.classifier import LinearClassifier
-from frankwolfe.estimators.partial_fit import StreamClassifier, StreamRegressor
 from frankwolfe.estimators.regressor import LinearRegressor
+from frankwolfe.estimators.streaming import StreamClassifier, StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared
-from frankwolfe.sets import TraceBall
 
 
 class LowRankClassifier(StreamClassifier, LinearClassifier):
-    """Multinomial logistic regression whose weight matrix has singular values that sum to at most ``radius``.
+    """Multinomial logistic regression with a bound on the sum of the singular values of its weight matrix.
 
-    The classes share a few directions of the feature space. Two classes have one direction anyway.
+    The classes share a few directions of the feature space. Two classes always have one direction.
 
     Parameters
     ----------
-    radius : float
-        Of the trace norm.
-    method : str or Method
-        As for `minimize`.
-    tol : float
-        The proven gap must be at most ``tol`` times the objective of the zero model.
-    max_passes : float or None
-        Budget, in passes over the data.
-    fit_intercept : bool
-        Whether to fit an intercept for each class; the constraint does not hold for it.
-    class_weight : dict, "balanced" or None
-        Weights of the classes.
-    warm_start : bool
-        Whether `fit` starts from the weights of the last one.
-    random_state : int, RandomState, Generator or None
-        Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
-    verbose : int
-        Above 0: show progress (needs tqdm) and keep the trace.
+    radius : float, optional
+        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    method, tol, max_passes, fit_intercept, class_weight, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeClassifier`.
 
     Attributes
     ----------
@@ -48,7 +32,7 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
         Intercepts.
     rank_ : int
         Rank of the weight matrix.
-    classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeClassifier`.
 
     Examples
@@ -61,11 +45,14 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
     (2, True)
     """
 
+    loss = "multinomial"
+    constraint = "trace"
     multi_class = "multinomial"
 
+    @teaching
     def __init__(
         self,
-        radius: float = 10.0,
+        radius: float | None = None,
         *,
         method: Any = "auto",
         tol: float = 1e-4,
@@ -74,7 +61,7 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -85,14 +72,8 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _loss(self) -> Any:
-        return "multinomial"
-
-    def _set(self, d: int, outputs: int) -> Any:
-        return TraceBall(self.radius)
 
     def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)
@@ -100,28 +81,14 @@ class LowRankClassifier(StreamClassifier, LinearClassifier):
 
 
 class LowRankRegressor(StreamRegressor, LinearRegressor):
-    """Least squares for several outputs, whose weight matrix has singular values that sum to at most ``radius``.
+    """Least squares for several outputs with a bound on the sum of the singular values of the weight matrix.
 
     Parameters
     ----------
-    radius : float
-        Of the trace norm.
-    method : str or Method
-        As for `minimize`.
-    tol : float
-        The proven gap must be at most ``tol`` times the objective of the zero model.
-    max_passes : float or None
-        Budget, in passes over the data.
-    fit_intercept : bool
-        Whether to fit an intercept for each output; the constraint does not hold for it.
-    warm_start : bool
-        Whether `fit` starts from the weights of the last one.
-    random_state : int, RandomState, Generator or None
-        Seed of the stochastic methods.
-    n_threads : int, optional
-        Threads that work on all rows of large data; by default as many as there are cores. The bits are the same.
-    verbose : int
-        Above 0: show progress (needs tqdm) and keep the trace.
+    radius : float, optional
+        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    method, tol, max_passes, fit_intercept, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
 
     Attributes
     ----------
@@ -131,7 +98,7 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         Intercept.
     rank_ : int
         Rank of the weight matrix.
-    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeRegressor`.
 
     Examples
@@ -144,9 +111,13 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
     1
     """
 
+    loss = "multitask-squared"
+    constraint = "trace"
+
+    @teaching
     def __init__(
         self,
-        radius: float = 10.0,
+        radius: float | None = None,
         *,
         method: Any = "auto",
         tol: float = 1e-4,
@@ -154,7 +125,7 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         fit_intercept: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.radius = radius
@@ -164,20 +135,14 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.random_state = random_state
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _loss(self) -> Any:
-        return "multitask-squared"
 
     def _loss_for(self, y: np.ndarray) -> Any:
         return MultitaskSquared(y.shape[1])
 
-    def _set(self, d: int, outputs: int) -> Any:
-        return TraceBall(self.radius)
-
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        return y if y.ndim == 2 else y[:, None]  # a matrix of weights even where it has one column
+        return y if y.ndim == 2 else y[:, None]  # weights are a matrix even for one output
 
     def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)

@@ -1,84 +1,55 @@
-"""`partial_fit`: linear models that learn rows as they come, a chunk at a time, in constant memory."""
+"""`partial_fit`: linear models that learn a stream of rows, one chunk at a time, in constant memory."""
 
-from collections.abc import Callable
-from inspect import cleandoc
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
 from frankwolfe.engines.row_stream import RowStream, for_stream
-from frankwolfe.estimators.linear import LinearModel
+from frankwolfe.estimators.base import Checkpoint, LinearModel, checked_weights
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import refuse_dask
 from frankwolfe.store.reader import RowStore
 
-Function = TypeVar("Function", bound=Callable)
-
-PROVEN = ("gap_", "passes_", "result_")
-"""What only `fit` can say."""
-
-ESTIMATED = ("gap_estimate_", "gap_error_", "prequential_loss_", "chunk_loss_", "n_samples_seen_")
-"""What only `partial_fit` can say."""
-
-
-IN_TURN = (
-    "partial_fit learns rows in memory, and X is a dask collection: call it for each chunk in turn, computed, or call "
-    "fit, which leaves the rows on the cluster"
-)
-"""What to do with a dask collection instead."""
-
-SHARED = {
-    "{rows}": "X : array, sparse matrix or data frame of shape (n, d)\n    Rows.",
-    "{weights}": "sample_weight : array of shape (n,), optional\n"
-    "    Non-negative weights; only their proportions matter, within the whole stream.",
-}
-"""What the docstrings of `partial_fit` have in common, by the names that stand for it there."""
-
-
-def shares_docs(method: Function) -> Function:
-    """Fill in what a docstring shares with others."""
-    text = cleandoc(method.__doc__ or "")  # without indentation, as later versions of Python keep it
-    for name, shared in SHARED.items():
-        text = text.replace(name, shared)
-    method.__doc__ = text
-    return method
-
 
 class Answer(NamedTuple):
-    """Weights and intercept, as results have them."""
+    """Weights and intercept, named as in a `Result`."""
 
     x: np.ndarray
     intercept: Any
 
 
 class StreamLearner(LinearModel):
-    """A linear model that can also learn a stream of rows."""
+    """A linear model that can also learn a stream of rows.
+
+    `fit` and `partial_fit` set the same attributes. Those that only the other one knows are NaN, infinite or None.
+    """
 
     _streams: list[RowStream] | None = None
     _rows_fitted = 0
 
-    def _solve(self, problems: list[Problem], checkpoint: Any = None) -> None:
+    def _solve(self, problems: list[Problem], checkpoint: Checkpoint = None) -> None:
         super()._solve(problems, checkpoint)
         self._streams, self._rows_fitted = None, problems[0].n
-        self._forget(ESTIMATED)
-
-    def _forget(self, names: tuple[str, ...]) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
+        self.n_samples_seen_ = self._rows_fitted
+        self.gap_estimate_ = self.gap_error_ = self.prequential_loss_ = self.chunk_loss_ = np.nan
 
     @property
     def _is_new(self) -> bool:
-        """Whether nothing was fitted or learnt before."""
+        """Whether neither `fit` nor `partial_fit` was called before."""
         return self._streams is None and self._ends is None
 
     def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return the rows and targets of a chunk, checked."""
+        """Return the checked rows and targets of a chunk."""
+        refuse_dask(
+            X,
+            "partial_fit learns rows in memory, and X is a dask collection: call it for each chunk in turn, computed, "
+            "or call fit, which leaves the rows on the cluster",
+        )
         if isinstance(X, RowStore):
             raise TypeError(
                 "partial_fit takes the rows of a chunk, not a row store, whose rows can be read more than once: use fit"
@@ -86,54 +57,54 @@ class StreamLearner(LinearModel):
         return self._training_data(X, y, reset=self._is_new)
 
     def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:
-        """Learn a chunk of checked rows; those without weight teach nothing, and are left out."""
+        """Learn a chunk of checked rows; rows of weight zero are left out."""
         if weights is not None and not weights.all():
             kept = weights > 0.0
             if not kept.any():
                 raise ValueError("sample_weight is zero for all rows of this chunk: there is nothing to learn")
             X, targets, weights = X[kept], targets[kept], weights[kept]
-        self._learn(self._posed(X, targets, weights, intercept=False), weights)
-
-    def _learn(self, problems: list[Problem], weights: np.ndarray | None) -> None:
-        """Learn a chunk, posed once for each output that is learnt on its own; all of it or nothing."""
+        problems = self._posed(X, targets, weights, intercept=False)
         streams = self._begun(problems)
         for problem, stream in zip(problems, streams, strict=True):
             if not problem.constraint.contains(stream.w):
                 raise ValueError(
                     f"the weights learnt so far are not in {short(problem.constraint)}: the set has changed between "
-                    "two calls of partial_fit. Start anew with fit, or with a new model"
+                    "two calls of partial_fit. Start again with fit, or with a new model"
                 )
         total = None if weights is None else float(weights.sum())
-        streams = [stream.learn(problem, total) for problem, stream in zip(problems, streams, strict=True)]
-        self._streams = streams
-        self._ends = [
-            (problem.constraint, problem.shaped(stream.w)) for problem, stream in zip(problems, streams, strict=True)
-        ]
+        # Assigned only when all streams have learnt the chunk: an error leaves the model as it was.
+        self._streams = [stream.learn(problem, total) for problem, stream in zip(problems, streams, strict=True)]
+        self._record_streams(problems, self._streams)
+
+    def _record_streams(self, problems: list[Problem], streams: list[RowStream]) -> None:
+        """Set the fitted attributes from the streams."""
+        pairs = list(zip(problems, streams, strict=True))
+        self._ends = [(problem.constraint, problem.shaped(stream.w)) for problem, stream in pairs]
         shifts = [0.0 if stream.shift is None else stream.shift for stream in streams]
         self._adopt([Answer(x, shift) for (_, x), shift in zip(self._ends, shifts, strict=True)])
-        self._forget(PROVEN)
+        self.gap_, self.passes_, self.result_ = np.inf, np.nan, None  # nothing is proven of a stream
         self.n_iter_ = streams[0].steps
-        self.n_samples_seen_ = streams[0].rows
+        self.n_samples_seen_ = self._rows_fitted + streams[0].rows
         self.gap_estimate_ = max(stream.gap.estimate for stream in streams)
         self.gap_error_ = max(stream.gap.error for stream in streams)
         self.prequential_loss_ = sum(stream.loss for stream in streams)
         self.chunk_loss_ = sum(stream.last_loss for stream in streams)
 
     def _begun(self, problems: list[Problem]) -> list[RowStream]:
-        """Return the streams so far: those of the last call, or from what was fitted, or new ones.
+        """Return the streams so far: those of the last call, or new ones from the fitted weights or the default start.
 
-        What was fitted counts as one step for each of its rows: steps as long as those of a new stream would undo it.
+        A fit counts as one step for each of its rows: steps as long as those of a new stream would undo it.
         """
         method = for_stream(as_method(self.method), problems[0].loss)
         if self._streams is not None:
             return self._streams
-        intercepts = [np.zeros(max(1, problem.outputs)) if self.fit_intercept else None for problem in problems]
+        shifts = [np.zeros(max(1, problem.outputs)) if self.fit_intercept else None for problem in problems]
         if self._ends is None:
-            starts = [problem.default_start() for problem in problems]
             return [
-                RowStream(w, np.zeros(problem.size), shift, method)
-                for problem, w, shift in zip(problems, starts, intercepts, strict=True)
+                RowStream(problem.default_start(), np.zeros(problem.size), shift, method)
+                for problem, shift in zip(problems, shifts, strict=True)
             ]
+        assert self.result_ is not None  # a fit came last: there are no streams
         results = self.result_ if isinstance(self.result_, list) else [self.result_]
         return [
             RowStream(
@@ -143,7 +114,7 @@ class StreamLearner(LinearModel):
                 method,
                 steps=self._rows_fitted,
             )
-            for problem, found, shift in zip(problems, results, intercepts, strict=True)
+            for problem, found, shift in zip(problems, results, shifts, strict=True)
         ]
 
 
@@ -153,18 +124,19 @@ class StreamClassifier(StreamLearner):
     class_weight: Any
     classes_: np.ndarray
 
-    @shares_docs
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "StreamClassifier":
-        """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn a chunk of rows in their order, continuing from earlier chunks or from `fit`.
 
         Parameters
         ----------
-        {rows}
+        X : array, sparse matrix or data frame of shape (n, d)
+            Rows.
         y : array of shape (n,)
             Their classes.
         classes : array, optional
-            All classes there are; needed in the first call.
-        {weights}
+            All classes that will occur; required in the first call.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter, within the whole stream.
 
         Returns
         -------
@@ -179,7 +151,6 @@ class StreamClassifier(StreamLearner):
         >>> model.predict([[2.0, 0.0]]), model.n_samples_seen_
         (array(['yes'], dtype='<U3'), 4)
         """
-        refuse_dask(X, IN_TURN)
         new = self._is_new
         if new and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all that will ever come")
@@ -195,7 +166,7 @@ class StreamClassifier(StreamLearner):
         if strange.size:
             raise ValueError(f"y has the class {strange.tolist()[0]!r}, but the classes are {known.tolist()}")
         self.classes_ = known
-        codes, weights = np.searchsorted(known, y), _checked_weights(sample_weight, X)
+        codes, weights = np.searchsorted(known, y), checked_weights(sample_weight, X)
         if self.class_weight is not None:
             by_class = self._given_class_weights()[codes]
             weights = by_class if weights is None else weights * by_class
@@ -203,7 +174,7 @@ class StreamClassifier(StreamLearner):
         return self
 
     def _given_class_weights(self) -> np.ndarray:
-        """Return the weights of the classes that the user gave: a stream cannot be balanced before it ends."""
+        """Return the class weights in the dict that the user gave; a stream cannot be balanced before it ends."""
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows, and partial_fit sees them one chunk after the "
@@ -217,16 +188,17 @@ class StreamRegressor(StreamLearner):
 
     _target_shape: tuple[int, ...]
 
-    @shares_docs
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StreamRegressor":
-        """Learn a chunk of rows, in their order, and go on from what was learnt or fitted before.
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a chunk of rows in their order, continuing from earlier chunks or from `fit`.
 
         Parameters
         ----------
-        {rows}
+        X : array, sparse matrix or data frame of shape (n, d)
+            Rows.
         y : array of shape (n,), or (n, outputs)
             Their targets.
-        {weights}
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter, within the whole stream.
 
         Returns
         -------
@@ -241,17 +213,9 @@ class StreamRegressor(StreamLearner):
         >>> round(float(model.coef_.sum()), 9), model.n_samples_seen_
         (1.0, 3)
         """
-        refuse_dask(X, IN_TURN)
         new = self._is_new
         X, y = self._chunk(X, y)
         if not new and y.shape[1:] != self._target_shape:
             raise ValueError(f"y has shape {y.shape}, but the targets so far were of shape (n, *{self._target_shape})")
-        self._learn_rows(X, y, _checked_weights(sample_weight, X))
+        self._learn_rows(X, y, checked_weights(sample_weight, X))
         return self
-
-
-def _checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Return sample weights as numbers, none of them negative; None if there are none."""
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

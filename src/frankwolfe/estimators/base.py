@@ -1,0 +1,380 @@
+"""The base classes of the estimators: parts as parameters, certified runs, linear models.
+
+`PartParameters` makes the fields of a set, a loss or a method parameters of the estimator. `CertifiedEstimator` solves
+problems and records what was certified. `LinearModel` turns parameters into problems and results into coefficients.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from functools import wraps
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from frankwolfe.advice import ScaleWarning, advice_on
+from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse, refuse_dates
+from frankwolfe.arguments.names import advice, nearest
+from frankwolfe.arguments.settings import warn_user
+from frankwolfe.compile.part import is_part
+from frankwolfe.problem import Problem
+from frankwolfe.problem.on_cluster import is_on_cluster
+from frankwolfe.result import Result, Status
+from frankwolfe.run import minimize, resume
+from frankwolfe.sets.named import as_constraint, carried
+from frankwolfe.shards.disk import StoredRows
+from frankwolfe.store.reader import RowStore
+
+Checkpoint = str | PathLike[str] | None
+
+WHAT_TO_DO = {
+    Status.MAX_PASSES: "Raise max_passes or tol, or scale the data.",
+    Status.STALLED: "Raise tol, or scale the data.",
+    Status.INTERRUPTED: "Fit again for an answer within the tolerance.",
+}
+"""Advice for a run that ended without a certificate, if its own message has none."""
+
+
+# --- Parts as parameters --------------------------------------------------------------------------------------
+
+
+class PartParameters(BaseEstimator):
+    """An estimator whose parameters may be parts: ``constraint__radius`` is the radius of its set."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` also the fields of parts, such as ``constraint__radius``.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to include the fields of parts.
+
+        Returns
+        -------
+        dict
+        """
+        found = super().get_params(deep=deep)
+        if deep:
+            for name, value in list(found.items()):
+                found.update(_fields(name, value))
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``constraint__radius=2.0`` replaces the set by one of that radius.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values.
+
+        Returns
+        -------
+        self
+        """
+        own = self.get_params(deep=False)
+        for name in params:
+            if name.partition("__")[0] not in own:
+                invalid = f"Invalid parameter {name!r} for estimator {type(self).__name__}"  # scikit-learn's wording
+                raise ValueError(f"{invalid}{advice(name, own)}")
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        for path, value in params.items():
+            name, _, field = path.partition("__")
+            if field:
+                setattr(self, name, _with_field(name, getattr(self, name), field, value))
+        return self
+
+
+def _fields(name: str, part: Any) -> dict[str, Any]:
+    """Return the fields of a part by their nested names, including those of parts within it."""
+    found: dict[str, Any] = {}
+    for field, value in part._asdict().items() if is_part(part) else ():
+        found |= {f"{name}__{field}": value, **_fields(f"{name}__{field}", value)}
+    return found
+
+
+def _with_field(name: str, part: Any, path: str, value: Any) -> Any:
+    """Return a new part with the field at the end of `path` changed. The constructor checks the value."""
+    field, _, rest = path.partition("__")
+    if not is_part(part):
+        raise ValueError(f"{name}__{path}: {name} is {part!r}, which has no parameters; set {name} itself")
+    if field not in part._fields:
+        raise ValueError(
+            f"{name}__{field}: {type(part).__name__} has no field {field!r}{nearest(field, part._fields)} "
+            f"Its fields are {', '.join(map(repr, part._fields))}."
+        )
+    if rest:
+        value = _with_field(f"{name}__{field}", getattr(part, field), rest, value)
+    return type(part)(**{**part._asdict(), field: value})
+
+
+# --- Certified runs -------------------------------------------------------------------------------------------
+
+
+class CertifiedEstimator(PartParameters):
+    """An estimator that solves one problem, or several independent ones."""
+
+    method: Any
+    tol: float
+    max_passes: float | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    result_: Result | list[Result] | None
+
+    def _options(self, several: bool = False) -> dict[str, Any]:
+        """Return the arguments of `minimize`. One of several problems in parallel gets one thread."""
+        seed = self.random_state
+        if seed is None or isinstance(seed, np.random.RandomState):  # minimize takes integers and Generators
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+        threads = None if self.n_jobs is None else 1 if several else effective_n_jobs(self.n_jobs)
+        return {
+            "method": self.method,
+            "tol": self.tol,
+            "max_passes": self.max_passes,
+            "random_state": seed,
+            "n_threads": threads,
+        }
+
+    def _minimized(self, problems: list[Problem], starts: list[Any], checkpoint: Checkpoint = None) -> list[Result]:
+        """Solve the problems, record the results and return them. A checkpoint file goes with one problem only."""
+        options = self._options(several=len(problems) > 1)
+        if checkpoint is not None and len(problems) > 1:
+            raise ValueError(
+                f"checkpoint goes with a fit that is one run, and this one is {len(problems)}, one for each class: "
+                "leave checkpoint out, or choose a loss for all classes together, as 'multinomial' is"
+            )
+        # Compiled code releases the interpreter lock, so threads are enough and no data is copied.
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_run)(problem, start, bool(self.verbose), options, checkpoint)
+            for problem, start in zip(problems, starts, strict=True)
+        )
+        self._record(results)
+        return results
+
+    def _record(self, results: list[Result]) -> None:
+        """Set the fitted attributes of the runs, and warn about results that are not certified."""
+        sentences = next(filter(None, [self._advice(found) for found in results]), [])
+        if sentences:
+            warn_user(f"{type(self).__name__}: {' '.join(sentences)}", ScaleWarning)
+        light = [replace(found, trace=copy(found.trace)) for found in results]  # a copied trace has no data
+        self.result_ = light[0] if len(light) == 1 else light
+        self.gap_ = max(found.gap for found in results)
+        self.n_iter_ = max(found.nit for found in results)
+        self.passes_ = max(found.passes for found in results)
+        missed = [found for found in results if not found.success and self.tol > 0]
+        if missed:
+            worst = max(missed, key=lambda found: (found.status is Status.INTERRUPTED, found.gap))
+            text = f"{type(self).__name__} is not certified to its tolerance. {worst.message}"
+            warn_user(f"{text} {WHAT_TO_DO.get(worst.status, '')}".rstrip(), ConvergenceWarning)
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return advice on scales and radii that keep the model from fitting."""
+        return found.advice
+
+
+def _run(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any], checkpoint: Checkpoint) -> Result:
+    """Solve a problem, or continue the run in the checkpoint file. Only verbose runs are traced: tracing costs time."""
+    if checkpoint is not None and Path(checkpoint).exists():
+        kept = {name: options[name] for name in ("method", "tol", "max_passes", "n_threads")}
+        return resume(checkpoint, problem, progress=verbose, **kept)
+    return minimize(problem, x0=x0, progress=verbose, trace=10 if verbose else 0, checkpoint=checkpoint, **options)
+
+
+# --- Linear models --------------------------------------------------------------------------------------------
+
+
+def on_chunks(shape: Callable[[Any], tuple]) -> Callable[[Callable], Callable]:
+    """Make a prediction method return a lazy dask array for a dask collection, computed chunk by chunk.
+
+    `shape` returns the number of columns of the prediction (None for a vector) and optionally its dtype.
+    """
+
+    def decorate(method: Callable) -> Callable:
+        @wraps(method)
+        def predicted(self: Any, X: Any) -> Any:
+            if not is_on_cluster(X):
+                return method(self, X)
+            from frankwolfe.estimators.dask_data import lazily
+
+            check_is_fitted(self)
+            return lazily(self, method.__name__, X, *shape(self))
+
+        return predicted
+
+    return decorate
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return sample weights as finite, non-negative numbers; None if there are none. Workers check their own."""
+    if sample_weight is None or is_on_cluster(X):
+        return sample_weight
+    return as_raw_weights(sample_weight, X.shape[0])
+
+
+class LinearModel(CertifiedEstimator, ABC):
+    """A linear model over a constraint set. Subclasses define targets, loss and problems."""
+
+    loss: Any
+    constraint: Any
+    radius: float | None
+    fit_intercept: bool
+    warm_start: bool
+    coef_: Any
+    intercept_: Any
+    _ends: list[tuple[Any, np.ndarray]] | None = None  # sets and weights of the last fit, for warm starts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
+            Training data. A store (`frankwolfe.open_rows`) may be larger than memory, and brings targets and weights.
+            The chunks of a dask array or data frame are loaded by the workers of the cluster and stay there; targets
+            and weights must have the same chunks (docs/cluster.md).
+        y : array of shape (n,), or (n, outputs)
+            Targets: classes, of any type that sorts, or numbers.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights; only their proportions matter.
+        checkpoint : str or Path, optional
+            A file from which an interrupted fit continues, to the same bits (docs/checkpoints.md). It is for
+            this data and these parameters; others are refused. Not available for one-vs-rest.
+
+        Returns
+        -------
+        self
+        """
+        if is_on_cluster(X):
+            from frankwolfe.estimators.dask_data import training_data
+
+            X, y, sample_weight = training_data(self, X, y, sample_weight)
+        else:
+            if isinstance(X, RowStore) and sample_weight is None:
+                sample_weight = X.sample_weight
+            X, y = self._training_data(X, y)
+        self._solve(self._problems(X, y, sample_weight), checkpoint)
+        return self
+
+    def sparsify(self) -> Self:
+        """Store ``coef_`` as a sparse matrix of two dimensions.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Store ``coef_`` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    # --- data ---
+
+    def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
+        """Return checked rows and targets; without `reset`, features must be those of the last fit."""
+        if isinstance(X, RowStore):
+            return self._stored_data(X, y)
+        refuse_dates(X)  # scikit-learn would convert them to nanoseconds
+        X = checked_sparse("X", X)
+        checks = self._target_checks()
+        return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", reset=reset, **checks)
+
+    def _stored_data(self, store: RowStore, y: Any) -> tuple[Any, Any]:
+        """Return a store, or its rows if they fit into memory, and the targets: by default its own."""
+        if y is None:
+            if store.y is None:
+                raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
+            y = store.y if store.classes is None else store.classes[store.y.astype(np.int64)]
+        y = np.asarray(y)
+        if len(y) != store.shape[0]:
+            raise ValueError(f"y has {len(y)} entries, but there are {store.shape[0]} rows in {store.path}")
+        validate_data(self, np.empty((0, store.shape[1])), skip_check_array=True)
+        if store.feature_names is not None:
+            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
+        return (store.matrix() if store.fits else store), y
+
+    def _target_checks(self) -> dict[str, bool]:
+        """Return what `validate_data` checks of the targets."""
+        return {}
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
+        check_is_fitted(self)
+        coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        if isinstance(X, RowStore):
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"{X.path} has {X.shape[1]} columns, and {self.n_features_in_} are expected")
+            dense = coef.toarray() if sparse.issparse(coef) else coef
+            return StoredRows(X).dot_all(np.ascontiguousarray(dense.T)) + self.intercept_
+        X = validate_data(self, checked_sparse("X", X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
+        return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+
+    # --- from parameters to problems, from results to coefficients ---
+
+    @abstractmethod
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        """Return the problems to solve: one, or one for each class."""
+
+    @abstractmethod
+    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        """Return the problems for checked rows, targets (classes as codes) and weights."""
+
+    @abstractmethod
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        """Return the problems of held-out rows, in the order of `_problems` and without intercepts."""
+
+    @abstractmethod
+    def _adopt(self, results: list[Any]) -> None:
+        """Set ``coef_`` and ``intercept_`` from the weights ``x`` and the ``intercept`` of each result."""
+
+    def _set(self, d: int, outputs: int) -> Any:
+        """Return the constraint set for weights of that shape."""
+        return as_constraint(self.constraint, self.radius, d, outputs)
+
+    def _pose(self, X: Any, targets: Any, loss: Any, sample_weight: Any, intercept: bool) -> Problem:
+        return Problem(X, targets, loss, self._set(X.shape[1], loss.outputs), sample_weight, intercept)
+
+    def _solve(self, problems: list[Problem], checkpoint: Checkpoint = None) -> None:
+        """Solve the problems, from the weights of the last fit with ``warm_start``, and set the fitted attributes."""
+        starts: list[np.ndarray | None] = [None] * len(problems)
+        if self.warm_start and self._ends is not None and len(self._ends) == len(problems):
+            starts = [
+                carried(x, before, problem.constraint) if np.shape(x) == problem.shape else None
+                for problem, (before, x) in zip(problems, self._ends, strict=True)
+            ]
+        results = self._minimized(problems, starts, checkpoint)
+        self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
+        self._adopt(results)
+
+    def _advice(self, found: Result) -> list[str]:
+        """Return advice on a result; a default radius is questioned sooner than a chosen one."""
+        problem = found.trace.problem
+        if problem is not None and self.radius is None and isinstance(self.constraint, str):
+            found.told = advice_on(problem, found, default_radius=True)
+        return found.advice
