@@ -10,10 +10,10 @@ import frankwolfe as fw
 ESTIMATORS = [
     fw.FrankWolfeClassifier(tol=1e-12),
     fw.FrankWolfeClassifierCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
-    fw.FrankWolfeRegressor(),
+    fw.FrankWolfeRegressor(tol=1e-12),
     fw.FrankWolfeRegressorCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
     fw.SimplexRegressor(),
-    fw.NonNegativeRegressor(),
+    fw.NonNegativeRegressor(tol=1e-12),
     fw.LowRankClassifier(tol=1e-12),
     fw.LowRankRegressor(radius=1.0, tol=1e-12),
     fw.MatrixCompletion(),

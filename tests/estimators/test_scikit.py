@@ -100,6 +100,7 @@ def test_radii_are_compared_by_the_loss_that_is_minimised(class_weight):
     assert model.score(X, y) == np.mean(model.predict(X) == y)
 
 
+@pytest.mark.filterwarnings("ignore:.*is the largest of the 3")
 def test_classes_that_a_fold_lacks_are_left_out_of_its_loss():
     X, y = load_iris(return_X_y=True)
     rows = np.r_[:100, 100:103]

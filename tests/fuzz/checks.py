@@ -10,6 +10,7 @@ import numpy as np
 
 import frankwolfe as fw
 from frankwolfe.methods.steps import STEPS
+from tests.fuzz.cases import LENGTHS
 from tests.fuzz.exact import EPS, Exact, Recomputed
 from tests.fuzz.rational import mean_of_halved_squares
 from tests.reference.losses import derivatives, wide
@@ -66,8 +67,8 @@ def finite(run):
     result = run.result
     numbers = ("fun", "gap", "gap_estimate", "tolerance", "nit", "passes", "checks", "seconds", "certificate_seconds")
     for name in numbers:
-        if name == "gap" and run.case.intercept and run.problem.needs_smoothing:
-            continue  # means of slopes cannot always be made to sum to zero: then nothing is proven
+        if name == "gap" and run.case.intercept and (run.problem.needs_smoothing or _bends_sharply(run)):
+            continue  # slopes cannot always be made to sum to zero: then nothing is proven
         if not np.isfinite(getattr(result, name)):
             yield f"{name} is {getattr(result, name)}"
     if not (np.isfinite(result.x).all() and np.isfinite(result.intercept).all()):
@@ -96,12 +97,21 @@ def objective(run):
         yield f"fun {result.fun!r} is off by {off:.3g}, rounding {exact.fun_error:.2g}"
 
 
+def _bends_sharply(run):
+    """Whether a loss bends within less than the rounding of predictions: no intercept may make slopes sum to zero."""
+    widths = [getattr(run.case.loss, name) for name in LENGTHS if hasattr(run.case.loss, name)]
+    predictions = np.abs(run.case.X @ np.asarray(run.result.x)) + np.abs(run.result.intercept)
+    return bool(widths) and min(widths) < 64.0 * np.finfo(float).eps * predictions.max()
+
+
 def gap(run):
     """``fw_gap`` is the Frank-Wolfe gap, or zero where a point on the boundary, by rounding outside, makes it negative.
 
     ``gap`` is no larger; where the loss is not convex, it is the same.
     """
     result, exact = run.result, run.exact
+    if result.fw_gap == np.inf and run.case.intercept and _bends_sharply(run):
+        return
     if not np.isnan(result.fw_gap) and not abs(result.fw_gap - max(exact.gap, 0)) <= ROOM * exact.gap_error:
         off = float(result.fw_gap - exact.gap)
         yield f"fw_gap {result.fw_gap!r} is off by {off:.3g}, rounding {exact.gap_error:.2g}"

@@ -20,9 +20,9 @@ def test_column_norms_do_not_depend_on_blocks(block, dtype, layout, monkeypatch)
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "LEAST", block)
     monkeypatch.setattr(blocks, "PER_COLUMN", 0)
-    problem = fw.Problem(layout(values), np.ones(60), "squared", fw.L1Ball(1.0))
-    expected = np.sqrt(weights @ values.astype(np.float64) ** 2)
-    np.testing.assert_allclose(problem.objective.column_norms(weights), expected, rtol=1e-12)
+    problem = fw.Problem(layout(values), np.ones(60), "squared", fw.L1Ball(1.0), sample_weight=weights)
+    expected = np.sqrt(weights @ values.astype(np.float64) ** 2 / weights.sum())
+    np.testing.assert_allclose(problem.objective.column_norms(), expected, rtol=1e-12)
 
 
 def test_columns_without_entries_have_no_length():

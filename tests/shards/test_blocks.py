@@ -169,7 +169,7 @@ def test_estimators_and_paths_hand_threads_on(many_blocks, monkeypatch):
     plain = Threads.run
     monkeypatch.setattr(Threads, "run", lambda self, *args: asked.append(self.workers) or plain(self, *args))
     problem = dense_problem("logistic", fw.L1Ball(3.0))
-    one, two = (fw.FrankWolfeClassifier(radius=3.0, n_threads=n).fit(problem.X, problem.y) for n in (1, 2))
+    one, two = (fw.FrankWolfeClassifier(radius=3.0, n_jobs=n).fit(problem.X, problem.y) for n in (1, 2))
     assert set(asked) == {2}
     assert one.coef_.tobytes() == two.coef_.tobytes()
     asked.clear()

@@ -16,6 +16,9 @@ GUARD = 2
 NEW_PART = 1e-7
 """Fraction of a vector that must lie outside a subspace for the vector to extend it."""
 
+WORK = 2e10
+"""Operations, about ten seconds, up to which a proof may decompose the whole matrix."""
+
 ROUNDING = 1e-12
 """A vector shorter than this fraction of the longest is rounding error and has no meaningful direction."""
 
@@ -78,7 +81,7 @@ def leading_triplets(
     if not 1e-100 < size < 1e100:  # squares would underflow or overflow
         left, values, right, bound = leading_triplets(matrix / size, count, tolerance, start, proof)
         return Triplets(left, size * values, right, size * bound)
-    exact = q <= SHORT or 3 * count >= q or (proof and q <= 2048 and float(p + q) * q * q <= 2e10)
+    exact = q <= SHORT or 3 * count >= q or (proof and q <= 2048 and float(p + q) * q * q <= WORK)
     right, reach = (_by_gram(matrix, count), 0.0) if exact else _by_krylov(matrix, count, tolerance, start)
     # The other side, and with it the values, are accurate to the rounding of the data rather than of its square.
     left, values, turned = np.linalg.svd(np.asarray(matrix @ right), full_matrices=False)
