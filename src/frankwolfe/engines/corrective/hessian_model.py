@@ -11,11 +11,6 @@ from frankwolfe.engines.corrective.models import Model
 from frankwolfe.engines.corrective.pairwise_descent import exchange, exchange_compiled
 from frankwolfe.linalg.matrices import eliminated
 
-EXCHANGES = 10
-"""Exchanges of weight between pairs of atoms, in NumPy, before the model moves to the minimiser of a face. They bring
-in atoms and need not converge. Two for each atom, as in compiled code: up to 3 times as long. Five: up to twice as many
-passes."""
-
 RIDGES = (1e-13, 1e-10, 1e-7)
 """Added to a unit diagonal before a face is solved: in turn, until the factorisation succeeds. Twice or half: no
 difference."""
@@ -109,10 +104,9 @@ class HessianModel(Model):
 
     def descend(self, tolerance: float) -> float:
         """Exchange weight between pairs; return the model's gap."""
-        model = self.hull, self.H, self.u, self.slope(), tolerance
-        if self.compiled:
-            return float(exchange_compiled(*model, 20 + 2 * len(self.u)))
-        return exchange(*model, EXCHANGES)
+        # with few exchanges a face whose columns depend on each other would be solved too early: rounding decides there
+        descend = exchange_compiled if self.compiled else exchange
+        return float(descend(self.hull, self.H, self.u, self.slope(), tolerance, 20 + 2 * len(self.u)))
 
     def leap(self, failures: int) -> bool:
         """Go toward the minimiser of the face, as far as the hull allows; say whether that was any way.
