@@ -45,13 +45,13 @@ class LossArrays:
         """Return the first derivatives."""
         return self._fill(fill_derivatives, self.loss.derivative, np.empty(z.shape), z, y)
 
-    def value_and_derivative(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the losses and the first derivatives, whose kernel computes once what they share."""
-        if not self.compiled:
-            return self.value(z, y), self.derivative(z, y)
-        values, slopes = np.empty(len(z)), np.empty(z.shape)
-        fill_both(self.loss, z, y, values, slopes)
-        return values, slopes
+    def fill_values_and_derivatives(self, z: np.ndarray, y: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> None:
+        """Fill in the losses and the first derivatives. The kernel computes once what they share."""
+        if self.compiled:
+            fill_both(self.loss, z, y, values, slopes)
+        else:
+            self._fill(fill_values, self.loss.value, values, z, y)
+            self._fill(fill_derivatives, self.loss.derivative, slopes, z, y)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the second derivatives; with several outputs, diagonals that bound them."""

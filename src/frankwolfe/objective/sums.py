@@ -26,8 +26,8 @@ def per_weight(alpha: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def evaluate_losses(targets, weights, loss: Any, z, losses, alpha) -> float:
     """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
-    losses[:], slopes = many(loss).value_and_derivative(z, targets)
-    alpha[:] = weighted(weights, slopes)
+    many(loss).fill_values_and_derivatives(z, targets, losses, alpha)
+    weighted(weights, alpha)
     return float(weights @ losses)
 
 
@@ -78,12 +78,15 @@ def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, care: float, 
     slope and hardly any curvature. The parabola that touches the loss and has its lowest point at zero has the
     curvature ``f'^2 / (2 f)``, which is the loss's own if that is a square. ``care``, between 0 and 1, scales it.
     """
-    size = np.maximum(np.abs(many(loss).curvature(z, targets)), floor)
+    size = many(loss).curvature(z, targets)
+    np.maximum(np.abs(size, out=size), floor, out=size)
     if care > 0.0:
-        slopes = per_weight(alpha, weights)
+        parabola = per_weight(alpha, weights)
         with np.errstate(over="ignore"):
-            parabola = np.divide(0.5 * care * slopes * slopes, losses, out=np.zeros(len(z)), where=losses > 0.0)
-        size = np.maximum(size, parabola)
+            np.multiply(parabola, parabola, out=parabola)
+            parabola *= 0.5 * care
+            np.divide(parabola, losses, out=parabola, where=losses > 0.0)
+        np.maximum(size, parabola, out=size, where=losses > 0.0)
     np.multiply(weights, size, out=curvatures)
 
 
