@@ -10,7 +10,9 @@ to a class that lacks them. `completed` does the same for a user's class when th
 so internal code never checks for optional methods.
 """
 
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -76,47 +78,33 @@ def entropy_term(q, p, difference):
 
 
 class LossDefaults:
-    """Methods and properties of a loss that defines none of its own."""
+    """Facts about a loss and methods that it may leave out."""
 
-    @property
-    def takes_arrays(self) -> bool:
-        """Whether methods take arrays of predictions as well as numbers; if not, kernels call them sample by sample."""
-        return False
+    takes_arrays = False
+    """Whether methods take arrays of predictions as well as numbers; if not, kernels call them sample by sample."""
 
-    @property
-    def convex(self) -> bool:
-        """Whether the loss is convex in ``z``; False where nothing is known."""
-        return False
+    convex = False
+    """Whether the loss is convex in ``z``; False where nothing is known."""
 
-    @property
-    def smooth(self) -> bool:
-        """Whether the loss has a derivative everywhere, of which `smoothness` is the Lipschitz constant."""
-        return True
+    smooth = True
+    """Whether the loss has a derivative everywhere, of which `smoothness` is the Lipschitz constant."""
 
-    @property
-    def neighbours(self) -> tuple[str, ...]:
-        """Names of similar smooth losses, for a loss with a kink."""
-        return ()
+    neighbours: tuple[str, ...] = ()
+    """Names of similar smooth losses, for a loss with a kink."""
 
-    @property
-    def targets(self) -> str:
-        """Which targets fit: any finite numbers."""
-        return "real"
+    targets = "real"
+    """Which targets fit: ``"real"`` (any finite numbers), ``"labels"`` (-1 and +1), ``"classes"`` or ``"rows"``."""
 
-    @property
-    def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where a prediction is a number."""
-        return 0
+    outputs = 0
+    """Number of entries of a prediction; 0 where a prediction is a number."""
+
+    coupled = True
+    """Whether the second derivative may have entries off its diagonal, for losses of several outputs."""
 
     @property
     def is_vector(self) -> bool:
         """Whether predictions are arrays: such a loss defines ``outputs``, whose number may not be known yet."""
-        return type(self).outputs is not LossDefaults.outputs
-
-    @property
-    def coupled(self) -> bool:
-        """Whether the second derivative may have entries off its diagonal, for losses of several outputs."""
-        return True
+        return type(self).outputs != 0
 
     @property
     def has_residual(self) -> bool:
@@ -149,14 +137,24 @@ class LossDefaults:
         return self
 
 
-def completed(kind: type) -> None:
-    """Give a class of losses the methods of `LossDefaults` that it lacks."""
-    lent(LossDefaults)(kind)
+completed = lent(LossDefaults)
+"""Give a class of losses the members of `LossDefaults` that it lacks."""
 
 
-def loss(kind: type[Part]) -> type[Part]:
-    """Make a loss of a class: a decorator for the package's own, whose methods take arrays."""
-    if "takes_arrays" not in vars(kind):
-        kind.takes_arrays = True  # type: ignore[attr-defined]
-    completed(kind)
-    return part(kind)
+def loss(**facts: Any) -> Callable[[type[Part]], type[Part]]:
+    """Make a loss of a class: a decorator for the package's own, whose methods take arrays.
+
+    Parameters
+    ----------
+    **facts
+        Facts such as ``convex=True, targets="labels"``: those of `LossDefaults` that differ from the defaults. A class
+        may define them as properties instead.
+    """
+
+    def made(kind: type[Part]) -> type[Part]:
+        for name, fact in {"takes_arrays": True, **facts}.items():
+            if name not in vars(kind):
+                setattr(kind, name, fact)
+        return part(completed(kind))
+
+    return made

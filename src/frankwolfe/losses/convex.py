@@ -10,7 +10,7 @@ from frankwolfe.compile.verbs import routine, where
 from frankwolfe.losses.base import clipped, entropy, entropy_term, is_near, loss
 
 
-@loss
+@loss(convex=True, targets="labels")
 class Logistic(NamedTuple):
     """Logistic loss ``log(1 + exp(-y z))`` for labels -1 and +1.
 
@@ -20,16 +20,6 @@ class Logistic(NamedTuple):
     >>> round(float(fw.Logistic().value(0.0, 1.0)), 6)
     0.693147
     """
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "labels"
 
     def value(self, z, y):
         """Loss of one sample."""
@@ -72,7 +62,7 @@ class Logistic(NamedTuple):
         return 0.25
 
 
-@loss
+@loss(convex=True, targets="real")
 class Squared(NamedTuple):
     """Half the squared error, ``(z - y)^2 / 2``.
 
@@ -82,16 +72,6 @@ class Squared(NamedTuple):
     >>> fw.Squared().value(3.0, 1.0)
     2.0
     """
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "real"
 
     def value(self, z, y):
         """Loss of one sample."""
@@ -118,7 +98,7 @@ class Squared(NamedTuple):
         return 1.0
 
 
-@loss
+@loss(convex=True, targets="real")
 class Huber(NamedTuple):
     """Huber's loss: squared up to an error of ``delta``, linear beyond.
 
@@ -135,16 +115,6 @@ class Huber(NamedTuple):
     """
 
     delta: float = 1.0
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "real"
 
     def _checked(self):
         return self._replace(delta=positive("Huber", "delta", self.delta))
@@ -192,7 +162,7 @@ def _hinge_residual(lack, slope):
     return rest * rest + slope * np.minimum(lack, 0.0)
 
 
-@loss
+@loss(convex=True, targets="labels")
 class SquaredHinge(NamedTuple):
     """Squared hinge, ``max(0, 1 - y z)^2``, for labels -1 and +1.
 
@@ -202,16 +172,6 @@ class SquaredHinge(NamedTuple):
     >>> float(fw.SquaredHinge().value(-1.0, 1.0))
     4.0
     """
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "labels"
 
     def value(self, z, y):
         """Loss of one sample."""
@@ -244,7 +204,7 @@ class SquaredHinge(NamedTuple):
         return 2.0
 
 
-@loss
+@loss(convex=True, targets="labels")
 class ModifiedHuber(NamedTuple):
     """Squared hinge down to a margin of -1, a line below: ``max(0, 1 - m)^2``, then ``-4 m``, for ``m = y z``.
 
@@ -254,16 +214,6 @@ class ModifiedHuber(NamedTuple):
     >>> float(fw.ModifiedHuber().value(-3.0, 1.0))
     12.0
     """
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "labels"
 
     def value(self, z, y):
         """Loss of one sample."""

@@ -22,15 +22,8 @@ from frankwolfe.losses.base import clipped, is_near, loss
 class KinkedLoss:
     """Methods that follow from the slopes on both sides of the kink."""
 
-    @property
-    def smooth(self):
-        """Whether the loss has a derivative everywhere: it has none at the kink."""
-        return False
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
+    smooth = False
+    convex = True
 
     def value(self, z, y):
         """Loss of one sample."""
@@ -73,7 +66,7 @@ class KinkedLoss:
         return inf
 
 
-@loss
+@loss(targets="labels", neighbours=("squared-hinge", "modified-huber"))
 @lent(KinkedLoss)
 class Hinge(NamedTuple):
     """Hinge, ``max(0, 1 - y z)``, for labels -1 and +1: the loss of support vector machines. For ``"shcgm"``.
@@ -85,22 +78,12 @@ class Hinge(NamedTuple):
     2.0
     """
 
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "labels"
-
-    @property
-    def neighbours(self):
-        """Names of losses that look alike and have no kink."""
-        return ("squared-hinge", "modified-huber")
-
     def kink_slopes(self, y):
         """Slopes before and after the kink at ``z = y``."""
         return where(y > 0.0, -1.0, 0.0), where(y > 0.0, 0.0, 1.0)
 
 
-@loss
+@loss(targets="real", neighbours=("huber",))
 @lent(KinkedLoss)
 class Pinball(NamedTuple):
     """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above: of quantiles. For ``"shcgm"``.
@@ -121,16 +104,6 @@ class Pinball(NamedTuple):
     """
 
     quantile: float = 0.5
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "real"
-
-    @property
-    def neighbours(self):
-        """Names of losses that look alike and have no kink."""
-        return ("huber",)
 
     def _checked(self):
         quantile = finite("Pinball", "quantile", self.quantile)

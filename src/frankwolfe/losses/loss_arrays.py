@@ -16,7 +16,6 @@ from frankwolfe.compile.verbs import (
     curvature,
     derivative,
     hessian_product,
-    kink_slopes,
     nearest_slope,
     residual,
     value,
@@ -75,12 +74,10 @@ class LossArrays:
 
     def kink_slopes(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the slopes before and after the kinks."""
-        low, high = np.empty(len(y)), np.empty(len(y))
-        if self.compiled:
-            fill_kink_slopes(self.loss, y, low, high)
-        else:
-            low[:], high[:] = self.loss.kink_slopes(y)
-        return low, high
+        if not self.loss.takes_arrays:
+            return tuple(np.array([self.loss.kink_slopes(target) for target in y]).T)
+        low, high = self.loss.kink_slopes(y)
+        return np.broadcast_to(low, y.shape), np.broadcast_to(high, y.shape)
 
     def _fill(self, fill: Any, method: Callable, found: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
         """Fill an array by a kernel, or by a method that takes the outputs on the first axis."""
@@ -152,10 +149,3 @@ def fill_nearest_slopes(loss, a, y, found):
     """Fill in slopes in the domains of the conjugates."""
     for i in range(len(a)):
         found[i] = nearest_slope(loss, a[i], y[i])
-
-
-@kernel
-def fill_kink_slopes(loss, y, low, high):
-    """Fill in the slopes before and after the kinks."""
-    for i in range(len(y)):
-        low[i], high[i] = kink_slopes(loss, y[i])

@@ -10,7 +10,7 @@ from frankwolfe.compile.verbs import where
 from frankwolfe.losses.base import clipped, loss
 
 
-@loss
+@loss(convex=False, targets="labels")
 class Sigmoid(NamedTuple):
     """Sigmoid loss ``1 / (1 + exp(y z))``: a smooth, non-convex stand-in for the share of wrong labels.
 
@@ -20,16 +20,6 @@ class Sigmoid(NamedTuple):
     >>> float(fw.Sigmoid().value(0.0, 1.0))
     0.5
     """
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return False
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "labels"
 
     def value(self, z, y):
         """Loss of one sample."""
@@ -53,7 +43,7 @@ class Sigmoid(NamedTuple):
         return sqrt(3.0) / 18.0
 
 
-@loss
+@loss(convex=False, targets="real")
 class Cauchy(NamedTuple):
     """Cauchy (Lorentzian) loss ``scale^2 / 2 log(1 + (error / scale)^2)``: robust, non-convex.
 
@@ -70,16 +60,6 @@ class Cauchy(NamedTuple):
     """
 
     scale: float = 1.0
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return False
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "real"
 
     def _checked(self):
         return self._replace(scale=positive("Cauchy", "scale", self.scale))
@@ -112,7 +92,7 @@ class Cauchy(NamedTuple):
         return 1.0
 
 
-@loss
+@loss(convex=False, targets="real")
 class Tukey(NamedTuple):
     """Tukey's biweight: like the squared error near zero, constant for errors beyond ``cutoff``; non-convex.
 
@@ -129,16 +109,6 @@ class Tukey(NamedTuple):
     """
 
     cutoff: float = 4.685
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return False
-
-    @property
-    def targets(self):
-        """Which targets fit: ``"labels"`` (-1 and +1) or ``"real"``."""
-        return "real"
 
     def _checked(self):
         return self._replace(cutoff=positive("Tukey", "cutoff", self.cutoff))

@@ -55,7 +55,7 @@ def _shares(a, y):
     return inside, is_near(others, inside) & (np.abs(_entry(a, y) + others) <= EDGE * others)
 
 
-@loss
+@loss(convex=True, coupled=True, targets="classes")
 class Multinomial(NamedTuple):
     """Multinomial logistic loss, ``log(sum_c exp(z_c)) - z_y``, for classes 0, 1, ..., outputs - 1.
 
@@ -76,21 +76,6 @@ class Multinomial(NamedTuple):
 
     def _checked(self):
         return self._replace(outputs=_outputs("Multinomial", self.outputs))
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def coupled(self):
-        """Whether the second derivative has entries off its diagonal."""
-        return True
-
-    @property
-    def targets(self):
-        """Which targets fit: class numbers from 0."""
-        return "classes"
 
     def for_targets(self, targets):
         """Return the loss for as many classes as the targets name, unless it knows the number already."""
@@ -175,7 +160,7 @@ class Multinomial(NamedTuple):
         return 0.5
 
 
-@loss
+@loss(convex=True, coupled=False, targets="rows")
 class MultitaskSquared(NamedTuple):
     """Half the squared error summed over the outputs, ``||z - y||^2 / 2``; the targets are a matrix.
 
@@ -196,21 +181,6 @@ class MultitaskSquared(NamedTuple):
 
     def _checked(self):
         return self._replace(outputs=_outputs("MultitaskSquared", self.outputs))
-
-    @property
-    def convex(self):
-        """Whether the loss is convex in ``z``."""
-        return True
-
-    @property
-    def coupled(self):
-        """Whether the second derivative has entries off its diagonal."""
-        return False
-
-    @property
-    def targets(self):
-        """Which targets fit: a row of numbers for each sample."""
-        return "rows"
 
     def for_targets(self, targets):
         """Return the loss for as many outputs as the targets have columns."""

@@ -46,7 +46,7 @@ SIGNIFICANT = 1e-8
 those that rounding of the predictions may cause, which is more where all predictions are about right."""
 
 
-@loss
+@loss()
 class Shifted(NamedTuple):
     """A loss at ``z + shift[0]``."""
 
@@ -93,7 +93,7 @@ class Shifted(NamedTuple):
         return smoothness(self.base)
 
 
-@loss
+@loss()
 class ShiftedOutputs(NamedTuple):
     """A loss of several outputs at ``z + shift``."""
 
