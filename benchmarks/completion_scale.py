@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 
 import frankwolfe as fw
+from frankwolfe.rows.observed_entries import Factors
 
 NOISE = 0.5
 
@@ -28,7 +29,7 @@ def drawn(args, generator):
     cells = cells[:wanted]
     rows, columns = (cells // q).astype(np.int32), (cells % q).astype(np.int32)
     left, right = (generator.normal(size=(side, args.rank)) for side in (p, q))
-    truth = fw.Factors(left / np.sqrt(args.rank), right)
+    truth = Factors(left / np.sqrt(args.rank), right)
     values = truth.at(rows, columns)
     values += NOISE * generator.normal(size=len(values))
     return rows, columns, values, truth.singular_values.sum()

@@ -25,7 +25,7 @@ SEEDS = range(3)
 
 
 def main():
-    warnings.simplefilter("ignore", fw.ScaleWarning)
+    warnings.simplefilter("ignore", fw.exceptions.ScaleWarning)
     print(f"{'problem':36}{'passes':>8}" + "".join(f"{method:>21}" for method in METHODS))
     for name, (file, loss, radius) in PROBLEMS.items():
         X, y = read(file)

@@ -79,7 +79,7 @@ def certified(X, y, loss, radius, args):
 def looks(X, y, loss, radius, passes, most=400):
     """Return online estimate over exact bound at looks from 5 passes on."""
     problem = fw.Problem(X, y, loss, fw.L1Ball(radius)).own()
-    engine = StepwiseEngine(problem, fw.METHODS["sfw"], 1, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.methods.METHODS["sfw"], 1, np.random.default_rng(0), problem.default_start())
     engine.begin(np.inf, 0.0)
     engine.advance(5 * problem.n)
     found, objective = [], problem.objective

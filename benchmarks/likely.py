@@ -45,7 +45,7 @@ def bounds(problem, passes, runs, trials):
     ratios = []
     for seed in range(runs):
         part = problem.own()
-        engine = StepwiseEngine(part, fw.METHODS["sfw"], 1, np.random.default_rng(seed), part.default_start())
+        engine = StepwiseEngine(part, fw.methods.METHODS["sfw"], 1, np.random.default_rng(seed), part.default_start())
         engine.begin(np.inf, 0.0)
         engine.advance(int(passes * part.n))
         w, table = engine.point(), engine.table()

@@ -59,7 +59,7 @@ def shown(runs):
 
 
 def main():
-    stepwise = [name for name, method in fw.METHODS.items() if method.engine == "loop"]
+    stepwise = [name for name, method in fw.methods.METHODS.items() if method.engine == "loop"]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", default=stepwise)
     parser.add_argument("--passes", type=float, default=100.0)
@@ -79,7 +79,7 @@ def main():
     columns = [f"{name}, {what}" for name in convex for what in ("F - F*", "proven")] + [*others]
     print(f"| passes (at most {args.passes:g}) | {' | '.join(columns)} |\n|---{'|---' * len(columns)}|", flush=True)
     for method in args.methods:
-        seeds = range(1 if fw.METHODS[method].reads_all_rows else args.seeds)
+        seeds = range(1 if fw.methods.METHODS[method].reads_all_rows else args.seeds)
 
         def median(run, *given, method=method, seeds=seeds):
             return shown([run(*given, method, random_state=seed, **options) for seed in seeds])

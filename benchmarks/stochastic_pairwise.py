@@ -73,14 +73,16 @@ def figure(problems, path):
 
 
 def tables(problems):
-    adaptive = fw.DampedStep()
-    fixed = {c: fw.DampedStep(start=c, window=1e9) for c in (0.5, 2.0, 8.0)}  # a window that never ends: never judged
+    adaptive = fw.methods.DampedStep()
+    fixed = {
+        c: fw.methods.DampedStep(start=c, window=1e9) for c in (0.5, 2.0, 8.0)
+    }  # a window that never ends: never judged
     rules = {"adaptive": adaptive, **{f"c = {c:g}": rule for c, rule in fixed.items()}}
     print(f"(F - F*) / F(0) after {', '.join(f'{c:g}' for c in CHECKPOINTS)} passes\n")
     for title, problem, optimum in problems:
         for batch in (1, 10, 0.01):
             for name, rule in rules.items():
-                method = fw.METHODS["stochastic-pairwise"]._replace(step=rule)
+                method = fw.methods.METHODS["stochastic-pairwise"]._replace(step=rule)
                 passes, _, error = curve(problem, optimum, method, batch, max(CHECKPOINTS))
                 cells = "  ".join(f"{at(passes, error, wanted):8.0e}" for wanted in CHECKPOINTS)
                 print(f"{title:14} b = {batch!s:5} {name:10} {cells}", flush=True)

@@ -75,11 +75,11 @@ SETS = {
     "OWLBall": lambda size, radius: fw.OWLBall(np.linspace(2.0, 0.5, size), radius),
     "TraceBall": lambda size, radius: fw.TraceBall(radius, (3, 3) if size == COLUMNS else None),
     "Spectrahedron": lambda size, radius: fw.Spectrahedron(radius),
-    "Birkhoff": lambda size, radius: fw.Scaled(fw.Birkhoff(int(size**0.5)), radius),
+    "Birkhoff": lambda size, radius: fw.sets.Scaled(fw.Birkhoff(int(size**0.5)), radius),
     "Polytope": polytope,
     "ConvexHull": hull,
     "Product": lambda size, radius: fw.Product([fw.L2Ball(radius), fw.L1Ball(radius)], [size - size // 2, size // 2]),
-    "Translated": lambda size, radius: fw.Translated(fw.LpBall(1.5, radius), np.linspace(-0.2, 0.2, size)),
+    "Translated": lambda size, radius: fw.sets.Translated(fw.LpBall(1.5, radius), np.linspace(-0.2, 0.2, size)),
 }
 """Sets by the number of weights and a radius."""
 

@@ -67,10 +67,10 @@ SIZED_SETS = {
     "Polytope": _polytope,
     "Product": lambda d: fw.Product([fw.L1Ball(1.0), fw.Box(-0.5, 1.0)], [d - d // 2, d // 2]),
     "Product-called-back": lambda d: fw.Product([fw.Birkhoff(1), fw.Simplex(1.0)], [1, d - 1]),
-    "Translated": lambda d: fw.Translated(fw.L1Ball(1.0), np.linspace(-0.2, 0.2, d)),
-    "Scaled": lambda d: fw.Scaled(fw.GroupBall(np.arange(d) // 2, 1.0), 1.3),
-    "Cached": lambda d: fw.Cached(fw.Birkhoff(isqrt(d)), 4),
-    "Counted": lambda d: fw.Counted(fw.L2Ball(1.2)),
+    "Translated": lambda d: fw.sets.Translated(fw.L1Ball(1.0), np.linspace(-0.2, 0.2, d)),
+    "Scaled": lambda d: fw.sets.Scaled(fw.GroupBall(np.arange(d) // 2, 1.0), 1.3),
+    "Cached": lambda d: fw.sets.Cached(fw.Birkhoff(isqrt(d)), 4),
+    "Counted": lambda d: fw.sets.Counted(fw.L2Ball(1.2)),
     "TraceBall": lambda d: fw.TraceBall(1.5, (d, 1) if d < 4 else (isqrt(d), d // isqrt(d))),
     "Spectrahedron": lambda d: fw.Spectrahedron(1.5),
 }
@@ -80,41 +80,46 @@ ALL_SETS = {str(constraint): lambda d, made=constraint: made for constraint in S
 """Every set, by name, as a function of the number of columns."""
 
 STEPS = [
-    fw.OpenLoop(),
-    fw.LogAdaptive(),
-    fw.ConstantStep(CONSTANT_STEP),
-    fw.ShortStep(),
-    fw.LineSearch(),
-    fw.Secant(),
-    fw.Backtracking(),
-    fw.Monotone(),
+    fw.methods.OpenLoop(),
+    fw.methods.LogAdaptive(),
+    fw.methods.ConstantStep(CONSTANT_STEP),
+    fw.methods.ShortStep(),
+    fw.methods.LineSearch(),
+    fw.methods.Secant(),
+    fw.methods.Backtracking(),
+    fw.methods.Monotone(),
 ]
 
 METHODS = [
-    *(method for method in fw.METHODS.values() if method.engine == "loop"),
-    *(fw.Method(fw.FullGradient(), fw.Toward(), step, name=f"fw, {type(step).__name__}") for step in STEPS[1:]),
+    *(method for method in fw.methods.METHODS.values() if method.engine == "loop"),
+    *(
+        fw.methods.Method(fw.methods.FullGradient(), fw.methods.Toward(), step, name=f"fw, {type(step).__name__}")
+        for step in STEPS[1:]
+    ),
 ]
 
-TOWARD = [method for method in METHODS if isinstance(method.direction, fw.Toward)]
+TOWARD = [method for method in METHODS if isinstance(method.direction, fw.methods.Toward)]
 """The methods that only ever go toward a vertex."""
 
 EVERY_PART = [
-    fw.Method(estimate, direction, step, name="-".join(type(part).__name__ for part in (estimate, direction, step)))
+    fw.methods.Method(
+        estimate, direction, step, name="-".join(type(part).__name__ for part in (estimate, direction, step))
+    )
     for estimate, direction, step in (
-        (fw.SagTable(), fw.Toward(), fw.OpenLoop()),
-        (fw.FullGradient(), fw.Toward(), fw.LogAdaptive()),
-        (fw.FullGradient(), fw.Away(), fw.ShortStep()),
-        (fw.FullGradient(), fw.BlendedPairwise(), fw.Backtracking()),
-        (fw.SagTable(), fw.Pairwise(), fw.DampedStep()),
-        (fw.FullGradient(), fw.Toward(), fw.Monotone()),
-        (fw.CoordinateAverage(), fw.Toward(), fw.Secant()),
-        (fw.Momentum(), fw.Toward(), fw.LineSearch()),
-        (fw.Substitute(), fw.Toward(), fw.LuFreundStep()),
-        (fw.Svrf(), fw.Toward(), fw.OpenLoop()),
-        (fw.Storc(), fw.Sliding(), fw.EpochStep()),
-        (fw.Svfw(), fw.Toward(), fw.ConstantStep(0.1)),
-        (fw.Spider(), fw.Toward(), fw.OpenLoop()),
-        (fw.GrowingBatch(), fw.Pairwise(), fw.NormStep()),
+        (fw.methods.SagTable(), fw.methods.Toward(), fw.methods.OpenLoop()),
+        (fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.LogAdaptive()),
+        (fw.methods.FullGradient(), fw.methods.Away(), fw.methods.ShortStep()),
+        (fw.methods.FullGradient(), fw.methods.BlendedPairwise(), fw.methods.Backtracking()),
+        (fw.methods.SagTable(), fw.methods.Pairwise(), fw.methods.DampedStep()),
+        (fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.Monotone()),
+        (fw.methods.CoordinateAverage(), fw.methods.Toward(), fw.methods.Secant()),
+        (fw.methods.Momentum(), fw.methods.Toward(), fw.methods.LineSearch()),
+        (fw.methods.Substitute(), fw.methods.Toward(), fw.methods.LuFreundStep()),
+        (fw.methods.Svrf(), fw.methods.Toward(), fw.methods.OpenLoop()),
+        (fw.methods.Storc(), fw.methods.Sliding(), fw.methods.EpochStep()),
+        (fw.methods.Svfw(), fw.methods.Toward(), fw.methods.ConstantStep(0.1)),
+        (fw.methods.Spider(), fw.methods.Toward(), fw.methods.OpenLoop()),
+        (fw.methods.GrowingBatch(), fw.methods.Pairwise(), fw.methods.NormStep()),
     )
 ]
 """As few methods as have every gradient estimate, direction and step rule among them: each takes seconds to compile."""
@@ -138,7 +143,7 @@ LAYOUTS = {
 
 def name_of(case):
     """Short name of a case, for test ids."""
-    if isinstance(case, fw.Method):
+    if isinstance(case, fw.methods.Method):
         return case.name
     return type(case).__name__ if isinstance(case, tuple) else str(case)
 

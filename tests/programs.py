@@ -109,10 +109,10 @@ DESCRIPTIONS = {
     fw.TraceBall: lambda ball, w: [cp.normNuc(_matrix(*ball.shape, w)) <= ball.radius],
     fw.Spectrahedron: _spectrahedron,
     fw.Product: _product,
-    fw.Translated: lambda moved, w: described(moved.set, w - moved.shift),
-    fw.Scaled: lambda scaled, w: described(scaled.set, w / scaled.factor),
-    fw.Cached: lambda cached, w: described(cached.set, w),
-    fw.Counted: lambda counted, w: described(counted.set, w),
+    fw.sets.Translated: lambda moved, w: described(moved.set, w - moved.shift),
+    fw.sets.Scaled: lambda scaled, w: described(scaled.set, w / scaled.factor),
+    fw.sets.Cached: lambda cached, w: described(cached.set, w),
+    fw.sets.Counted: lambda counted, w: described(counted.set, w),
 }
 
 

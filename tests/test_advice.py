@@ -99,7 +99,13 @@ def test_balls_of_all_kinds_get_advice_and_sets_made_from_them():
     X = rng.normal(size=(80, 3)) * [1.0, 1.0, 1e4]
     y = X @ [1.0, 2.0, 3e-4]
     small = fw.L1Ball(0.5)
-    for constraint in (fw.LinfBall(0.5), fw.Counted(small), fw.Cached(small), fw.Scaled(small, 2.0), fw.L2Ball(0.5)):
+    for constraint in (
+        fw.LinfBall(0.5),
+        fw.sets.Counted(small),
+        fw.sets.Cached(small),
+        fw.sets.Scaled(small, 2.0),
+        fw.L2Ball(0.5),
+    ):
         assert len(solved(X, y, 0.5, constraint=lambda _, found=constraint: found)[1].advice) == 1, constraint
 
 
@@ -109,15 +115,20 @@ def test_which_sets_say_that_they_are_balls():
     balls += [fw.KSupportBall(2, 2.0), fw.OWLBall([2.0, 1.0, 1.0], 2.0), fw.TraceBall(2.0, (3, 1))]
     balls += [fw.GroupBall([0, 0, 1], 2.0), fw.LatentGroupBall(pairs, 2.0), fw.Box([-2.0] * 3, [2.0] * 3)]
     others = [fw.Simplex(2.0), fw.Box(0.0, 2.0), fw.Box(-2.0, [2.0, 2.0, 1.0]), fw.ConvexHull(np.eye(3))]
-    others += [fw.MonotoneBox(-1.0, 1.0), fw.Ellipsoid(np.eye(3)), fw.Translated(fw.L1Ball(2.0), 1.0)]
+    others += [fw.MonotoneBox(-1.0, 1.0), fw.Ellipsoid(np.eye(3)), fw.sets.Translated(fw.L1Ball(2.0), 1.0)]
     others += [fw.Product([fw.L1Ball(2.0), fw.L1Ball(2.0)], [1, 2])]
     for constraint in balls:
-        for kind in (constraint, fw.Scaled(constraint, 3.0), fw.Counted(constraint), fw.Product([constraint], [3])):
+        for kind in (
+            constraint,
+            fw.sets.Scaled(constraint, 3.0),
+            fw.sets.Counted(constraint),
+            fw.Product([constraint], [3]),
+        ):
             assert kind.is_ball(), kind
             assert kind.own_radius() is not None
     for constraint in others:
         assert not constraint.is_ball(), constraint
-        assert not fw.Scaled(constraint, 3.0).is_ball()
+        assert not fw.sets.Scaled(constraint, 3.0).is_ball()
 
 
 # --- the radius ---------------------------------------------------------------------------------------------------
@@ -153,7 +164,9 @@ def text(classes=5, n=150, words=400):
 
 def test_text_that_the_default_radius_hardly_fits_is_told_of_a_larger_one():
     X, y = text()
-    with pytest.warns(fw.ScaleWarning, match="Radius 10 lowers the objective by only .*, while .* Try radius ") as told:
+    with pytest.warns(
+        fw.exceptions.ScaleWarning, match="Radius 10 lowers the objective by only .*, while .* Try radius "
+    ) as told:
         model = fw.FrankWolfeClassifier().fit(X, y)
     better = float(str(told[0].message).split("Try radius ")[1].split(",")[0])
     larger = fw.FrankWolfeClassifier(radius=better).fit(X, y)
@@ -254,13 +267,15 @@ def test_asking_changes_nothing_and_looks_at_few_rows():
 
 def test_estimators_warn_once_a_fit():
     X, y = diabetes()
-    with pytest.warns(fw.ScaleWarning, match="FrankWolfeRegressor: Radius 10 lowers the objective by only") as told:
+    with pytest.warns(
+        fw.exceptions.ScaleWarning, match="FrankWolfeRegressor: Radius 10 lowers the objective by only"
+    ) as told:
         model = fw.FrankWolfeRegressor().fit(X, y)
     assert len(told) == 1
     assert model.result_.advice  # the result has let go of the data, and keeps the advice
     assert model.result_.trace.problem is None
     X, y = datasets.load_breast_cancer(return_X_y=True)
-    with pytest.warns(fw.ScaleWarning, match="FrankWolfeClassifier: The columns") as told:
+    with pytest.warns(fw.exceptions.ScaleWarning, match="FrankWolfeClassifier: The columns") as told:
         fw.FrankWolfeClassifier(radius=5.0).fit(X, y)
     assert len(told) == 1
     with warnings.catch_warnings():
@@ -272,11 +287,11 @@ def test_of_a_radius_that_held_out_rows_chose_only_its_place_is_doubted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     model = fw.FrankWolfeRegressorCV(radii=[1e-4, 1e-3], cv=3)
-    with pytest.warns(fw.ScaleWarning, match="CV: The chosen radius 0.001 is the largest of the 2") as told:
+    with pytest.warns(fw.exceptions.ScaleWarning, match="CV: The chosen radius 0.001 is the largest of the 2") as told:
         assert len(model.fit(X, X[:, 0]).result_.advice) == 1  # who asks is told
     assert len(told) == 1
     assert "Radius 0.001" not in str(told[0].message)
-    with pytest.warns(fw.ScaleWarning, match="The columns"):
+    with pytest.warns(fw.exceptions.ScaleWarning, match="The columns"):
         model.fit(X * [1.0, 1.0, 1e5], X[:, 0])
 
 
@@ -297,7 +312,7 @@ def test_a_radius_at_the_edge_of_its_grid_is_told(radii, advice):
     if not advice:
         model.fit(X, y)
         return
-    with pytest.warns(fw.ScaleWarning, match=advice) as told:
+    with pytest.warns(fw.exceptions.ScaleWarning, match=advice) as told:
         model.fit(X, y)
     assert told[0].filename == __file__
 
@@ -316,4 +331,4 @@ def test_every_fit_of_a_fold_warns_once():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         cross_val_score(fw.FrankWolfeRegressor(), X, y, cv=5)
-        assert [warning.category for warning in told] == [fw.ScaleWarning] * 5
+        assert [warning.category for warning in told] == [fw.exceptions.ScaleWarning] * 5

@@ -45,7 +45,9 @@ def test_own_loss():
         curvature = (loss.derivative(z + h, 0.5) - loss.derivative(z - h, 0.5)) / (2 * h)
         assert loss.derivative(z, 0.5) == pytest.approx(slope, abs=1e-8)
         assert loss.curvature(z, 0.5) == pytest.approx(curvature, abs=1e-8)
-    line_search = fw.Method(fw.FullGradient(), fw.Toward(), fw.LineSearch(), name="fw, line search")
+    line_search = fw.methods.Method(
+        fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.LineSearch(), name="fw, line search"
+    )
     result = both_modes(problem(loss), line_search, tol=1e-3, max_passes=500)
     assert result.success
     assert result.convex
@@ -102,7 +104,9 @@ def test_own_set_with_sparse_vertices():
         # scaled by the prices, the set is the l1 ball
         assert r @ s == pytest.approx(-3.0 * np.max(np.abs(r) / PRICE))
         assert constraint.support(-r) == pytest.approx(-(r @ s))
-    short = fw.Method(fw.FullGradient(), fw.Toward(), fw.ShortStep(), name="fw, short step")
+    short = fw.methods.Method(
+        fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.ShortStep(), name="fw, short step"
+    )
     result = both_modes(problem(constraint=constraint), short, tol=1e-2, max_passes=400)
     assert result.success
     assert constraint.contains(result.x)
@@ -141,7 +145,9 @@ def test_own_set_in_plain_python():
         assert constraint.contains(0.5 * (s + corners[3]))
         assert not constraint.contains(s - 1e-6 * r / np.linalg.norm(r))
     task = problem(constraint=constraint)
-    short = fw.Method(fw.FullGradient(), fw.Toward(), fw.ShortStep(), name="fw, short step")
+    short = fw.methods.Method(
+        fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.ShortStep(), name="fw, short step"
+    )
     result = both_modes(task, short, tol=0.0, max_passes=200)
     assert constraint.contains(result.x)
     assert result.gap < 0.1 * task.gap(task.default_start())
@@ -161,13 +167,15 @@ def _spans(edges, tree):
 
 def test_own_estimate():
     task = problem()
-    method = fw.Method(SmoothedTable(0.5), fw.Toward(), fw.OpenLoop(), batch_size=3, name="smoothed")
+    method = fw.methods.Method(
+        SmoothedTable(0.5), fw.methods.Toward(), fw.methods.OpenLoop(), batch_size=3, name="smoothed"
+    )
     result = both_modes(task, method, tol=0.0, max_passes=60)
     assert (result.method, result.batch_size) == ("smoothed", 3)
     assert result.gap < 0.1 * task.gap(task.default_start())
     # all the way to the fresh derivative is the paper's own estimate
     with fw.python_mode():
-        whole = fw.Method(SmoothedTable(1.0), fw.Toward(), fw.OpenLoop(), batch_size=3)
+        whole = fw.methods.Method(SmoothedTable(1.0), fw.methods.Toward(), fw.methods.OpenLoop(), batch_size=3)
         ours, paper = (
             fw.minimize(task, entry, batch_size=3, tol=0.0, max_passes=10, random_state=0) for entry in (whole, "sfw")
         )
@@ -181,7 +189,9 @@ def test_own_step_rule():
     rule = ConstantThenDecay(0.2, hold=10.0)
     assert [rule.length(None, None, None, None, t) for t in (1, 10, 20)] == [0.2, 0.2, 0.1]
     task = problem()
-    result = both_modes(task, fw.Method(fw.SagTable(), fw.Toward(), rule, name="held"), tol=0.0, max_passes=60)
+    result = both_modes(
+        task, fw.methods.Method(fw.methods.SagTable(), fw.methods.Toward(), rule, name="held"), tol=0.0, max_passes=60
+    )
     assert result.gap < 0.1 * task.gap(task.default_start())
     with fw.python_mode():
         chosen = fw.minimize(task, "sfw", step=rule, tol=0.0, max_passes=60, random_state=0)
@@ -198,7 +208,9 @@ def test_own_parts_fit_together_on_sparse_data():
         fw.Problem(cases.LAYOUTS[layout](X), y, LogCosh(), WeightedL1Ball(3.0, PRICE))
         for layout in ("dense64", "csr64")
     )
-    method = fw.Method(SmoothedTable(0.7), fw.Toward(), ConstantThenDecay(0.3, 5.0), batch_size=2, name="mine")
+    method = fw.methods.Method(
+        SmoothedTable(0.7), fw.methods.Toward(), ConstantThenDecay(0.3, 5.0), batch_size=2, name="mine"
+    )
     result = both_modes(sparse, method, tol=0.0, max_passes=60)
     assert result.gap < 0.2 * sparse.gap(sparse.default_start())
     with fw.python_mode():

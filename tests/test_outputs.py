@@ -144,7 +144,9 @@ def test_deterministic_methods_walk_as_on_the_problem_spelled_out(method):
 
 # these step rules look at no prediction
 SEE_PREDICTIONS = [
-    m for m in cases.EVERY_PART if not isinstance(m.step, fw.OpenLoop | fw.LogAdaptive | fw.ConstantStep)
+    m
+    for m in cases.EVERY_PART
+    if not isinstance(m.step, fw.methods.OpenLoop | fw.methods.LogAdaptive | fw.methods.ConstantStep)
 ]
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
+from frankwolfe.path import RadiusPath
 from tests import cases
 from tests.test_completion import posed
 
@@ -132,7 +133,7 @@ def test_a_path_highlights_what_is_large_along_it_and_not_only_at_its_end():
     coefs = np.array([[1.0, 0.0, 0.0, 0.0], [5.0, 3.0, 0.0, 0.1], [6.0, 0.0, 20.0, 21.0], [7.0, 0.0, 70.0, 80.0]])
     radii = np.array([1.0, 10.0, 100.0, 1000.0])
     zeros = np.zeros(4)
-    path = fw.RadiusPath(radii, sparse.csr_array(coefs), zeros, zeros, zeros, zeros == 0, zeros, 0.0, (4,))
+    path = RadiusPath(radii, sparse.csr_array(coefs), zeros, zeros, zeros, zeros == 0, zeros, 0.0, (4,))
     axes = path.plot(most=2)
     assert [label for label in visible(axes) if label.startswith("x")] == ["x0", "x1"]
     assert "3 of 4 weights are not zero at the end" in axes.get_title()

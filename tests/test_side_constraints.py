@@ -79,7 +79,7 @@ def test_the_recursion_is_the_textbooks(layout):
     if layout == "csr":
         side = fw.LinearBounds(sparse.csr_array(A), lower, upper)
         problem = fw.Problem(problem.X, problem.y, problem.loss, problem.constraint, side=side)
-    method = fw.METHODS["shcgm"]._replace(estimate=fw.SmoothedMomentum(beta0))
+    method = fw.methods.METHODS["shcgm"]._replace(estimate=fw.methods.SmoothedMomentum(beta0))
     fw.minimize(problem, method, batch_size=20, tol=0, max_passes=80, callback=lambda state: seen.append(state.x))
     unit = problem.side_reach**2 / problem.zero_value
     expected = textbook.shcgm(
@@ -152,7 +152,7 @@ def test_violation_and_objective_keep_to_the_proven_pace():
 @pytest.mark.usefixtures("interpreted")
 def test_success_needs_both_the_gap_and_the_violation():
     problem = posed(fw.Squared(), off=1.0)
-    careless = fw.METHODS["shcgm"]._replace(estimate=fw.SmoothedMomentum(1e4))  # next to no pull
+    careless = fw.methods.METHODS["shcgm"]._replace(estimate=fw.methods.SmoothedMomentum(1e4))  # next to no pull
     result = fw.minimize(problem, careless, batch_size=60, tol=0.02, max_passes=300, random_state=0)
     how = {"tol": 0.05, "side_tol": 0.15, "batch_size": 60, "max_passes": 2000}
     careful = fw.minimize(problem, random_state=0, **how)
@@ -260,7 +260,7 @@ def test_a_constant_model_is_the_quantile():
 # --- what is refused, before anything runs --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in fw.METHODS if name not in ("auto", "shcgm")])
+@pytest.mark.parametrize("name", [name for name in fw.methods.METHODS if name not in ("auto", "shcgm")])
 def test_other_methods_say_who_can(name):
     with pytest.raises(ValueError, match=f"method '{name}' needs .* without side constraints, .*: use method='shcgm'"):
         fw.minimize(posed(), name)

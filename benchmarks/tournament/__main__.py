@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> Tournament:
     args = parse(arguments)
     os.environ.setdefault("FRANKWOLFE_QUIET", "1")  # no messages on compilation from the worker processes
     names = select(args.problems or (QUICK if args.quick else ["*"]))
-    methods = args.methods or [name for name in fw.METHODS if name != "corrective"]
+    methods = args.methods or [name for name in fw.methods.METHODS if name != "corrective"]
     budget = Budget(args.max_passes or (30.0 if args.quick else 100.0), args.max_seconds, args.batch_size)
     seeds = args.seeds or (2 if args.quick else 3)
     total, facts, runs = len(names) * (len(methods) + 1), [], []
@@ -54,7 +54,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="a few small problems, two seeds, 30 passes")
     parser.add_argument("--problems", nargs="+", metavar="NAME", help="names or patterns such as 'kappa-*'")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", choices=list(fw.METHODS), help="names in fw.METHODS")
+    parser.add_argument(
+        "--methods", nargs="+", metavar="NAME", choices=list(fw.methods.METHODS), help="names in fw.methods.METHODS"
+    )
     parser.add_argument("--seeds", type=int, help="seeds of stochastic methods (default: 3)")
     parser.add_argument("--max-passes", type=float, help="passes of each run (default: 100)")
     parser.add_argument("--max-seconds", type=float, default=20.0, help="seconds of each run (default: 20)")

@@ -83,7 +83,7 @@ def trace(problem: fw.Problem, method: Any, seed: int, budget: Budget) -> dict[s
     """
     calls: dict[int, int] = {}
     result = fw.minimize(
-        problem.over(fw.Counted(problem.constraint)),
+        problem.over(fw.sets.Counted(problem.constraint)),
         method,
         tol=0.0,
         max_passes=budget.max_passes,

@@ -35,16 +35,6 @@ MOST_ENTRIES, LEAST_ROWS, MOST_ROWS = 200_000, 50, 1000
 """How much of the data is looked at to compare its columns."""
 
 
-class ScaleWarning(UserWarning):
-    """The scale of the columns, or a small radius, keeps an estimator from fitting: says what to do about it.
-
-    Examples
-    --------
-    >>> import warnings, frankwolfe as fw
-    >>> warnings.simplefilter("ignore", fw.ScaleWarning)  # for those who know
-    """
-
-
 def advice_on(problem: "Problem", result: "Result", default_radius: bool = False) -> list[str]:
     """Return what to do about a result, in sentences: an empty list where there is nothing to say.
 

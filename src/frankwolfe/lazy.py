@@ -19,9 +19,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
     def __getattr__(name: str) -> Any:
         if name not in home_of:
-            from frankwolfe.arguments.names import nearest
-
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{nearest(name, home_of)}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{_where(name, package, home_of)}")
         home = home_of[name]
         if home == package:  # a module of the package itself
             return import_module(f"{package}.{name}")
@@ -30,3 +28,12 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         return value
 
     return __getattr__, lambda: [*home_of], [*home_of]
+
+
+def _where(name: str, package: str, home_of: dict[str, str]) -> str:
+    """Say which module of a package has a public name, or else which name is nearest."""
+    from frankwolfe.arguments.names import nearest
+
+    modules = [module for module, home in home_of.items() if home == package]
+    found = [f"{package}.{module}" for module in modules if name in dir(import_module(f"{package}.{module}"))]
+    return f": it is {found[0]}.{name}" if found else nearest(name, home_of)

@@ -88,7 +88,7 @@ class RateBounds:
     --------
     >>> import frankwolfe as fw
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> bounds = fw.RateBounds(problem)
+    >>> bounds = fw.theory.RateBounds(problem)
     >>> bool(bounds.suboptimality(1000) < bounds.suboptimality(100))
     True
     """

@@ -182,11 +182,29 @@ PARTS = [
     ("set-tuple", lambda: problem(constraint=NoSet()), TypeError, "constraint: NoSet is not", "no method", "oracle"),
     ("method-spelling", lambda: run("sgw"), ValueError, "method", "did you mean 'sfw'?"),
     ("method-underscore", lambda: run("lu_freund"), ValueError, "method", "did you mean 'lu-freund'?"),
-    ("method-number", lambda: run(3), TypeError, "method must be a name or a fw.Method", "int"),
-    ("method-part", lambda: run(fw.SagTable()), TypeError, "method must be a name or a fw.Method", "SagTable"),
-    ("method-class-inside", lambda: run(fw.Method(fw.SagTable)), TypeError, "method.estimate", "SagTable(...)"),
+    ("method-number", lambda: run(3), TypeError, "method must be a name or a fw.methods.Method", "int"),
+    (
+        "method-part",
+        lambda: run(fw.methods.SagTable()),
+        TypeError,
+        "method must be a name or a fw.methods.Method",
+        "SagTable",
+    ),
+    (
+        "method-class-inside",
+        lambda: run(fw.methods.Method(fw.methods.SagTable)),
+        TypeError,
+        "method.estimate",
+        "SagTable(...)",
+    ),
     ("step-spelling", lambda: run("fw", step="linesearch"), ValueError, "step", "did you mean 'line-search'?"),
-    ("step-class", lambda: run("fw", step=fw.ShortStep), TypeError, "step must be an instance", "ShortStep(...)"),
+    (
+        "step-class",
+        lambda: run("fw", step=fw.methods.ShortStep),
+        TypeError,
+        "step must be an instance",
+        "ShortStep(...)",
+    ),
     ("step-number", lambda: run("fw", step=0.1), TypeError, "step must be a step rule", "float"),
 ]
 

@@ -332,7 +332,7 @@ def test_scores_are_those_of_scikit_learn(name, imbalanced, desk):
     folds = [tuple(split) for split in splits_of(question(desk / "rare.csv"), HeldOut(None, 3, None), seed=0)]
     scoring = name.replace("-", "_")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fw.ScaleWarning)  # the best one may be the first
+        warnings.simplefilter("ignore", fw.exceptions.ScaleWarning)  # the best one may be the first
         search = fw.FrankWolfeClassifierCV(radii=[0.5, 2.0, 5.0], cv=folds, scoring=scoring).fit(rows, y)
     np.testing.assert_allclose(search.scores_.mean(axis=0), found, atol=2e-3)
 

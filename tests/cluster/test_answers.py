@@ -31,7 +31,7 @@ CASES = {
     "vertices": (X, Y, "logistic", HULL, {"intercept": True}),
     "vertices-plain": (X, Y, "logistic", HULL, {}),
     "single-intercept": (FAR.astype(np.float32), FAR_Y, "logistic", fw.L1Ball(1.5), {"intercept": True}),
-    "translated": (X, Y, "squared", fw.Translated(fw.L1Ball(0.5), SHIFT), {}),
+    "translated": (X, Y, "squared", fw.sets.Translated(fw.L1Ball(0.5), SHIFT), {}),
     "single": (X.astype(np.float32), Y, "logistic", fw.L1Ball(1.5), {}),
 }
 

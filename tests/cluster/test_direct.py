@@ -166,7 +166,7 @@ def test_errors_that_cannot_be_packed(either):
 
 def test_other_rows_are_noticed(either):
     either._digests[1] = "of other rows"
-    with pytest.raises(fw.ClusterError, match="chunks 2, 3 had other rows"):
+    with pytest.raises(fw.exceptions.ClusterError, match="chunks 2, 3 had other rows"):
         either.run("rows", rows)
 
 

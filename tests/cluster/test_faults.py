@@ -94,7 +94,7 @@ def test_chunks_persisted_before_a_connection_was_cut(whole, tmp_path, optimum):
 
     problem = persisted()
     at_call(problem, 20, lambda: whole.loop.add_callback(whole.scheduler_comm.comm.abort))
-    with pytest.raises(fw.ClusterError, match=r"persist the collection again.*fw\.resume"):
+    with pytest.raises(fw.exceptions.ClusterError, match=r"persist the collection again.*fw\.resume"):
         fw.minimize(problem, tol=1e-10, checkpoint=tmp_path / "run.ckpt")
     found = fw.resume(tmp_path / "run.ckpt", persisted())
     assert found.success
@@ -110,7 +110,7 @@ def test_a_source_that_changes_is_noticed(whole, tmp_path):
     problem = fw.Problem(chunked(X, 90).map_blocks(read, dtype=float), chunked(Y, 90), "logistic", fw.L1Ball(1.5))
     np.save(tmp_path / "X.npy", X + 0.1)
     at_call(problem, 3, lambda: whole.loop.add_callback(whole.scheduler_comm.comm.abort))
-    with pytest.raises(fw.ClusterError, match="chunk 0 had other rows when it was loaded again"):
+    with pytest.raises(fw.exceptions.ClusterError, match="chunk 0 had other rows when it was loaded again"):
         fw.minimize(problem, tol=1e-10)
 
 
@@ -145,7 +145,7 @@ def test_nobody_to_work(client, monkeypatch):
         LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
         Client(empty, set_as_default=False) as other,
         other.as_current(),
-        pytest.raises(fw.ClusterError, match=r"no workers for 0\.5 seconds"),
+        pytest.raises(fw.exceptions.ClusterError, match=r"no workers for 0\.5 seconds"),
     ):
         posed()
 
@@ -156,7 +156,9 @@ def test_a_client_that_is_closed(client, tmp_path):
     with Client(client.scheduler.address, set_as_default=False) as other, other.as_current():
         problem = posed()
         at_call(problem, 10, lambda: Timer(0.0, other.close).start())
-        with pytest.raises(fw.ClusterError, match="connection to the cluster was lost, and has not come back"):
+        with pytest.raises(
+            fw.exceptions.ClusterError, match="connection to the cluster was lost, and has not come back"
+        ):
             [fw.minimize(problem, tol=1e-10) for _ in range(100)]
 
 
@@ -179,7 +181,9 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
     cluster = posed().objective.shards.cluster
     for way in ("told", "gathered"):
         monkeypatch.setattr(cluster.connection, way, lost)
-    with pytest.raises(fw.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"):
+    with pytest.raises(
+        fw.exceptions.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"
+    ):
         cluster.run("pass", len)
 
 

@@ -69,7 +69,9 @@ def test_a_chunk_that_cannot_be_loaded(client):
             raise OSError("no such disk")
         return block
 
-    with pytest.raises(fw.ClusterError, match="chunk 2 of the data could not be loaded on a worker: OSError: no such"):
+    with pytest.raises(
+        fw.exceptions.ClusterError, match="chunk 2 of the data could not be loaded on a worker: OSError: no such"
+    ):
         posed(chunked(X).map_blocks(fails, dtype=float), chunked(Y))
 
 

@@ -133,5 +133,7 @@ def test_losses_of_unbounded_curvature(client, intercept):
 
 def test_more_atoms_than_a_hessian_is_formed_of_are_an_error_that_says_what_to_do(client, monkeypatch):
     monkeypatch.setattr(active_atoms, "COSTLY_LIMITS", HessianLimits(3, 3, 3))
-    with pytest.raises(fw.ClusterError, match=r"atoms are active, and .* of 3 at most: use a smaller radius"):
+    with pytest.raises(
+        fw.exceptions.ClusterError, match=r"atoms are active, and .* of 3 at most: use a smaller radius"
+    ):
         fw.minimize(problems()[1], tol=1e-8)

@@ -89,7 +89,9 @@ def test_the_answer_is_that_of_the_rows_in_memory(client, store):
 def test_a_store_that_workers_cannot_read_names_file_and_worker(client, store):
     X, y, _ = store.to_dask(2)
     shutil.move(store.path, store.path.with_name("elsewhere"))
-    with pytest.raises(fw.ClusterError, match=r"worker tcp://\S+ on .* cannot read .*\.bin: there is no such folder"):
+    with pytest.raises(
+        fw.exceptions.ClusterError, match=r"worker tcp://\S+ on .* cannot read .*\.bin: there is no such folder"
+    ):
         fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(0.5))
 
 

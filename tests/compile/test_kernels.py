@@ -212,7 +212,7 @@ import json, sys
 import frankwolfe as fw
 problem = fw.Problem([[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]], [1, -1, 1], loss="logistic", constraint=fw.L1Ball(1.0))
 with fw.python_mode():
-    for method in fw.METHODS:
+    for method in fw.methods.METHODS:
         result = fw.minimize(problem, method, batch_size=2, tol=0.0, max_passes=4, random_state=0)
         result.trace.gap
 {IMPORTED}
@@ -274,7 +274,7 @@ class Moody(NamedTuple):
 
 
 def test_what_cannot_be_compiled_is_named_with_a_way_out():
-    method = fw.Method(fw.SagTable(), fw.Toward(), Moody(), name="moody")
+    method = fw.methods.Method(fw.methods.SagTable(), fw.methods.Toward(), Moody(), name="moody")
     with pytest.raises(TypeError) as caught:
         fw.minimize(cases.problem(), method, max_passes=1)
     message = str(caught.value)

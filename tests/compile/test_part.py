@@ -8,7 +8,13 @@ import pytest
 import frankwolfe as fw
 from tests import cases
 
-PARTS = [*cases.LOSSES, *cases.SETS, *cases.STEPS, *(method.estimate for method in fw.METHODS.values()), fw.Toward()]
+PARTS = [
+    *cases.LOSSES,
+    *cases.SETS,
+    *cases.STEPS,
+    *(method.estimate for method in fw.methods.METHODS.values()),
+    fw.methods.Toward(),
+]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=cases.name_of)

@@ -14,14 +14,16 @@ from tests import cases
 interpreted = pytest.mark.usefixtures("interpreted")
 
 TABLES = [
-    name for name, method in fw.METHODS.items() if method.engine == "loop" and method.estimate.abilities.has_table
+    name
+    for name, method in fw.methods.METHODS.items()
+    if method.engine == "loop" and method.estimate.abilities.has_table
 ]
-STOCHASTIC = [name for name in TABLES if not fw.METHODS[name].estimate.abilities.reads_all_rows]
+STOCHASTIC = [name for name in TABLES if not fw.methods.METHODS[name].estimate.abilities.reads_all_rows]
 
 
 def engine_of(problem, method, steps):
     """Return an engine that has made some steps."""
-    engine = StepwiseEngine(problem, fw.METHODS[method], 4, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.methods.METHODS[method], 4, np.random.default_rng(0), problem.default_start())
     engine.begin(np.inf, 0.0)
     engine.advance(steps)
     return engine
@@ -198,7 +200,9 @@ def test_an_untriggered_check_does_not_delay_the_first_trigger():
 # --- a better point than the iterate -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [fw.OpenLoop(), fw.OpenLoop(1.0, 1.0), fw.OpenLoop(3.0, 2.5)], ids=str)
+@pytest.mark.parametrize(
+    "rule", [fw.methods.OpenLoop(), fw.methods.OpenLoop(1.0, 1.0), fw.methods.OpenLoop(3.0, 2.5)], ids=str
+)
 @pytest.mark.parametrize(("first", "last"), [(0, 7), (5, 6), (10**6, 10**6 + 1000)])
 def test_what_is_left_of_an_iterate_is_the_product_of_its_steps(rule, first, last):
     steps = np.array([rule.length(None, None, None, None, t) for t in range(first + 1, last + 1)])

@@ -5,13 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from frankwolfe.exceptions import CheckpointWarning
 
 import frankwolfe as fw
 from frankwolfe.engines.corrective import sampled_start
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.running import checkpoints, driver
-from frankwolfe.running.checkpoints import Checkpoints, CheckpointWarning
+from frankwolfe.running.checkpoints import Checkpoints
 from frankwolfe.running.driver import Driver
 from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
@@ -86,11 +87,11 @@ every_run = pytest.mark.parametrize(
 
 def has_horizon(method):
     """Whether steps depend on the budget: a run that goes on keeps the horizon that it began with."""
-    return isinstance(method, fw.Method) and type(method.step) is fw.ConstantStep
+    return isinstance(method, fw.methods.Method) and type(method.step) is fw.methods.ConstantStep
 
 
 def takes_snapshots(method):
-    return isinstance(method, fw.Method) and method.estimate.abilities.takes_snapshots
+    return isinstance(method, fw.methods.Method) and method.estimate.abilities.takes_snapshots
 
 
 @cache
@@ -114,7 +115,7 @@ def whole(method, kind):
 
 def resumed(path, method, kind, **limits):
     """The same run, from a checkpoint."""
-    again = {} if isinstance(method, str) or method is fw.METHODS.get(method.name) else {"method": method}
+    again = {} if isinstance(method, str) or method is fw.methods.METHODS.get(method.name) else {"method": method}
     return fw.resume(path, PROBLEMS[kind](), **again, **limits)
 
 
@@ -278,7 +279,7 @@ def test_time_ends_a_run_and_more_of_it_lets_it_go_on(tmp_path):
     assert first.status is fw.Status.MAX_SECONDS
     result = resumed(path, "sfw", "l1", max_seconds=None)
     assert result.seconds > first.seconds
-    assert_same(result, whole(fw.METHODS["sfw"], "l1"))
+    assert_same(result, whole(fw.methods.METHODS["sfw"], "l1"))
 
 
 def test_a_certified_run_is_certified_at_once(tmp_path):
@@ -297,7 +298,7 @@ def test_what_raises_in_a_callback_leaves_a_checkpoint(tmp_path):
     path, given = tmp_path / "run.ckpt", options("sfw", "l1")
     with pytest.raises(RuntimeError):
         fw.minimize(problem_of("l1"), max_passes=LONG, checkpoint=path, callback=fail, **given)
-    assert_same(resumed(path, "sfw", "l1"), whole(fw.METHODS["sfw"], "l1"))
+    assert_same(resumed(path, "sfw", "l1"), whole(fw.methods.METHODS["sfw"], "l1"))
 
 
 @pytest.mark.parametrize("bits", ["MT19937", "Philox", "SFC64", "PCG64DXSM"])
@@ -364,7 +365,10 @@ def test_other_side_constraints_are_refused(tmp_path):
 
 
 def test_another_method_is_refused(tmp_path):
-    path, mine = tmp_path / "run.ckpt", fw.Method(fw.SagTable(), step=fw.OpenLoop(1.0, 1.0), name="mine")
+    path, mine = (
+        tmp_path / "run.ckpt",
+        fw.methods.Method(fw.methods.SagTable(), step=fw.methods.OpenLoop(1.0, 1.0), name="mine"),
+    )
     short_run(path)
     with pytest.raises(ValueError, match=r"run.ckpt is a run of 'sfw', and 'momentum' has other parts"):
         fw.resume(path, problem_of("l1"), method="momentum")
@@ -372,8 +376,8 @@ def test_another_method_is_refused(tmp_path):
     with pytest.raises(ValueError, match="run of 'mine', which was given as an object: pass it again, as method="):
         fw.resume(path, problem_of("l1"))
     assert fw.resume(path, problem_of("l1"), method=mine).method == "mine"
-    short_run(path, method="fw", step=fw.ShortStep())
-    assert fw.resume(path, problem_of("l1"), method="fw", step=fw.ShortStep()).method == "fw, ShortStep"
+    short_run(path, method="fw", step=fw.methods.ShortStep())
+    assert fw.resume(path, problem_of("l1"), method="fw", step=fw.methods.ShortStep()).method == "fw, ShortStep"
     short_run(path, method="auto", step="short")
     assert fw.resume(path, problem_of("l1")).method == "fw, short"
 
@@ -431,7 +435,7 @@ def test_a_full_disk_costs_no_more_than_the_checkpoint(tmp_path, monkeypatch):
     assert [warning.filename for warning in caught] == [__file__]
     assert len(written) > 5  # it is tried again
     monkeypatch.undo()
-    assert_same(result, whole(fw.METHODS["sfw"], "l1"))
+    assert_same(result, whole(fw.methods.METHODS["sfw"], "l1"))
     assert_same(resumed(path, "sfw", "l1"), result)  # from the last one that was written
     assert [file.name for file in tmp_path.iterdir()] == ["run.ckpt"]
 

@@ -21,7 +21,9 @@ HOW = {"method": "sfw", "stop": "likely", "tol": 0.05, "random_state": 0, "batch
 def after(passes, problem, batch=4, method="sfw"):
     """Return an engine after some passes."""
     problem = problem.own()
-    engine = StepwiseEngine(problem, fw.METHODS[method], batch, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(
+        problem, fw.methods.METHODS[method], batch, np.random.default_rng(0), problem.default_start()
+    )
     engine.begin(np.inf, 0.0)
     engine.advance(int(passes * problem.n) // batch)
     return engine
@@ -56,7 +58,7 @@ def test_several_outputs():
     assert found.bound == pytest.approx(exact, rel=1e-7)
 
 
-LIKELY = [name for name, method in fw.METHODS.items() if Facts.of(cases.problem(), method).table]
+LIKELY = [name for name, method in fw.methods.METHODS.items() if Facts.of(cases.problem(), method).table]
 
 
 def test_who_keeps_a_table_that_bounds():

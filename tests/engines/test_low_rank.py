@@ -452,7 +452,7 @@ def test_a_start_of_full_rank():
 def test_the_gap_is_that_of_the_sum_where_a_shift_all_but_cancels():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 4)), rng.normal(size=12)
-    far = fw.Translated(fw.TraceBall(3e6, (1, 4)), [5e5, 1e6, -8e5, 1e5])
+    far = fw.sets.Translated(fw.TraceBall(3e6, (1, 4)), [5e5, 1e6, -8e5, 1e5])
     result = fw.minimize(fw.Problem(X, y, "squared", far), tol=0.0, max_passes=30)
     z = X @ result.x - y
     assert np.abs(result.x).max() < 10.0  # of numbers a million times as large
@@ -460,7 +460,7 @@ def test_the_gap_is_that_of_the_sum_where_a_shift_all_but_cancels():
 
 
 def test_shifts_are_rounded_where_a_set_has_no_width():
-    flat = fw.Translated(fw.Box([0.0, -1.0], [0.0, 1.0]), [0.1, 0.3])
+    flat = fw.sets.Translated(fw.Box([0.0, -1.0], [0.0, 1.0]), [0.1, 0.3])
     corners = flat.vertex([1.0, 1.0]), flat.vertex([1.0, -1.0])
     assert all(flat.contains(share * corners[0] + (1.0 - share) * corners[1]) for share in np.linspace(0.0, 1.0, 50))
     assert not flat.contains([0.1 + 1e-9, 0.3])

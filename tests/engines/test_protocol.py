@@ -46,17 +46,17 @@ def multinomial(constraint):
 
 
 OWN = {
-    "svrf": fw.METHODS["svrf"],  # batches grow, snapshots at the steps 1, 2, 16, 46, ...
-    "storc": fw.METHODS["storc"],  # a direction with a momentum sequence of its own
-    "spider": fw.METHODS["spider"],  # looks at a next batch that grows
-    "goldfarb-away": fw.METHODS["goldfarb-away"],  # batches grow, and nothing else tells of the intercept
-    "sarah": fw.Method(fw.Sarah(0.15)),  # looks at the next batch, and tosses a coin for snapshots
-    "l-svrg": fw.Method(fw.LooplessSvrg(0.15)),  # tosses a coin too, and corrects r for one step
-    "saga-sarah": fw.METHODS["saga-sarah"],  # looks at the next batch, and keeps the sum of its table
-    "one-sample": fw.METHODS["one-sample"],  # fades, and looks at the next batch
-    "sagafw": fw.METHODS["sagafw"],  # has two batches a step, and a step chosen for the budget
-    "svrf, line-search": fw.Method(fw.Svrf(), step=fw.LineSearch()),
-    "pairwise sarah": fw.Method(fw.Sarah(0.15), fw.Pairwise(), fw.ShortStep()),
+    "svrf": fw.methods.METHODS["svrf"],  # batches grow, snapshots at the steps 1, 2, 16, 46, ...
+    "storc": fw.methods.METHODS["storc"],  # a direction with a momentum sequence of its own
+    "spider": fw.methods.METHODS["spider"],  # looks at a next batch that grows
+    "goldfarb-away": fw.methods.METHODS["goldfarb-away"],  # batches grow, and nothing else tells of the intercept
+    "sarah": fw.methods.Method(fw.methods.Sarah(0.15)),  # looks at the next batch, and tosses a coin for snapshots
+    "l-svrg": fw.methods.Method(fw.methods.LooplessSvrg(0.15)),  # tosses a coin too, and corrects r for one step
+    "saga-sarah": fw.methods.METHODS["saga-sarah"],  # looks at the next batch, and keeps the sum of its table
+    "one-sample": fw.methods.METHODS["one-sample"],  # fades, and looks at the next batch
+    "sagafw": fw.methods.METHODS["sagafw"],  # has two batches a step, and a step chosen for the budget
+    "svrf, line-search": fw.methods.Method(fw.methods.Svrf(), step=fw.methods.LineSearch()),
+    "pairwise sarah": fw.methods.Method(fw.methods.Sarah(0.15), fw.methods.Pairwise(), fw.methods.ShortStep()),
 }
 """Methods with estimates that use all of a lifecycle: growing batches, a look ahead, snapshots, coins."""
 
@@ -159,7 +159,7 @@ def method_of(kind):
     if kind in OWN:
         return OWN[kind]
     name, _, step = kind.partition(", ")
-    method = fw.METHODS[name]
+    method = fw.methods.METHODS[name]
     return method._replace(step=as_step(step)) if step else method
 
 
@@ -346,7 +346,7 @@ def test_what_is_not_finite_finishes_an_engine(kind):
     start = problem.default_start()
     with np.errstate(all="ignore"):
         engine = (
-            StepwiseEngine(problem, fw.METHODS[kind], 2, np.random.default_rng(0), start)
+            StepwiseEngine(problem, fw.methods.METHODS[kind], 2, np.random.default_rng(0), start)
             if isinstance(kind, str)
             else kind(problem, start)
         )

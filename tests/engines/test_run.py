@@ -21,17 +21,18 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.problem import Problem
 from frankwolfe.result import COLUMNS
 from frankwolfe.running.certifier import SHARE, CertificateSchedule
+from frankwolfe.running.observer import State
 from tests import cases
 
 interpreted = pytest.mark.usefixtures("interpreted")
-LOOP = [name for name, method in fw.METHODS.items() if method.engine == "loop"]
+LOOP = [name for name, method in fw.methods.METHODS.items() if method.engine == "loop"]
 every_method = pytest.mark.parametrize("method", LOOP)
 
-STOCHASTIC = [name for name, method in fw.METHODS.items() if not method.reads_all_rows]
+STOCHASTIC = [name for name, method in fw.methods.METHODS.items() if not method.reads_all_rows]
 every_stochastic = pytest.mark.parametrize("method", STOCHASTIC)
 PLANNED = [  # what a step costs depends on its number, or on chance
     name
-    for name, method in fw.METHODS.items()
+    for name, method in fw.methods.METHODS.items()
     if method.estimate.abilities.takes_snapshots or method.estimate.abilities.grows
 ]
 STEADY = [name for name in LOOP if name not in PLANNED]
@@ -256,7 +257,7 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_names_the_row(method):
 @interpreted
 def test_a_run_that_turns_non_finite_returns_the_best_certified_point():
     problem = cliff(edge=4.0)
-    slow = fw.Method(fw.FullGradient(), fw.Toward(), fw.OpenLoop(0.2, 2.0))
+    slow = fw.methods.Method(fw.methods.FullGradient(), fw.methods.Toward(), fw.methods.OpenLoop(0.2, 2.0))
     result = fw.minimize(problem, slow, tol=1e-9, max_passes=1000)
     assert result.status is fw.Status.NON_FINITE
     assert result.checks >= 2  # one while all was well, one at the end
@@ -282,7 +283,7 @@ def test_numbers_too_large_for_the_loss_end_in_a_status_and_not_in_a_warning(met
 
 def rows_of_a_step(method, n, drawn):
     """Rows that a step reads, where that is the same for all: some read every row, or as many more than are drawn."""
-    abilities = fw.METHODS[method].estimate.abilities
+    abilities = fw.methods.METHODS[method].estimate.abilities
     return n if abilities.reads_all_rows else drawn * (1 + (abilities.reads_upcoming or abilities.two_batches))
 
 
@@ -570,7 +571,7 @@ def test_a_callback_sees_feasible_points_and_can_evaluate_them(constraint):
     problem, seen = cases.problem(constraint=constraint), []
 
     def look(state):
-        assert isinstance(state, fw.State)
+        assert isinstance(state, State)
         assert problem.constraint.contains(state.x)
         found = state.evaluate()
         assert found.value == problem.value(state.x)
@@ -736,7 +737,7 @@ def test_a_generator_is_advanced_by_what_was_drawn(method, batch_size):
     given_generator = fw.minimize(problem, method, random_state=generator, **arguments)
     given_seed = fw.minimize(problem, method, random_state=4, **arguments)
     np.testing.assert_array_equal(given_generator.x, given_seed.x)
-    abilities = fw.METHODS[method].estimate.abilities
+    abilities = fw.methods.METHODS[method].estimate.abilities
     if method not in PLANNED:  # snapshots may be decided by the toss of a coin
         twin.random((given_seed.nit * (1 + abilities.two_batches) + abilities.reads_upcoming) * batch_size)
         assert generator.random() == twin.random()
@@ -755,8 +756,10 @@ def test_compiled_runs_repeat_to_the_bit():
 def test_a_clock_does_not_change_the_steps_up_to_its_stop(method, batch_size):
     problem = cases.problem()
     arguments = {"tol": 0, "batch_size": batch_size, "random_state": 0}
-    if type(fw.METHODS[method].step) is fw.ConstantStep:  # which is otherwise chosen for the number of passes
-        arguments["step"] = fw.ConstantStep(0.1)
+    if (
+        type(fw.methods.METHODS[method].step) is fw.methods.ConstantStep
+    ):  # which is otherwise chosen for the number of passes
+        arguments["step"] = fw.methods.ConstantStep(0.1)
     timed = fw.minimize(problem, method, max_passes=None, max_seconds=0.03, **arguments)
     counted = fw.minimize(problem, method, max_passes=timed.passes, **arguments)
     assert counted.nit == timed.nit > 0

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 def after(passes, loss, constraint, n=400, **how):
     """Return an engine of ``sfw`` after some passes."""
     problem = cases.problem(loss, constraint, n=n, **how).own()
-    engine = StepwiseEngine(problem, fw.METHODS["sfw"], 4, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.methods.METHODS["sfw"], 4, np.random.default_rng(0), problem.default_start())
     engine.begin(np.inf, 0.0)
     engine.advance(int(passes * n) // 4)
     return engine

@@ -22,7 +22,9 @@ ESTIMATORS = [
 
 # as in scikit-learn's own run of the checks: some hand in data on which nothing converges
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::frankwolfe.ScaleWarning")  # and a radius small enough for one answer only
+@pytest.mark.filterwarnings(
+    "ignore::frankwolfe.exceptions.ScaleWarning"
+)  # and a radius small enough for one answer only
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -213,7 +213,7 @@ def test_a_set_that_shrinks_under_the_weights_is_told():
 
 def test_the_estimate_is_exchangeable():
     X, target, _ = rows(96, 0)
-    method = fw.Method(fw.Momentum(), fw.Toward(), fw.OpenLoop(2.0, 2.0), batch_size=48)
+    method = fw.methods.Method(fw.methods.Momentum(), fw.methods.Toward(), fw.methods.OpenLoop(2.0, 2.0), batch_size=48)
     model = fw.SimplexRegressor(method=method).partial_fit(X, target)
     assert model.n_iter_ == 2
     assert fw.Simplex(1.0).contains(model.coef_)

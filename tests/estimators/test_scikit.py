@@ -120,7 +120,7 @@ def test_fields_of_parts_are_parameters(cancer):
     assert search.best_params_["constraint__radius"] == 5.0
     assert search.best_estimator_.constraint.radius == 5.0
     assert search.best_score_ > 0.95
-    nested = fw.FrankWolfeRegressor(fw.Huber(2.0), fw.Scaled(fw.L1Ball(1.0), 3.0))
+    nested = fw.FrankWolfeRegressor(fw.Huber(2.0), fw.sets.Scaled(fw.L1Ball(1.0), 3.0))
     nested.set_params(loss__delta=0.5, constraint__set__radius=4.0)
     assert nested.loss == fw.Huber(0.5)
     assert nested.constraint.set == fw.L1Ball(4.0)

@@ -50,7 +50,7 @@ def _posed(loss: Any, constraint: Any, layout: str = "dense64", **how: Any) -> f
 def of_methods() -> Iterator[Frozen]:
     """Every method on dense and sparse rows, with weights for the rows, and with an intercept where it takes one."""
     weights = np.random.default_rng(5).uniform(0.5, 2.0, size=40)
-    for name in fw.METHODS:
+    for name in fw.methods.METHODS:
         for layout in ("dense64", "csr32"):
             for intercept in (False, True):
                 how = {"intercept": intercept, "sample_weight": weights if layout == "csr32" else None}

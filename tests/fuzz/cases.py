@@ -25,8 +25,8 @@ CHANCES = {"solved": 0.08, "units": 0.25, "side": 0.12}
 EXPONENTS = (-50, 51)
 """Units are powers of two between these: from 1e-15 to 1e15. Then only the exponents of numbers change."""
 
-STEPWISE = tuple(name for name, method in fw.METHODS.items() if method.engine == "loop")
-METHODS = (*fw.METHODS, "composed")
+STEPWISE = tuple(name for name, method in fw.methods.METHODS.items() if method.engine == "loop")
+METHODS = (*fw.methods.METHODS, "composed")
 
 
 @dataclass(frozen=True)
@@ -265,14 +265,20 @@ def _method(rng, name):
 
 def _composed(rng):
     """Return a method made of random parts."""
-    estimates = [fw.FullGradient(), fw.SagTable(), fw.CoordinateAverage(), fw.Momentum(), fw.Substitute()]
-    estimates.append(fw.SmoothedMomentum())
-    directions = [fw.Toward(), fw.Away(), fw.Pairwise(), fw.BlendedPairwise()]
+    estimates = [
+        fw.methods.FullGradient(),
+        fw.methods.SagTable(),
+        fw.methods.CoordinateAverage(),
+        fw.methods.Momentum(),
+        fw.methods.Substitute(),
+    ]
+    estimates.append(fw.methods.SmoothedMomentum())
+    directions = [fw.methods.Toward(), fw.methods.Away(), fw.methods.Pairwise(), fw.methods.BlendedPairwise()]
     direction = directions[rng.integers(len(directions))]
-    steps = [*STEPS.values(), fw.OpenLoop(1.0, 1.0), fw.LuFreundStep()]
-    steps += [] if isinstance(direction, fw.Toward) else [fw.DampedStep()]
+    steps = [*STEPS.values(), fw.methods.OpenLoop(1.0, 1.0), fw.methods.LuFreundStep()]
+    steps += [] if isinstance(direction, fw.methods.Toward) else [fw.methods.DampedStep()]
     step = steps[rng.integers(len(steps))]
-    return fw.Method(estimates[rng.integers(len(estimates))], direction, step), type(step).__name__
+    return fw.methods.Method(estimates[rng.integers(len(estimates))], direction, step), type(step).__name__
 
 
 def _options(rng, method, step, n, slow):
@@ -286,4 +292,4 @@ def _options(rng, method, step, n, slow):
         "batch_size": sizes[rng.integers(len(sizes))] if not slow or rounds else n,
         "random_state": int(rng.integers(2**31)),
     }
-    return found if step == "its own" or isinstance(method, fw.Method) else {**found, "step": step}
+    return found if step == "its own" or isinstance(method, fw.methods.Method) else {**found, "step": step}

@@ -25,10 +25,10 @@ LEAST = 1e-12
 ROOM = 4.0
 """How many times the bound on rounding two ways to compute the same may differ by."""
 
-NEVER_RISES = (fw.LineSearch, fw.Secant, fw.Monotone)
+NEVER_RISES = (fw.methods.LineSearch, fw.methods.Secant, fw.methods.Monotone)
 """Step rules that look at the objective itself: it never rises, whatever the gradient estimate."""
 
-NEVER_RISES_WITH_THE_GRADIENT = (fw.ShortStep, fw.Backtracking)
+NEVER_RISES_WITH_THE_GRADIENT = (fw.methods.ShortStep, fw.methods.Backtracking)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Run:
     def method(self):
         """The composition that ran, where the name of one was given."""
         given = self.case.method
-        return fw.METHODS[given] if isinstance(given, str) else given
+        return fw.methods.METHODS[given] if isinstance(given, str) else given
 
     @property
     def side(self):
@@ -317,7 +317,7 @@ def trace(run):
 def monotone(run):
     """The objective never rises where a step rule promises that."""
     step = run.method.step if "step" not in run.case.options else STEPS[run.case.options["step"]]
-    full = isinstance(run.method.estimate, fw.FullGradient)
+    full = isinstance(run.method.estimate, fw.methods.FullGradient)
     promised = isinstance(step, NEVER_RISES) or (full and isinstance(step, NEVER_RISES_WITH_THE_GRADIENT))
     if run.method.engine != "loop" or not promised or run.case.intercept:
         return  # rounds may go where the gap is much smaller instead

@@ -53,7 +53,7 @@ def make(name, rng, shape):
         return known.Translated(inner, 10.0 ** rng.uniform(-3.0, 4.0) * min(sizes) * rng.normal(size=size))
     if name == "Scaled":
         return known.Scaled(inner, float(10.0 ** rng.uniform(-3.0, 3.0)))
-    return known.Wrapped(inner, fw.Counted if name == "Counted" else fw.Cached)
+    return known.Wrapped(inner, fw.sets.Counted if name == "Counted" else fw.sets.Cached)
 
 
 def _product(rng, shape):

@@ -103,5 +103,5 @@ def test_methods_that_need_bounded_curvature_say_so(method):
 def test_sliding_takes_a_constant_for_unbounded_losses(interpreted):
     loss, y = CASES["poisson"]
     problem = fw.Problem(X, y, loss, fw.L2Ball(0.5))
-    method = fw.Method(fw.FullGradient(), fw.Sliding(smoothness=30.0), fw.EpochStep())
+    method = fw.methods.Method(fw.methods.FullGradient(), fw.methods.Sliding(smoothness=30.0), fw.methods.EpochStep())
     assert fw.minimize(problem, method, max_passes=20).fun < problem.zero_value

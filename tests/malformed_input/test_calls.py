@@ -95,8 +95,8 @@ PARTS = {
     "tuple": (1.0,),
     "list": ["logistic"],
     "function": len,
-    "step": fw.ShortStep(),
-    "estimate": fw.SagTable(),
+    "step": fw.methods.ShortStep(),
+    "estimate": fw.methods.SagTable(),
 }
 
 
@@ -207,10 +207,10 @@ def set_sites():
         (fw.Birkhoff, {"size": 2}, {"size": numbers("huge-int")}),
         (fw.Spectrahedron, {"trace": 1.0}, {"trace": NUMBERS}),
         (fw.TraceBall, {"radius": 1.0, "shape": (3, 1)}, {**radius, "shape": shapes}),
-        (fw.Translated, {"set": ball, "shift": np.ones(3)}, {"set": sets, "shift": vectors(np.ones(3), rng)}),
-        (fw.Scaled, {"set": ball, "factor": 2.0}, {"set": sets, "factor": NUMBERS}),
-        (fw.Cached, {"set": ball, "size": 4}, {"set": sets, "size": NUMBERS}),
-        (fw.Counted, {"set": ball}, {"set": sets}),
+        (fw.sets.Translated, {"set": ball, "shift": np.ones(3)}, {"set": sets, "shift": vectors(np.ones(3), rng)}),
+        (fw.sets.Scaled, {"set": ball, "factor": 2.0}, {"set": sets, "factor": NUMBERS}),
+        (fw.sets.Cached, {"set": ball, "size": 4}, {"set": sets, "size": NUMBERS}),
+        (fw.sets.Counted, {"set": ball}, {"set": sets}),
         (
             fw.Product,
             {"sets": [ball, ball], "sizes": [1, 2]},
@@ -246,12 +246,12 @@ def loss_sites():
     """Losses, and step rules, that have numbers."""
     for kind, name in (
         *((type(loss), field) for loss in cases.LOSSES for field in loss._fields),
-        (fw.OpenLoop, "numerator"),
-        (fw.OpenLoop, "offset"),
-        (fw.Backtracking, "relax"),
-        (fw.Backtracking, "raise_by"),
-        (fw.DampedStep, "start"),
-        (fw.DampedStep, "window"),
+        (fw.methods.OpenLoop, "numerator"),
+        (fw.methods.OpenLoop, "offset"),
+        (fw.methods.Backtracking, "relax"),
+        (fw.methods.Backtracking, "raise_by"),
+        (fw.methods.DampedStep, "start"),
+        (fw.methods.DampedStep, "window"),
     ):
         yield Site(kind.__name__, kind, {}, {name: NUMBERS}, right_part)
 

@@ -79,7 +79,7 @@ def test_iterates_are_those_of_the_textbook(method, name):
     problem = cases.problem(fw.Logistic(), constraint, n=30, d=D, density=1.0)
     start = tuple(problem.default_start())
     steps, seen = 25, []  # on the l2 ball rounding decides from step 30 on: the iterates have all but arrived
-    composed = fw.METHODS[method]._replace(step=fw.ShortStep())
+    composed = fw.methods.METHODS[method]._replace(step=fw.methods.ShortStep())
     fw.minimize(problem, composed, tol=0, max_passes=steps, trace=100, callback=lambda state: seen.append(state.x))
     step = getattr(active_sets, method.replace("-", "_"))
     described = textbook.logistic, problem.loss.smoothness()
@@ -100,10 +100,14 @@ def test_deterministic_methods_reach_the_certified_optimum(method, constraint):
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("constraint", [fw.Simplex(2.0), fw.L2Ball(2.0)], ids=cases.name_of)
-@pytest.mark.parametrize("direction", [fw.Pairwise(), fw.Away(), fw.BlendedPairwise()], ids=cases.name_of)
+@pytest.mark.parametrize(
+    "direction", [fw.methods.Pairwise(), fw.methods.Away(), fw.methods.BlendedPairwise()], ids=cases.name_of
+)
 def test_no_step_rule_leads_out_of_the_set(direction, constraint):
     problem = cases.problem(fw.Logistic(), constraint)
-    method = fw.Method(fw.FullGradient(), direction, fw.OpenLoop(), name="open-loop steps on exchanges")
+    method = fw.methods.Method(
+        fw.methods.FullGradient(), direction, fw.methods.OpenLoop(), name="open-loop steps on exchanges"
+    )
     seen = []
     fw.minimize(problem, method, tol=0, max_passes=40, trace=100, callback=lambda state: seen.append(state.x))
     assert all(problem.constraint.contains(w) for w in seen)
@@ -118,11 +122,11 @@ def test_no_step_rule_leads_out_of_the_set(direction, constraint):
 )
 def test_stored_atoms_compiled_as_interpreted(name, method):
     problem = cases.problem(fw.Logistic(), STORED[name][0], n=30, d=D, density=1.0)
-    composed = fw.METHODS[method]
+    composed = fw.methods.METHODS[method]
     if (
         composed.estimate.abilities.reads_all_rows
     ):  # an exact step leaves both its atoms equally good, and rounding decides between them
-        composed = composed._replace(step=fw.ShortStep())
+        composed = composed._replace(step=fw.methods.ShortStep())
     found = fw.minimize(problem, composed, batch_size=3, tol=0, max_passes=20, random_state=0)
     with fw.python_mode():
         expected = fw.minimize(problem, composed, batch_size=3, tol=0, max_passes=20, random_state=0)
@@ -229,7 +233,7 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
     problem = cases.problem(fw.Logistic(), fw.L2Ball(10.0), n=60, d=15, density=1.0)
     monkeypatch.setattr(dictionary, "BUDGET", 0)
     monkeypatch.setattr(dictionary, "FEWEST", 2)
-    engine = StepwiseEngine(problem, fw.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
+    engine = StepwiseEngine(problem, fw.methods.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
     held, before = engine.parts[1].pieces.dictionary, problem.zero_value
     for _ in range(40):
         engine.advance(5)

@@ -19,14 +19,14 @@ NOTHING = np.empty(0, dtype=np.int64)
 N, B, STEPS = 7, 3, 11
 
 ERROR_KEPT = {
-    "saga": (fw.Saga(), 0.0),
-    "sagafw": (fw.SagaTwoBatches(), 0.0),
-    "l-svrg": (fw.LooplessSvrg(0.1), 0.0),
-    "sarah": (fw.Sarah(0.1), 1.0),
-    "saga-sarah": (fw.SagaSarah(), 1.0 - B / (2.0 * N)),
-    "saga-sarah, pull": (fw.SagaSarah(0.3), 0.7),
-    "one-sample": (fw.OneSample(), 1.0 - 1.0 / (STEPS + 1.0)),
-    "one-sample, slow": (fw.OneSample(power=2.0 / 3.0), 1.0 - (STEPS + 1.0) ** (-2.0 / 3.0)),
+    "saga": (fw.methods.Saga(), 0.0),
+    "sagafw": (fw.methods.SagaTwoBatches(), 0.0),
+    "l-svrg": (fw.methods.LooplessSvrg(0.1), 0.0),
+    "sarah": (fw.methods.Sarah(0.1), 1.0),
+    "saga-sarah": (fw.methods.SagaSarah(), 1.0 - B / (2.0 * N)),
+    "saga-sarah, pull": (fw.methods.SagaSarah(0.3), 0.7),
+    "one-sample": (fw.methods.OneSample(), 1.0 - 1.0 / (STEPS + 1.0)),
+    "one-sample, slow": (fw.methods.OneSample(power=2.0 / 3.0), 1.0 - (STEPS + 1.0) ** (-2.0 / 3.0)),
 }
 """Estimates ``r_t`` of ``G(w_t)``, and ``c`` in ``E[r_t - G(w_t)] = c (r_{t-1} - G(w_{t-1}))``, given the past."""
 
@@ -64,7 +64,7 @@ def refreshed(engine, batch, before=None):
 def test_expected_error_is_a_known_part_of_the_last_one(name, problem):
     # the exact expectation, over all batches, after a few steps: at an iterate that no table was made at
     (estimate, kept), problem = ERROR_KEPT[name], PROBLEMS[problem]()
-    run = Recorder(problem, fw.Method(estimate), B, seed=2).run(STEPS)
+    run = Recorder(problem, fw.methods.Method(estimate), B, seed=2).run(STEPS)
     engine, before = run.engine, run.path[-2]
     assert engine.certificate() is None  # r is not exact by chance
     exact, exact_before = (problem.gradient(problem.shaped(w)).ravel() for w in run.path[:-3:-1])
@@ -78,7 +78,7 @@ def test_expected_error_is_a_known_part_of_the_last_one(name, problem):
 
 def test_the_second_batch_is_independent_of_the_first_and_shown_to_later_steps_only():
     problem = weighted(None)
-    run = Recorder(problem, fw.METHODS["sagafw"], B, seed=1).run(400)
+    run = Recorder(problem, fw.methods.METHODS["sagafw"], B, seed=1).run(400)
     halves = np.array(run.batches).reshape(-1, 2, B)
     assert all(len(set(half)) == B for step in halves for half in step)
     together = [len(set(S) & set(J)) for S, J in halves]
@@ -95,7 +95,7 @@ def test_the_second_batch_is_independent_of_the_first_and_shown_to_later_steps_o
 @pytest.mark.parametrize("name", ["saga", "sagafw", "l-svrg", "sarah", "saga-sarah"])
 def test_at_a_point_that_does_not_move_the_error_is_zero(name):
     problem = weighted([1.0, 2.0, 0.5, 0.0, 3.0, 1.0, 1.0])
-    engine = Recorder(problem, fw.METHODS[name], B, seed=1).run(STEPS).engine
+    engine = Recorder(problem, fw.methods.METHODS[name], B, seed=1).run(STEPS).engine
     w = engine.point()
     found = problem.evaluate(w)
     engine._renew(found.alpha, found.gradient)
@@ -109,10 +109,10 @@ def test_at_a_point_that_does_not_move_the_error_is_zero(name):
 @pytest.mark.parametrize("name", ["saga", "sagafw", "l-svrg", "sarah", "saga-sarah", "one-sample"])
 def test_with_all_rows_in_a_batch_it_is_frank_wolfe(name):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
-    method = fw.METHODS[name]
+    method = fw.methods.METHODS[name]
     own, full = (
         StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
-        for which in (method, method._replace(estimate=fw.FullGradient()))
+        for which in (method, method._replace(estimate=fw.methods.FullGradient()))
     )
     for engine in (own, full):
         engine.advance(40)
@@ -136,9 +136,9 @@ take a billion steps.
 )
 def test_the_gap_of_a_loss_that_is_not_convex_falls_to_a_thousandth(loss, name, passes):
     given = (fw.Sigmoid(), fw.L1Ball(4.0)) if loss == "sigmoid" else (fw.Cauchy(1.0), fw.L2Ball(0.5))
-    problem, method = cases.problem(*given, n=20, d=6), fw.METHODS[name]
+    problem, method = cases.problem(*given, n=20, d=6), fw.methods.METHODS[name]
     if name == "one-sample":
-        method = fw.Method(fw.OneSample(power=2.0 / 3.0), step=fw.ConstantStep(power=2.0 / 3.0))
+        method = fw.methods.Method(fw.methods.OneSample(power=2.0 / 3.0), step=fw.methods.ConstantStep(power=2.0 / 3.0))
     gap = fw.minimize(problem, method, batch_size=4, tol=0.0, max_passes=passes, random_state=0).trace.fw_gap
     assert gap.min() <= 1e-3 * gap[0]
 
@@ -147,12 +147,12 @@ def test_the_gap_of_a_loss_that_is_not_convex_falls_to_a_thousandth(loss, name, 
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
-@pytest.mark.parametrize("estimate", [fw.Sarah(0.1), fw.LooplessSvrg(0.1)], ids=cases.name_of)
+@pytest.mark.parametrize("estimate", [fw.methods.Sarah(0.1), fw.methods.LooplessSvrg(0.1)], ids=cases.name_of)
 def test_exact_gradients_come_with_their_probability(estimate, intercept):
     X, y = cases.table(fw.Logistic(), n=40, d=4)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=intercept)
     steps = 4000
-    run = Recorder(problem, fw.Method(estimate), 2).run(steps)
+    run = Recorder(problem, fw.methods.Method(estimate), 2).run(steps)
     assert run.snapshots[0] == 1
     # what the intercept makes exact counts as a snapshot that was not due: the coin forgets nothing, and is as fair
     mean, deviation = 0.1 * steps, (0.09 * steps) ** 0.5
@@ -161,14 +161,14 @@ def test_exact_gradients_come_with_their_probability(estimate, intercept):
 
 def test_by_default_one_exact_gradient_is_expected_a_pass():
     problem = cases.problem(n=40, d=4)
-    run = Recorder(problem, fw.METHODS["l-svrg"], 4).run(2000)
+    run = Recorder(problem, fw.methods.METHODS["l-svrg"], 4).run(2000)
     assert run.engine.rows_read / 40 == pytest.approx(2 * 200, rel=0.1)
 
 
-@pytest.mark.parametrize("estimate", [fw.Sarah(0.05), fw.LooplessSvrg(0.05)], ids=cases.name_of)
+@pytest.mark.parametrize("estimate", [fw.methods.Sarah(0.05), fw.methods.LooplessSvrg(0.05)], ids=cases.name_of)
 def test_a_constant_step_foresees_the_exact_gradients_that_chance_will_take(estimate):
     problem, passes = cases.problem(n=40, d=4), 300.0
-    method = fw.Method(estimate, step=fw.ConstantStep())
+    method = fw.methods.Method(estimate, step=fw.methods.ConstantStep())
     result = fw.minimize(problem, method, batch_size=2, tol=0.0, max_passes=passes, random_state=0)
     engine = StepwiseEngine(
         problem, method, 2, np.random.default_rng(0), problem.default_start(), None, passes * problem.n
@@ -183,22 +183,22 @@ def test_a_constant_step_foresees_the_exact_gradients_that_chance_will_take(esti
     ("estimate", "step", "reference", "rho", "gamma"),
     [
         (
-            fw.Momentum(4.0, 8.0),
-            fw.OpenLoop(2.0, 7.0),
+            fw.methods.Momentum(4.0, 8.0),
+            fw.methods.OpenLoop(2.0, 7.0),
             textbook.momentum,
             lambda t: 4.0 / (t + 8.0) ** (2.0 / 3.0),
             lambda t: 2.0 / (t + 7.0),
         ),
         (
-            fw.OneSample(power=2.0 / 3.0),
-            fw.ConstantStep(0.05),
+            fw.methods.OneSample(power=2.0 / 3.0),
+            fw.methods.ConstantStep(0.05),
             textbook.one_sample,
             lambda t: t ** (-2.0 / 3.0),
             lambda t: 0.05,
         ),
         (  # whatever its weight later, the first batch is all there is to begin with
-            fw.OneSample(1.0, 3.0),
-            fw.OpenLoop(),
+            fw.methods.OneSample(1.0, 3.0),
+            fw.methods.OpenLoop(),
             textbook.one_sample,
             lambda t: 1.0 if t == 1 else 1.0 / (t + 3.0),
             lambda t: 2.0 / (t + 2.0),
@@ -208,14 +208,16 @@ def test_a_constant_step_foresees_the_exact_gradients_that_chance_will_take(esti
 )
 def test_schedules_are_settings(estimate, step, reference, rho, gamma):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7, density=1.0)
-    run = Recorder(problem, fw.Method(estimate, step=step), 3, seed=5).run(60)
+    run = Recorder(problem, fw.methods.Method(estimate, step=step), 3, seed=5).run(60)
     data = problem.X, problem.y, textbook.logistic, textbook.l1_ball(4.0), run.batches, problem.default_start()
     np.testing.assert_allclose(run.path, reference(*data, rho=rho, gamma=gamma), rtol=0.0, atol=1e-10)
 
 
 def test_a_constant_step_may_fall_with_another_power_of_the_number_of_steps():
     problem = cases.problem(n=40, d=4)
-    method = fw.Method(fw.OneSample(power=2.0 / 3.0), step=fw.ConstantStep(scale=0.5, power=2.0 / 3.0))
+    method = fw.methods.Method(
+        fw.methods.OneSample(power=2.0 / 3.0), step=fw.methods.ConstantStep(scale=0.5, power=2.0 / 3.0)
+    )
     engine = StepwiseEngine(problem, method, 2, np.random.default_rng(0), problem.default_start(), None, 40.0 * 100.0)
     assert engine.parts[2].gamma[0] == pytest.approx(0.5 * 1000.0 ** (-2.0 / 3.0))
 
@@ -234,14 +236,17 @@ def test_an_average_goes_on_where_it_was_and_begins_anew_after_another_method():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fw.Sarah(0.0), "Sarah: probability must be positive, got 0"),
-        (lambda: fw.LooplessSvrg(1.5), "LooplessSvrg: probability must be at most 1, got 1.5"),
-        (lambda: fw.SagaSarah(2.0), "SagaSarah: pull must be at most 1, got 2"),
-        (lambda: fw.Momentum(4.0), r"Momentum: numerator must be at most \(1 \+ offset\)\^power = 1.5874, got 4"),
-        (lambda: fw.Momentum(power=1.5), "Momentum: power must be at most 1, got 1.5"),
-        (lambda: fw.OneSample(offset=-0.5), "OneSample: offset must not be negative, got -0.5"),
-        (lambda: fw.OneSample(numerator=-1.0), "OneSample: numerator must be positive, got -1"),
-        (lambda: fw.ConstantStep(power=2.0), "ConstantStep: power must be at most 1, got 2"),
+        (lambda: fw.methods.Sarah(0.0), "Sarah: probability must be positive, got 0"),
+        (lambda: fw.methods.LooplessSvrg(1.5), "LooplessSvrg: probability must be at most 1, got 1.5"),
+        (lambda: fw.methods.SagaSarah(2.0), "SagaSarah: pull must be at most 1, got 2"),
+        (
+            lambda: fw.methods.Momentum(4.0),
+            r"Momentum: numerator must be at most \(1 \+ offset\)\^power = 1.5874, got 4",
+        ),
+        (lambda: fw.methods.Momentum(power=1.5), "Momentum: power must be at most 1, got 1.5"),
+        (lambda: fw.methods.OneSample(offset=-0.5), "OneSample: offset must not be negative, got -0.5"),
+        (lambda: fw.methods.OneSample(numerator=-1.0), "OneSample: numerator must be positive, got -1"),
+        (lambda: fw.methods.ConstantStep(power=2.0), "ConstantStep: power must be at most 1, got 2"),
     ],
 )
 def test_what_is_no_schedule_or_probability_is_refused(make, message):

@@ -40,10 +40,14 @@ def mean_estimate(engine, t, b=2):
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["even", "weighted"])
-@pytest.mark.parametrize("estimate", [fw.Svrf(), fw.Svfw(epoch=8), fw.Storc(), fw.GrowingBatch()], ids=cases.name_of)
+@pytest.mark.parametrize(
+    "estimate",
+    [fw.methods.Svrf(), fw.methods.Svfw(epoch=8), fw.methods.Storc(), fw.methods.GrowingBatch()],
+    ids=cases.name_of,
+)
 def test_direction_is_unbiased(estimate, weights):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3, sample_weight=weights)
-    engine = engine_of(problem, fw.Method(estimate), 1, steps=5)
+    engine = engine_of(problem, fw.methods.Method(estimate), 1, steps=5)
     mean, deviation = mean_estimate(engine, 6)
     np.testing.assert_allclose(mean, problem.gradient(engine.point()), rtol=1e-12, atol=1e-14)
     assert deviation > 1e-3
@@ -52,7 +56,7 @@ def test_direction_is_unbiased(estimate, weights):
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["even", "weighted"])
 def test_spider_changes_as_the_gradient_does_on_average(weights):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3, sample_weight=weights)
-    engine = engine_of(problem, fw.METHODS["spider"], 1, steps=5)
+    engine = engine_of(problem, fw.methods.METHODS["spider"], 1, steps=5)
     r, before = engine.gradient.r.copy(), problem.gradient(engine.point())
     kept, found = engine.parts[0].kept, []
     samples, earlier = problem.samples, deepcopy(engine.iterate)
@@ -68,10 +72,12 @@ def test_spider_changes_as_the_gradient_does_on_average(weights):
     assert np.abs(found - change).max() > 1e-3
 
 
-@pytest.mark.parametrize("estimate", [fw.Svrf(), fw.Svfw(epoch=8), fw.Storc()], ids=cases.name_of)
+@pytest.mark.parametrize(
+    "estimate", [fw.methods.Svrf(), fw.methods.Svfw(epoch=8), fw.methods.Storc()], ids=cases.name_of
+)
 def test_at_its_snapshot_an_estimate_has_no_error(estimate):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3)
-    engine = engine_of(problem, fw.Method(estimate), 1, steps=5)
+    engine = engine_of(problem, fw.methods.Method(estimate), 1, steps=5)
     found = problem.evaluate(engine.point())
     engine._renew(found.alpha, found.gradient)
     mean, deviation = mean_estimate(engine, 6)
@@ -82,12 +88,12 @@ def test_at_its_snapshot_an_estimate_has_no_error(estimate):
 # --- batches of all rows ----------------------------------------------------------------------------------------
 
 EXACT = {
-    "svrf": (fw.Svrf(), fw.Toward(), fw.OpenLoop()),
-    "svfw": (fw.Svfw(), fw.Toward(), fw.ConstantStep(0.1)),
-    "spider": (fw.Spider(), fw.Toward(), fw.OpenLoop(2.0, 1.0)),
-    "goldfarb-away": (fw.GrowingBatch(), fw.Away(), fw.NormStep()),
-    "goldfarb-pairwise": (fw.GrowingBatch(), fw.Pairwise(), fw.NormStep()),
-    "sliding": (fw.GrowingBatch(), fw.Sliding(), fw.EpochStep()),
+    "svrf": (fw.methods.Svrf(), fw.methods.Toward(), fw.methods.OpenLoop()),
+    "svfw": (fw.methods.Svfw(), fw.methods.Toward(), fw.methods.ConstantStep(0.1)),
+    "spider": (fw.methods.Spider(), fw.methods.Toward(), fw.methods.OpenLoop(2.0, 1.0)),
+    "goldfarb-away": (fw.methods.GrowingBatch(), fw.methods.Away(), fw.methods.NormStep()),
+    "goldfarb-pairwise": (fw.methods.GrowingBatch(), fw.methods.Pairwise(), fw.methods.NormStep()),
+    "sliding": (fw.methods.GrowingBatch(), fw.methods.Sliding(), fw.methods.EpochStep()),
 }
 
 
@@ -97,7 +103,8 @@ def test_batches_of_all_rows_are_the_full_gradient(name, constraint):
     estimate, direction, step = EXACT[name]
     problem = cases.problem(fw.Logistic(), constraint, n=20, d=7, sample_weight=np.linspace(0.5, 2.0, 20))
     own, full = (
-        engine_of(problem, fw.Method(which, direction, step), 20, steps=40) for which in (estimate, fw.FullGradient())
+        engine_of(problem, fw.methods.Method(which, direction, step), 20, steps=40)
+        for which in (estimate, fw.methods.FullGradient())
     )
     np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-10)
 
@@ -142,7 +149,9 @@ def test_storc_is_the_textbook_one(name, batch_size):
     }[name]
     problem = cases.problem(fw.Logistic(), constraint, n=20, d=7, density=1.0)
     L, D = 0.25 * np.linalg.norm(problem.X, 2) ** 2 / 20, 0.3
-    method = fw.METHODS["storc"]._replace(direction=fw.Sliding(diameter=D))  # a small one: models are solved better
+    method = fw.methods.METHODS["storc"]._replace(
+        direction=fw.methods.Sliding(diameter=D)
+    )  # a small one: models are solved better
     run = Recorder(problem, method, batch_size, seed=5).run(45)
     assert run.snapshots == [1, 2, 8, 16, 28, 44]  # one step, then ceil(2^(e/2 + 2))
     expected, asked = storc(problem, textbook.logistic, lmo, run.batches, run.snapshots, L, D)
@@ -207,7 +216,7 @@ def test_goldfarb_is_the_textbook_one(name):
     problem = cases.problem(fw.Logistic(), fw.Simplex(3.0), n=30, d=6, density=1.0)
     atoms = [tuple(3.0 * row) for row in np.eye(6)]
     start = tuple(problem.default_start())
-    method = fw.METHODS[name]._replace(estimate=fw.GrowingBatch(1.2))
+    method = fw.methods.METHODS[name]._replace(estimate=fw.methods.GrowingBatch(1.2))
     run = Recorder(problem, method, 2, seed=1).run(40)
     assert [len(batch) for batch in run.batches[:6]] == [3, 3, 4, 5, 5, 6]  # ceil(2 * 1.2^t)
     assert len(run.batches[-1]) == 30
@@ -236,10 +245,10 @@ def test_a_run_from_a_result_goes_on_and_from_other_data_begins_with_a_snapshot(
     assert onward.gap <= first.gap
     other = cases.problem(n=30, d=6, seed=1)
     engine = StepwiseEngine(
-        other.own(), fw.METHODS[method], 2, np.random.default_rng(0), first.x, first.state, float("inf")
+        other.own(), fw.methods.METHODS[method], 2, np.random.default_rng(0), first.x, first.state, float("inf")
     )
     engine.advance(1)
-    if fw.METHODS[method].estimate.abilities.takes_snapshots:
+    if fw.methods.METHODS[method].estimate.abilities.takes_snapshots:
         np.testing.assert_allclose(engine.gradient.dense(), other.gradient(first.x), rtol=1e-12)
         assert engine.rows_read >= other.n
 
@@ -247,7 +256,7 @@ def test_a_run_from_a_result_goes_on_and_from_other_data_begins_with_a_snapshot(
 def test_the_intercept_is_optimised_after_every_pass_of_growing_batches():
     X, y = cases.table(fw.Logistic(), n=40, d=6)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=True)
-    engine = engine_of(problem, fw.METHODS["goldfarb-away"]._replace(estimate=fw.GrowingBatch(1.5)), 2)
+    engine = engine_of(problem, fw.methods.METHODS["goldfarb-away"]._replace(estimate=fw.methods.GrowingBatch(1.5)), 2)
     at = []
     for _ in range(14):
         at.append(engine.passes.next_intercept)
@@ -259,11 +268,11 @@ def test_the_intercept_is_optimised_after_every_pass_of_growing_batches():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fw.Svfw(epoch=2.5), "Svfw: epoch must be a whole number of steps, got 2.5"),
-        (lambda: fw.Svfw(epoch=0), "Svfw: epoch must be positive"),
-        (lambda: fw.GrowingBatch(1.0), "GrowingBatch: growth must be above 1, got 1: batches would not grow"),
-        (lambda: fw.Storc(-1.0), "Storc: growth must not be negative, got -1: batches would shrink"),
-        (lambda: fw.Sliding(smoothness=0.0), "Sliding: smoothness must be positive"),
+        (lambda: fw.methods.Svfw(epoch=2.5), "Svfw: epoch must be a whole number of steps, got 2.5"),
+        (lambda: fw.methods.Svfw(epoch=0), "Svfw: epoch must be positive"),
+        (lambda: fw.methods.GrowingBatch(1.0), "GrowingBatch: growth must be above 1, got 1: batches would not grow"),
+        (lambda: fw.methods.Storc(-1.0), "Storc: growth must not be negative, got -1: batches would shrink"),
+        (lambda: fw.methods.Sliding(smoothness=0.0), "Sliding: smoothness must be positive"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):

@@ -62,40 +62,40 @@ class Forgetful(NamedTuple):
     abilities = Abilities()
 
     def for_run(self, setting):
-        return fw.Toward()
+        return fw.methods.Toward()
 
 
 @pytest.mark.parametrize(
     ("estimate", "message"),
     [
         (Silent(), "method.estimate: Silent does not say what it can do: give it a property abilities"),
-        (fw.Toward(), "Toward does not say what it can do"),
+        (fw.methods.Toward(), "Toward does not say what it can do"),
         (fw.L1Ball(1.0), "L1Ball does not say what it can do"),
         (fw.Logistic(), "method.estimate: Logistic is not a gradient estimate: it has no method refresh, follow"),
-        (fw.SagTable, r"write SagTable\(...\)"),
+        (fw.methods.SagTable, r"write SagTable\(...\)"),
         (Forgetful(), "Forgetful.for_run: Toward is not the state of an estimate: it has no method refresh, follow"),
     ],
     ids=str,
 )
 def test_what_is_no_estimate_is_refused(estimate, message):
     with pytest.raises(TypeError, match=message):
-        fw.minimize(cases.problem(), fw.Method(estimate))
+        fw.minimize(cases.problem(), fw.methods.Method(estimate))
 
 
 def test_what_is_no_direction_or_step_rule_is_refused():
     with pytest.raises(TypeError, match="Logistic is not a direction: it has no method choose"):
-        fw.minimize(cases.problem(), fw.Method(fw.SagTable(), fw.Logistic()))
+        fw.minimize(cases.problem(), fw.methods.Method(fw.methods.SagTable(), fw.Logistic()))
     with pytest.raises(TypeError, match="Logistic is not a step rule: it has no method length"):
-        fw.minimize(cases.problem(), fw.Method(fw.SagTable(), fw.Toward(), fw.Logistic()))
+        fw.minimize(cases.problem(), fw.methods.Method(fw.methods.SagTable(), fw.methods.Toward(), fw.Logistic()))
 
 
 # --- rows, sizes, budgets ---------------------------------------------------------------------------------------
 
 
 OWN = {
-    "saga": fw.METHODS["saga"],
-    "svrf": fw.Method(fw.Svrf(), name="svrf"),
-    "sarah": fw.Method(fw.Sarah(0.15), name="sarah"),
+    "saga": fw.methods.METHODS["saga"],
+    "svrf": fw.methods.Method(fw.methods.Svrf(), name="svrf"),
+    "sarah": fw.methods.Method(fw.methods.Sarah(0.15), name="sarah"),
 }
 """Methods that use all of a lifecycle: corrections for a step, growing batches and snapshots, a look ahead."""
 

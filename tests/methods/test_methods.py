@@ -23,13 +23,15 @@ EVERY_STEP = 10**6
 
 def with_known_step(method):
     """A method whose step depends on the budget, with one that does not."""
-    depends = isinstance(method.step, fw.ConstantStep) and method.step.gamma is None
-    return method._replace(step=fw.ConstantStep(0.1)) if depends else method
+    depends = isinstance(method.step, fw.methods.ConstantStep) and method.step.gamma is None
+    return method._replace(step=fw.methods.ConstantStep(0.1)) if depends else method
 
 
 FULL = [method for method in cases.TOWARD if method.estimate.abilities.reads_all_rows]
 STOCHASTIC = [  # a constant step is that of the textbook, whatever the budget
-    method._replace(step=fw.ConstantStep(textbook.CONSTANT_STEP)) if type(method.step) is fw.ConstantStep else method
+    method._replace(step=fw.methods.ConstantStep(textbook.CONSTANT_STEP))
+    if type(method.step) is fw.methods.ConstantStep
+    else method
     for method in cases.TOWARD
     if not method.estimate.abilities.reads_all_rows
 ]
@@ -38,7 +40,11 @@ LASTING = [  # what the oracle is asked with stays in r, and is known from the b
     for method in STOCHASTIC
     if not (method.estimate.abilities.takes_snapshots or method.estimate.abilities.corrects_once)
 ]
-NEVER_UP = [method for method in FULL if not isinstance(method.step, fw.OpenLoop | fw.LogAdaptive | fw.ConstantStep)]
+NEVER_UP = [
+    method
+    for method in FULL
+    if not isinstance(method.step, fw.methods.OpenLoop | fw.methods.LogAdaptive | fw.methods.ConstantStep)
+]
 
 
 def run(problem, method, steps, batch_size=1, seed=0, see=None):
@@ -165,7 +171,7 @@ def test_gap_estimate_is_that_of_the_textbook_gradient(method):
 def test_factors_kept_apart_are_folded_in_before_they_vanish():
     problem = cases.problem(n=20, d=7)
     plain, faded = (
-        StepwiseEngine(problem, fw.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start())
+        StepwiseEngine(problem, fw.methods.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start())
         for _ in range(2)
     )
     for engine in (plain, faded):
@@ -337,7 +343,7 @@ def test_objective_never_rises(method, loss, constraint):
 def test_run_may_be_looked_at_a_thousand_times():
     # the steps made in one go are adapted to the clock after every look: the number must not grow without end
     problem = cases.problem(n=4, d=2)
-    assert len(run(problem, fw.METHODS["fw"], steps=1000).trace.nit) == 1001
+    assert len(run(problem, fw.methods.METHODS["fw"], steps=1000).trace.nit) == 1001
 
 
 # --- sample weights ---------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ def needs(given):
     if isinstance(given, tuple):
         return given
     name, _, step = given.partition(", ")
-    method = fw.METHODS[name]
-    return needs_of(method._replace(step=fw.LineSearch()) if step else method)
+    method = fw.methods.METHODS[name]
+    return needs_of(method._replace(step=fw.methods.LineSearch()) if step else method)
 
 
 @pytest.mark.parametrize(("given", "facts", "sentence"), REFUSED)
@@ -76,14 +76,14 @@ def test_every_refusal_is_tested():
 
 
 def test_a_problem_that_serves_every_need_is_accepted():
-    for method in fw.METHODS.values():
+    for method in fw.methods.METHODS.values():
         refuse(method.name, needs_of(method), Facts(LOGISTIC, intercept=True))
 
 
 def test_the_methods_for_data_that_is_not_in_memory():
     def runs(facts):
         found = set()
-        for method in fw.METHODS.values():
+        for method in fw.methods.METHODS.values():
             try:
                 refuse(method.name, needs_of(method), facts)
             except ValueError:

@@ -13,13 +13,15 @@ pytestmark = pytest.mark.usefixtures("interpreted")
 def engine_for(estimate, budget, intercept=False, step=None):
     X, y = cases.table(fw.Logistic(), n=40, d=6)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=intercept)
-    method = fw.Method(estimate, step=fw.ConstantStep(scale=3.0) if step is None else step)
+    method = fw.methods.Method(estimate, step=fw.methods.ConstantStep(scale=3.0) if step is None else step)
     return StepwiseEngine(problem, method, 4, np.random.default_rng(0), problem.default_start(), None, budget)
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
 @pytest.mark.parametrize("budget", [40 * 3, 40 * 17.3, 40 * 700])
-@pytest.mark.parametrize("estimate", [fw.FullGradient(), fw.Saga(), fw.Svrf()], ids=cases.name_of)
+@pytest.mark.parametrize(
+    "estimate", [fw.methods.FullGradient(), fw.methods.Saga(), fw.methods.Svrf()], ids=cases.name_of
+)
 def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget, intercept):
     engine = engine_for(estimate, budget, intercept)
     gamma = engine.parts[2].length(None, None, None, None, 1)
@@ -31,20 +33,24 @@ def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget
 
 
 def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
-    whole, budget = engine_for(fw.Svrf(), 4e5).parts[2].gamma[0], 4e5
+    whole, budget = engine_for(fw.methods.Svrf(), 4e5).parts[2].gamma[0], 4e5
     monkeypatch.setattr("frankwolfe.engines.exact_passes.PLANNED_STEPS", 64)
     monkeypatch.setattr("frankwolfe.engines.exact_passes.MOST_PLANNED", 1024)
-    assert engine_for(fw.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
+    assert engine_for(fw.methods.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
 
 
 def test_without_a_budget_a_constant_step_is_that_of_a_hundred_passes():
-    assert engine_for(fw.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
+    assert engine_for(fw.methods.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
 
 
 def test_a_run_that_goes_on_from_its_state_keeps_its_step():
-    engine = engine_for(fw.Saga(), 4000.0)
+    engine = engine_for(fw.methods.Saga(), 4000.0)
     again = StepwiseEngine.from_state(
-        engine.problem, engine.state(), fw.Method(fw.Saga(), step=fw.ConstantStep()), 4, np.random.default_rng(0)
+        engine.problem,
+        engine.state(),
+        fw.methods.Method(fw.methods.Saga(), step=fw.methods.ConstantStep()),
+        4,
+        np.random.default_rng(0),
     )
     assert again.parts[2].gamma[0] == engine.parts[2].gamma[0]
 
@@ -59,10 +65,10 @@ def test_a_run_that_goes_on_from_its_state_keeps_its_step():
 )
 def test_what_is_no_constant_step_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        fw.ConstantStep(**arguments)
+        fw.methods.ConstantStep(**arguments)
 
 
-@pytest.mark.parametrize("rule", [fw.OpenLoop, fw.EpochStep])
+@pytest.mark.parametrize("rule", [fw.methods.OpenLoop, fw.methods.EpochStep])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -77,6 +83,6 @@ def test_steps_that_overshoot_or_are_no_numbers_are_refused(rule, arguments, mes
         rule(*arguments)
 
 
-@pytest.mark.parametrize("rule", [fw.OpenLoop, fw.EpochStep])
+@pytest.mark.parametrize("rule", [fw.methods.OpenLoop, fw.methods.EpochStep])
 def test_the_numbers_of_a_step_rule_become_floats(rule):
     assert [type(number) for number in rule(np.int64(2), 1)] == [float, float]

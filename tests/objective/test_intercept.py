@@ -133,7 +133,7 @@ def test_the_optimum_is_that_of_an_explicit_free_column(loss):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("method", [*fw.METHODS], ids=str)
+@pytest.mark.parametrize("method", [*fw.methods.METHODS], ids=str)
 def test_every_method_returns_the_best_intercept_and_a_gap_that_bounds_the_error(method):
     problem = problem_of(fw.Logistic())
     best = fw.minimize(problem, tol=1e-10)

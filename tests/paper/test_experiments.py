@@ -39,13 +39,13 @@ def test_measured_stays_under_the_bounds(loss, batch_size):
 
 
 def test_bounds_with_all_rows_a_step_leave_no_table_error():
-    rates = fw.RateBounds(cases.problem(), batch_size=40)
+    rates = fw.theory.RateBounds(cases.problem(), batch_size=40)
     np.testing.assert_array_equal(rates.table_error(np.array([2, 10])), 0.0)
 
 
 def test_bounds_at_one_row_a_step_are_the_papers():
     problem = cases.problem()
-    rates = fw.RateBounds(problem, optimum=0.1)
+    rates = fw.theory.RateBounds(problem, optimum=0.1)
     n, L, (one, two, inf, _), t = problem.n, 0.25, problem.diameters(), 7.0
     H0, eps0 = np.abs(problem.evaluate(np.zeros(problem.d)).alpha).sum(), problem.zero_value - 0.1
     lemma = 2 * L * one / n * (2 * (n - 1) / (t + 2) + (1 - 1 / n) ** (t / 2) * np.log(t)) + (1 - 1 / n) ** t * H0
@@ -58,7 +58,7 @@ def test_bounds_at_one_row_a_step_are_the_papers():
 
 def test_bounds_refuse_unequal_weights():
     with pytest.raises(ValueError, match="equal sample weights"):
-        fw.RateBounds(cases.problem(sample_weight=np.arange(1.0, 41.0)))
+        fw.theory.RateBounds(cases.problem(sample_weight=np.arange(1.0, 41.0)))
 
 
 def test_online_estimate_of_the_table_error_is_close_on_average():

@@ -58,7 +58,7 @@ class Known:
         DEFINITIONS[cls.__name__] = cls
 
     def make(self):
-        return getattr(fw, type(self).__name__)(*(getattr(self, field.name) for field in fields(self)))
+        return getattr(fw.sets, type(self).__name__)(*(getattr(self, field.name) for field in fields(self)))
 
     def in_units(self, unit):
         """Return the set whose points are those of this one times ``unit``."""
@@ -76,11 +76,11 @@ def definition(constraint):
     """Return the definition of a set of the library, perhaps a wrapped one."""
     if isinstance(constraint, fw.Product):
         return Product(tuple(map(definition, constraint.sets)), constraint.sizes)
-    if isinstance(constraint, fw.Translated):
+    if isinstance(constraint, fw.sets.Translated):
         return Translated(definition(constraint.set), constraint.shift)
-    if isinstance(constraint, fw.Scaled):
+    if isinstance(constraint, fw.sets.Scaled):
         return Scaled(definition(constraint.set), constraint.factor)
-    if isinstance(constraint, fw.Cached | fw.Counted):
+    if isinstance(constraint, fw.sets.Cached | fw.sets.Counted):
         return definition(constraint.set)
     return DEFINITIONS[type(constraint).__name__].of(constraint)
 
@@ -570,7 +570,7 @@ class Translated:
     shift: Any
 
     def make(self):
-        return fw.Translated(self.set.make(), self.shift)
+        return fw.sets.Translated(self.set.make(), self.shift)
 
     def in_units(self, unit):
         return Translated(self.set.in_units(unit), unit * self.shift)
@@ -590,7 +590,7 @@ class Scaled:
     factor: float
 
     def make(self):
-        return fw.Scaled(self.set.make(), self.factor)
+        return fw.sets.Scaled(self.set.make(), self.factor)
 
     def in_units(self, unit):
         return Scaled(self.set, unit * self.factor)

@@ -103,7 +103,7 @@ def test_steps_that_self_concordance_promises_stay_inside(name):
 
 def test_scaled_and_translated_sets_have_scaled_and_translated_barriers():
     inner, shift = fw.LpBall(3.0, 2.0), np.linspace(-1.0, 1.0, D)
-    barrier = fw.Translated(fw.Scaled(inner, 4.0), shift).barrier(D)
+    barrier = fw.sets.Translated(fw.sets.Scaled(inner, 4.0), shift).barrier(D)
     plain = inner.barrier(D)
     y = np.concatenate([np.full(D, 0.1), np.full(D, 0.05)])
     np.testing.assert_allclose(barrier.weights(y), 4.0 * plain.weights(y) + shift)
@@ -123,7 +123,7 @@ def test_wide_and_tall_matrices_are_the_same():
 
 
 def test_a_set_need_not_have_a_barrier():
-    own = fw.Scaled(WeightedL1Ball(1.0, np.ones(3)), 2.0)
+    own = fw.sets.Scaled(WeightedL1Ball(1.0, np.ones(3)), 2.0)
     assert own.barrier(3) is None
     assert fw.Product([fw.L2Ball(1.0), own], [2, 3]).barrier(5) is None
 

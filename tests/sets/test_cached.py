@@ -25,11 +25,11 @@ class Corner:
 
 
 SHARED = {
-    "cached": lambda: fw.Cached(fw.Birkhoff(3), 2),
-    "cached-coordinates": lambda: fw.Cached(fw.L1Ball(1.5), 2),
-    "cached-outside": lambda: fw.Counted(fw.Cached(outside(Corner()), 2)),
-    "nested": lambda: fw.Translated(fw.Scaled(fw.Cached(fw.Counted(fw.Simplex(1.0)), 2), 2.0), 0.1),
-    "product": lambda: fw.Product([fw.Cached(fw.Birkhoff(2), 2), fw.Counted(fw.L2Ball(1.0))], [4, 5]),
+    "cached": lambda: fw.sets.Cached(fw.Birkhoff(3), 2),
+    "cached-coordinates": lambda: fw.sets.Cached(fw.L1Ball(1.5), 2),
+    "cached-outside": lambda: fw.sets.Counted(fw.sets.Cached(outside(Corner()), 2)),
+    "nested": lambda: fw.sets.Translated(fw.sets.Scaled(fw.sets.Cached(fw.sets.Counted(fw.Simplex(1.0)), 2), 2.0), 0.1),
+    "product": lambda: fw.Product([fw.sets.Cached(fw.Birkhoff(2), 2), fw.sets.Counted(fw.L2Ball(1.0))], [4, 5]),
 }
 
 
@@ -46,9 +46,9 @@ def assert_same_bits(one, other):
 
 
 def test_compiled_runs_at_once_end_as_one_after_the_other_and_count_everything():
-    counted = fw.Counted(fw.Simplex(1.0))
-    cached, steps = fw.Cached(counted, 2), 2000
-    constraint = fw.Translated(fw.Scaled(cached, 2.0), 0.1)
+    counted = fw.sets.Counted(fw.Simplex(1.0))
+    cached, steps = fw.sets.Cached(counted, 2), 2000
+    constraint = fw.sets.Translated(fw.sets.Scaled(cached, 2.0), 0.1)
     problem = cases.problem(fw.Logistic(), constraint, layout="csr64", n=50, d=D)
 
     def run(seed):
@@ -80,7 +80,7 @@ def test_interpreted_runs_at_once_end_as_one_after_the_other(name):
 
 
 def test_a_cache_that_is_asked_from_many_threads_answers_each():
-    cached, plain = fw.Cached(fw.Birkhoff(3), 2), fw.Birkhoff(3)
+    cached, plain = fw.sets.Cached(fw.Birkhoff(3), 2), fw.Birkhoff(3)
     directions = np.random.default_rng(0).normal(size=(RUNS, D))
 
     def ask(r):

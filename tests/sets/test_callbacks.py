@@ -97,8 +97,8 @@ def test_ctrl_c_in_an_oracle_ends_the_run_at_a_good_point(inner, python):
     constraint = {
         "plain": lambda own: own,
         "product": lambda own: fw.Product([fw.L1Ball(1.0), own], [2, D - 2]),
-        "translated": lambda own: fw.Translated(fw.Scaled(fw.Counted(own), 2.0), 0.1),
-        "cached": fw.Cached,
+        "translated": lambda own: fw.sets.Translated(fw.sets.Scaled(fw.sets.Counted(own), 2.0), 0.1),
+        "cached": fw.sets.Cached,
     }[inner](outside(ball))
     task = problem(constraint)
     result = run(task, "sfw", python)
@@ -126,7 +126,7 @@ def test_the_oracle_lives_as_long_as_it_is_needed_and_no_longer():
 
 def test_many_trackers_do_not_mix_their_oracles_up():
     sets = [outside(Ball()) for _ in range(50)]
-    tasks = [problem(fw.Scaled(own, 1.0 + k)) for k, own in enumerate(sets)]
+    tasks = [problem(fw.sets.Scaled(own, 1.0 + k)) for k, own in enumerate(sets)]
     for k, task in enumerate(tasks):
         s = task.constraint.vertex(np.eye(D)[0])
         np.testing.assert_allclose(s, -(1.0 + k) * np.eye(D)[0])
@@ -142,7 +142,7 @@ def test_support_without_one_of_its_own_asks_for_a_vertex():
     assert task.diameters().exact == (False, False, True)
     assert task.diameters().inf == pytest.approx(2.0 * np.linalg.norm(task.X.toarray(), axis=1).max())
     assert task.constraint.diameter(D) == pytest.approx(2.0 * np.sqrt(D))  # of the box around the ball
-    assert fw.Scaled(task.constraint, 3.0).diameter(D) == pytest.approx(6.0 * np.sqrt(D))
+    assert fw.sets.Scaled(task.constraint, 3.0).diameter(D) == pytest.approx(6.0 * np.sqrt(D))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_is_no_set_is_refused(thing, message):
 
 @MODES
 def test_counted_counts_what_the_loop_asks(python):
-    counted = fw.Counted(fw.L1Ball(1.0))
+    counted = fw.sets.Counted(fw.L1Ball(1.0))
     task = problem(counted)
     result = run(task, "sfw", python)
     assert counted.calls == result.nit == 100
@@ -176,8 +176,8 @@ def test_a_cache_changes_nothing_but_the_number_of_questions(method, python):
     class Doubly:  # nothing is known of it but its oracle, which the corrective method then asks in every round
         vertex, contains = fw.Birkhoff(2).vertex, fw.Birkhoff(2).contains
 
-    plain, inside = fw.Counted(outside(Doubly())), fw.Counted(outside(Doubly()))
-    cached = fw.Cached(inside, 3)
+    plain, inside = fw.sets.Counted(outside(Doubly())), fw.sets.Counted(outside(Doubly()))
+    cached = fw.sets.Cached(inside, 3)
     one, other = (
         run(cases.problem(fw.Logistic(), constraint, n=20, d=4), method, python) for constraint in (plain, cached)
     )
@@ -190,7 +190,7 @@ def test_a_cache_changes_nothing_but_the_number_of_questions(method, python):
 
 
 def test_a_cache_forgets_the_oldest():
-    cached = fw.Cached(fw.L1Ball(1.0), 2)
+    cached = fw.sets.Cached(fw.L1Ball(1.0), 2)
     directions = np.eye(3) + 0.1
     for r in directions:
         cached.vertex(r)

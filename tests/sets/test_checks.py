@@ -169,14 +169,25 @@ COMPOSED = [
     ("product-class", lambda: fw.Product([fw.L1Ball], [1]), TypeError, "Product: set 0 must be an instance"),
     ("product-sum", lambda: fit(fw.Product([fw.L1Ball(1.0)] * 2, [1, 1])), ValueError, "sum to 2", "3 columns"),
     ("product-inner", lambda: fit(fw.Product([fw.OWLBall([1.0], 1.0)], [3])), ValueError, "OWLBall", "3 columns"),
-    ("translated-no-set", lambda: fw.Translated(3, 1.0), TypeError, "Translated: set must be a constraint set"),
-    ("translated-nan", lambda: fw.Translated(fw.L1Ball(1.0), NAN), ValueError, "Translated: shift must be finite"),
-    ("translated-length", lambda: fit(fw.Translated(fw.L1Ball(1.0), [1.0, 2.0])), ValueError, "shift has 2 entries"),
-    ("scaled-zero", lambda: fw.Scaled(fw.L1Ball(1.0), 0.0), ValueError, "Scaled: factor must be positive"),
-    ("scaled-negative", lambda: fw.Scaled(fw.L1Ball(1.0), -2.0), ValueError, "Scaled: factor must be positive"),
-    ("scaled-loss", lambda: fw.Scaled(fw.Logistic(), 1.0), TypeError, "Logistic is not a constraint set", "oracle"),
-    ("cached-size", lambda: fw.Cached(fw.L1Ball(1.0), 0), ValueError, "Cached: size must be at least 1"),
-    ("counted-class", lambda: fw.Counted(fw.L1Ball), TypeError, "Counted: set must be an instance"),
+    ("translated-no-set", lambda: fw.sets.Translated(3, 1.0), TypeError, "Translated: set must be a constraint set"),
+    ("translated-nan", lambda: fw.sets.Translated(fw.L1Ball(1.0), NAN), ValueError, "Translated: shift must be finite"),
+    (
+        "translated-length",
+        lambda: fit(fw.sets.Translated(fw.L1Ball(1.0), [1.0, 2.0])),
+        ValueError,
+        "shift has 2 entries",
+    ),
+    ("scaled-zero", lambda: fw.sets.Scaled(fw.L1Ball(1.0), 0.0), ValueError, "Scaled: factor must be positive"),
+    ("scaled-negative", lambda: fw.sets.Scaled(fw.L1Ball(1.0), -2.0), ValueError, "Scaled: factor must be positive"),
+    (
+        "scaled-loss",
+        lambda: fw.sets.Scaled(fw.Logistic(), 1.0),
+        TypeError,
+        "Logistic is not a constraint set",
+        "oracle",
+    ),
+    ("cached-size", lambda: fw.sets.Cached(fw.L1Ball(1.0), 0), ValueError, "Cached: size must be at least 1"),
+    ("counted-class", lambda: fw.sets.Counted(fw.L1Ball), TypeError, "Counted: set must be an instance"),
 ]
 
 TABLE = [case for name, make in RADIAL.items() for case in radius_cases(name, make)]

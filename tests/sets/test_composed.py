@@ -35,13 +35,15 @@ class View(NamedTuple):
 
 
 VIEWS = {
-    "counted": View(fw.Counted),
-    "cached": View(lambda inner: fw.Cached(inner, 3)),
-    "scaled": View(lambda inner: fw.Scaled(inner, 2.0), 2.0),
-    "translated": View(lambda inner: fw.Translated(inner, SHIFT), shift=SHIFT),
+    "counted": View(fw.sets.Counted),
+    "cached": View(lambda inner: fw.sets.Cached(inner, 3)),
+    "scaled": View(lambda inner: fw.sets.Scaled(inner, 2.0), 2.0),
+    "translated": View(lambda inner: fw.sets.Translated(inner, SHIFT), shift=SHIFT),
     "product": View(lambda inner: fw.Product([inner], [D])),
     "nested": View(
-        lambda inner: fw.Translated(fw.Scaled(fw.Counted(fw.Cached(inner)), 2.0), SHIFT), factor=2.0, shift=SHIFT
+        lambda inner: fw.sets.Translated(fw.sets.Scaled(fw.sets.Counted(fw.sets.Cached(inner)), 2.0), SHIFT),
+        factor=2.0,
+        shift=SHIFT,
     ),
 }
 EVERY_SET = pytest.mark.parametrize("name", SETS)
@@ -140,13 +142,13 @@ def test_a_wrapped_set_can_do_what_the_bare_one_can(name, view, outputs):
     assert ready.support(r) - r @ shift == pytest.approx(view.factor * inner.with_radius(0.1).support(r))
 
 
-@pytest.mark.parametrize("method", fw.METHODS)
+@pytest.mark.parametrize("method", fw.methods.METHODS)
 @pytest.mark.parametrize("name", ["L1Ball", "Simplex", "NonNegativeL1Ball", "Box", "GroupBall", "TraceBall"])
 @pytest.mark.usefixtures("interpreted")
 def test_counting_and_remembering_change_no_step_of_any_method(name, method):
     options = {"tol": 1e-6, "max_passes": 4, "random_state": 0, "trace": 0}
     bare = fw.minimize(cases.problem(fw.Logistic(), made(name), "csr64", n=ROWS, d=D), method, **options)
-    for wrap in (fw.Counted, lambda inner: fw.Cached(fw.Counted(inner), 2)):
+    for wrap in (fw.sets.Counted, lambda inner: fw.sets.Cached(fw.sets.Counted(inner), 2)):
         wrapped = fw.minimize(cases.problem(fw.Logistic(), wrap(made(name)), "csr64", n=ROWS, d=D), method, **options)
         assert wrapped.nit == bare.nit
         # a vertex that is remembered, or worked out anew, gives the gap to rounding
@@ -155,7 +157,7 @@ def test_counting_and_remembering_change_no_step_of_any_method(name, method):
 
 
 def test_a_side_without_width_far_from_zero_holds_its_own_vertices():
-    box = fw.Translated(fw.Box([-0.5, -0.08], [0.1, -0.08]), np.array([21.86, -24.01952915]))
+    box = fw.sets.Translated(fw.Box([-0.5, -0.08], [0.1, -0.08]), np.array([21.86, -24.01952915]))
     for r in ([1.0, 1.0], [-1.0, 1.0]):
         assert box.contains(box.vertex(np.array(r)))
     assert not box.contains(box.vertex(np.ones(2)) + [0.0, 1e-9])

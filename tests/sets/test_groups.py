@@ -147,7 +147,7 @@ def test_bounds_stay_close_over_many_changes():
 
 def test_rounding_in_a_coordinate_of_no_group_is_no_way_out():
     ball = fw.LatentGroupBall([[0, 2]], 2.0)
-    moved = fw.Translated(ball, [0.1, 0.7, 0.3])
+    moved = fw.sets.Translated(ball, [0.1, 0.7, 0.3])
     assert all(
         moved.contains(share * np.array([0.1, 0.7, 0.3]) + (1.0 - share) * moved.vertex([1.0, 1.0, 1.0]))
         for share in np.linspace(0.0, 1.0, 20)

@@ -20,10 +20,10 @@ from tests import cases
 
 D = 9
 WRAPPERS = {
-    "counted": fw.Counted,
-    "cached": lambda inner: fw.Cached(inner, 3),
-    "scaled": lambda inner: fw.Scaled(inner, 2.0),
-    "translated": lambda inner: fw.Translated(inner, np.linspace(-0.1, 0.1, D)),
+    "counted": fw.sets.Counted,
+    "cached": lambda inner: fw.sets.Cached(inner, 3),
+    "scaled": lambda inner: fw.sets.Scaled(inner, 2.0),
+    "translated": lambda inner: fw.sets.Translated(inner, np.linspace(-0.1, 0.1, D)),
     "product": lambda inner: fw.Product([inner], [D]),
 }
 EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
@@ -62,7 +62,7 @@ def test_every_set_and_wrapper_can_be_copied(name, make):
 
 
 def test_a_copy_counts_on_by_itself():
-    counted = fw.Counted(fw.L1Ball(1.0))
+    counted = fw.sets.Counted(fw.L1Ball(1.0))
     counted.vertex(np.ones(3))
     twin = copy.deepcopy(counted)
     twin.vertex(np.ones(3))
@@ -83,7 +83,7 @@ def test_copies_share_no_matrix():
     [
         fw.LatentGroupBall([[0, 1], [1, 2, 3]], 1.0),
         fw.Polytope(sparse.csr_array(np.vstack([np.eye(4), -np.eye(4)])), np.full(8, 0.5)),
-        fw.Cached(fw.Scaled(fw.L1Ball(1.0), 2.0)),
+        fw.sets.Cached(fw.sets.Scaled(fw.L1Ball(1.0), 2.0)),
     ],
     ids=cases.name_of,
 )
@@ -120,10 +120,10 @@ RADIAL = {
     "OWLBall": fw.OWLBall([2.0, 1.0, 1.0, 0.5], 3.0),
     "Ellipsoid": fw.Ellipsoid([1.0, 2.0, 3.0, 4.0], 3.0),
     "TraceBall": fw.TraceBall(3.0, (2, 2)),
-    "Counted": fw.Counted(fw.L1Ball(3.0)),
-    "Cached": fw.Cached(fw.LinfBall(3.0)),
-    "Scaled": fw.Scaled(fw.L1Ball(1.5), 2.0),
-    "Translated": fw.Translated(fw.L2Ball(3.0), 0.1),
+    "Counted": fw.sets.Counted(fw.L1Ball(3.0)),
+    "Cached": fw.sets.Cached(fw.LinfBall(3.0)),
+    "Scaled": fw.sets.Scaled(fw.L1Ball(1.5), 2.0),
+    "Translated": fw.sets.Translated(fw.L2Ball(3.0), 0.1),
     "Product": fw.Product([fw.L1Ball(3.0)], [4]),
 }
 TARGETS = X @ [1.0, -2.0, 0.0, 1.0]
@@ -171,7 +171,7 @@ def test_every_name_works_in_the_commands(name, command, tmp_path):
 
 
 def test_a_path_of_a_moved_set_goes_on_where_it_was():
-    moved = fw.Translated(fw.L1Ball(1.0), [0.5, -0.5, 0.0, 0.25])
+    moved = fw.sets.Translated(fw.L1Ball(1.0), [0.5, -0.5, 0.0, 0.25])
     with fw.python_mode():
         path = fw.radius_path(X, TARGETS, loss="squared", constraint=moved, radii=[0.1, 0.5, 1.0, 2.0], tol=1e-8)
         for k, radius in enumerate(path.radii):
@@ -190,7 +190,7 @@ def test_a_set_and_a_second_radius_are_refused(constraint):
 @pytest.mark.parametrize("constraint", [fw.Box(0.0, 1.0), fw.Box(-1.0, [1.0, 2.0, 1.0, 1.0]), fw.Birkhoff(2)])
 def test_sets_without_a_radius_say_so(constraint):
     assert constraint.own_radius() is None
-    for wrapped in (constraint, fw.Counted(constraint), fw.Product([constraint], [4])):
+    for wrapped in (constraint, fw.sets.Counted(constraint), fw.Product([constraint], [4])):
         with pytest.raises(ValueError, match="has no radius to change"):
             fw.radius_path(X, TARGETS, loss="squared", constraint=wrapped, radii=[1.0])
     with pytest.raises(ValueError, match="Product has no radius to change, for each of its sets may have one"):
@@ -209,7 +209,7 @@ def test_radii_that_are_none_are_refused(constraint, radius):
 
 @pytest.mark.usefixtures("interpreted")
 def test_a_product_over_columns_holds_one_set_for_each_block_of_rows():
-    sets, sizes = [fw.TraceBall(0.5), fw.Counted(fw.L1Ball(0.7)), fw.GroupBall([0, 1], 0.6)], [3, 2, 2]
+    sets, sizes = [fw.TraceBall(0.5), fw.sets.Counted(fw.L1Ball(0.7)), fw.GroupBall([0, 1], 0.6)], [3, 2, 2]
     data = np.zeros((30, 7))
     for k, (low, high) in enumerate([(0, 3), (3, 5), (5, 7)]):
         data[10 * k : 10 * (k + 1), low:high] = RNG.normal(size=(10, high - low))
@@ -226,7 +226,7 @@ def test_a_product_over_columns_holds_one_set_for_each_block_of_rows():
 
 def test_overlapping_groups_of_columns_hold_rows_of_the_weights():
     groups, outputs = [[0, 1], [1, 2, 3]], 3
-    constraint = regression(fw.Counted(fw.LatentGroupBall(groups, 1.0))).constraint
+    constraint = regression(fw.sets.Counted(fw.LatentGroupBall(groups, 1.0))).constraint
     entries = [[j * outputs + c for j in group for c in range(outputs)] for group in groups]
     plain = fw.LatentGroupBall(entries, 1.0)
     for r in RNG.normal(size=(5, 12)):
@@ -260,18 +260,18 @@ def test_what_no_weight_matrix_can_be_is_refused(inner, columns, outputs, messag
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fw.Scaled(fw.L1Ball(1.0), 0.0), "Scaled: factor must be positive"),
-        (lambda: fw.Scaled(fw.L1Ball(1.0), -2.0), "Scaled: factor must be positive"),
-        (lambda: fw.Scaled(fw.L1Ball(1.0), np.nan), "Scaled: factor must be finite"),
-        (lambda: fw.Translated(fw.L1Ball(1.0), np.nan), "Translated: shift must be finite"),
-        (lambda: fw.Translated(fw.L1Ball(1.0), [0.0, np.inf]), "Translated: shift holds NaN or infinity"),
-        (lambda: regression(fw.Translated(fw.L1Ball(1.0), [0.0, 1.0])), "shift has 2 entries"),
+        (lambda: fw.sets.Scaled(fw.L1Ball(1.0), 0.0), "Scaled: factor must be positive"),
+        (lambda: fw.sets.Scaled(fw.L1Ball(1.0), -2.0), "Scaled: factor must be positive"),
+        (lambda: fw.sets.Scaled(fw.L1Ball(1.0), np.nan), "Scaled: factor must be finite"),
+        (lambda: fw.sets.Translated(fw.L1Ball(1.0), np.nan), "Translated: shift must be finite"),
+        (lambda: fw.sets.Translated(fw.L1Ball(1.0), [0.0, np.inf]), "Translated: shift holds NaN or infinity"),
+        (lambda: regression(fw.sets.Translated(fw.L1Ball(1.0), [0.0, 1.0])), "shift has 2 entries"),
         (lambda: regression(fw.Product([fw.L1Ball(1.0), fw.L2Ball(1.0)], [2, 3])), "sizes sum to 5"),
         (
             lambda: regression(fw.Product([fw.L1Ball(1.0), fw.GroupBall([0, 1, 2], 1.0)], [2, 2]), TARGETS),
             "Product: set 1, for a block of size 2: GroupBall: groups has 3 entries",
         ),
-        (lambda: regression(fw.Counted(fw.TraceBall(1.0)), TARGETS), "say which matrix they are"),
+        (lambda: regression(fw.sets.Counted(fw.TraceBall(1.0)), TARGETS), "say which matrix they are"),
     ],
 )
 def test_wrappers_that_do_not_fit_are_refused(make, message):
@@ -283,7 +283,9 @@ def test_wrappers_that_do_not_fit_are_refused(make, message):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("wrap", [fw.Counted, fw.Cached, lambda inner: fw.Translated(fw.Scaled(inner, 2.0), 0.5)])
+@pytest.mark.parametrize(
+    "wrap", [fw.sets.Counted, fw.sets.Cached, lambda inner: fw.sets.Translated(fw.sets.Scaled(inner, 2.0), 0.5)]
+)
 def test_one_weight_is_enough(wrap):
     one = np.linspace(-1.0, 1.0, 6)[:, None]
     sets = [make(1) for name, make in cases.SIZED_SETS.items() if name not in ("Product", "Product-called-back")]
@@ -293,11 +295,11 @@ def test_one_weight_is_enough(wrap):
 
 
 COMPILED = [
-    (fw.Counted(fw.Cached(fw.L1Ball(1.5), 2)), "pairwise", TARGETS),
-    (fw.Scaled(fw.Simplex(1.5), 2.0), "away", TARGETS),
-    (fw.Translated(fw.Counted(fw.Box(-0.5, 1.0)), 0.1), "blended-pairwise", TARGETS),
-    (fw.Cached(fw.L2Ball(1.5), 2), "fw", Y),
-    (fw.Product([fw.L2Ball(1.0), fw.Scaled(fw.L1Ball(1.0), 2.0)], [2, 2]), "sfw", Y),
+    (fw.sets.Counted(fw.sets.Cached(fw.L1Ball(1.5), 2)), "pairwise", TARGETS),
+    (fw.sets.Scaled(fw.Simplex(1.5), 2.0), "away", TARGETS),
+    (fw.sets.Translated(fw.sets.Counted(fw.Box(-0.5, 1.0)), 0.1), "blended-pairwise", TARGETS),
+    (fw.sets.Cached(fw.L2Ball(1.5), 2), "fw", Y),
+    (fw.Product([fw.L2Ball(1.0), fw.sets.Scaled(fw.L1Ball(1.0), 2.0)], [2, 2]), "sfw", Y),
 ]
 
 
@@ -314,7 +316,9 @@ def test_compiled_wrappers_do_what_interpreted_ones_do(constraint, method, targe
 
 @pytest.mark.usefixtures("interpreted")
 def test_signs_see_through_wrappers():
-    model = fw.FrankWolfeRegressor(constraint=fw.Counted(fw.Scaled(fw.L1Ball(1.0), 2.0)), signs=1).fit(X, TARGETS)
+    model = fw.FrankWolfeRegressor(constraint=fw.sets.Counted(fw.sets.Scaled(fw.L1Ball(1.0), 2.0)), signs=1).fit(
+        X, TARGETS
+    )
     assert model.coef_.min() >= 0.0
     assert model.coef_.sum() == pytest.approx(2.0)
 
@@ -332,16 +336,16 @@ def test_a_cache_does_not_stand_in_for_a_surer_support_function():
         def contains(self, w, tolerance):
             return bool(np.linalg.norm(w) <= 1.0 + tolerance)
 
-    cached = fw.Cached(outside(Sloppy()))
+    cached = fw.sets.Cached(outside(Sloppy()))
     cached.vertex(np.ones(4))
     assert cached.support(-np.ones(4)) == 2.0
     matrix = np.random.default_rng(0).normal(size=300 * 200)
     ball = fw.TraceBall(1.0, (300, 200))
-    assert fw.Cached(ball).support(matrix) == ball.support(matrix)
+    assert fw.sets.Cached(ball).support(matrix) == ball.support(matrix)
 
 
 def test_wrapped_sets_are_shown_with_what_they_wrap():
-    assert short(fw.Product([fw.Counted(fw.L1Ball(3.0)), fw.LinfBall(1.0)], [2, 2])) == (
+    assert short(fw.Product([fw.sets.Counted(fw.L1Ball(3.0)), fw.LinfBall(1.0)], [2, 2])) == (
         "Product(Counted(L1Ball(radius=3)), Box(lower=-1, upper=1))"
     )
     assert short(fw.LinfBall(2.0).for_size(3)) == "Box(lower=-2, upper=2)"

@@ -45,15 +45,15 @@ AT_SCALE = {
         [0, 0, 1, 1], [0, 0, -1, -1], [0, 0, 1, -1], [0, 0, -1, 1]]), 1e5 * c * np.ones(8)),
     "TraceBall": lambda c: fw.TraceBall(1.5 * c, (2, 2)),
     "Spectrahedron": lambda c: fw.Spectrahedron(1.5 * c),
-    "Birkhoff": lambda c: fw.Scaled(fw.Birkhoff(2), c),
+    "Birkhoff": lambda c: fw.sets.Scaled(fw.Birkhoff(2), c),
     "Product": lambda c: fw.Product([fw.L1Ball(c), fw.Box(-0.5 * c, c)], [2, 2]),
-    "Translated": lambda c: fw.Translated(fw.L1Ball(c), c * STEPS),
-    "Scaled": lambda c: fw.Scaled(fw.OWLBall(np.linspace(2.0, 0.5, D), 1.0), c),
-    "Cached": lambda c: fw.Cached(fw.KSupportBall(2, c), 4),
-    "Counted": lambda c: fw.Counted(fw.L2Ball(c)),
+    "Translated": lambda c: fw.sets.Translated(fw.L1Ball(c), c * STEPS),
+    "Scaled": lambda c: fw.sets.Scaled(fw.OWLBall(np.linspace(2.0, 0.5, D), 1.0), c),
+    "Cached": lambda c: fw.sets.Cached(fw.KSupportBall(2, c), 4),
+    "Counted": lambda c: fw.sets.Counted(fw.L2Ball(c)),
 }  # fmt: skip
 AT_SCALE |= {  # of those that have no row here
-    name: lambda c, make=make: fw.Scaled(make(D), c)
+    name: lambda c, make=make: fw.sets.Scaled(make(D), c)
     for name, make in cases.SIZED_SETS.items()
     if name.split("-")[0] not in AT_SCALE
 }
@@ -62,8 +62,8 @@ FAR = {
     "MonotoneBox": lambda c: fw.MonotoneBox(1.0, 1.0 + c),
     "Ellipsoid": lambda c: fw.Ellipsoid(STEPS, c, centre=np.ones(D)),
     "ConvexHull": lambda c: fw.ConvexHull(1.0 + c * POINTS),
-    "Translated": lambda c: fw.Translated(fw.L1Ball(c), np.ones(D)),
-    "Translated-LpBall": lambda c: fw.Translated(fw.LpBall(3, c), np.ones(D)),
+    "Translated": lambda c: fw.sets.Translated(fw.L1Ball(c), np.ones(D)),
+    "Translated-LpBall": lambda c: fw.sets.Translated(fw.LpBall(3, c), np.ones(D)),
 }
 """Sets of size ``c`` about one, where numbers are rounded to 1e-16 however small the set is."""
 
@@ -91,7 +91,7 @@ def test_every_set_is_tried():
         for _, kind in inspect.getmembers(import_module(file.name), inspect.isclass)
         if kind.__module__ == file.name and hasattr(kind, "contains") and hasattr(kind, "vertex")
     }
-    assert kinds & set(fw.__all__) <= {name.split("-")[0] for name in AT_SCALE}
+    assert kinds & set(sets.__all__) <= {name.split("-")[0] for name in AT_SCALE}
 
 
 @pytest.mark.parametrize("name", AT_SCALE)
@@ -136,13 +136,15 @@ def test_small_sets_far_from_zero(name, c, seed):
     assert constraint.contains(rng.dirichlet(np.ones(len(found))) @ np.array([s for _, s in found]))
 
 
-@pytest.mark.parametrize("wrapped", [lambda inner: inner, fw.Cached, fw.Counted], ids=["plain", "cached", "counted"])
+@pytest.mark.parametrize(
+    "wrapped", [lambda inner: inner, fw.sets.Cached, fw.sets.Counted], ids=["plain", "cached", "counted"]
+)
 @pytest.mark.usefixtures("interpreted")
 def test_a_single_point_far_from_zero(wrapped):
     rng = np.random.default_rng(0)
     for _ in range(20):
         point, shift = rng.normal(size=D), 1e3 * rng.normal(size=D)
-        constraint = for_shape(fw.Translated(wrapped(fw.ConvexHull([point])), shift), D)
+        constraint = for_shape(fw.sets.Translated(wrapped(fw.ConvexHull([point])), shift), D)
         assert constraint.contains(point + shift)
         assert not constraint.contains(point + shift + 1e-9)
         assert not constraint.contains(shift)
@@ -150,7 +152,7 @@ def test_a_single_point_far_from_zero(wrapped):
 
 def test_a_single_point_beside_a_large_set_far_from_zero():
     shift = np.array([1e3, -9e2, -738.54629815])
-    constraint = fw.Translated(fw.Product([fw.Box(-6e4, 6e4), fw.ConvexHull([[1.00720123]])], [2, 1]), shift)
+    constraint = fw.sets.Translated(fw.Product([fw.Box(-6e4, 6e4), fw.ConvexHull([[1.00720123]])], [2, 1]), shift)
     corner = constraint.vertex(np.ones(3))
     assert constraint.contains(corner)
     assert not constraint.contains(corner + [0.0, 0.0, 1e-9])

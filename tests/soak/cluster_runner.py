@@ -50,13 +50,13 @@ def story(stage, fault, kind, optimum, duration, rng, tally):
         disturber.start()
         try:
             found = wrong_with(solved(stage, kind, path), optimum)
-        except fw.ClusterError as error:
+        except fw.exceptions.ClusterError as error:
             found = error
         finally:
             over.set()
             disturber.join()
         stage.heal()
-        if isinstance(found, fw.ClusterError):
+        if isinstance(found, fw.exceptions.ClusterError):
             tally["errors"] += 1
             tally["with checkpoint"] += path.exists()
             print(f"  {fault}, {kind}: {found}", flush=True)

@@ -168,7 +168,9 @@ def test_a_run_goes_on_from_its_state(tmp_path):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0), intercept=True)
 
     def engine():
-        return GroupedEngine(problem.own(), fw.METHODS["sfw"], 5, np.random.default_rng(0), problem.default_start())
+        return GroupedEngine(
+            problem.own(), fw.methods.METHODS["sfw"], 5, np.random.default_rng(0), problem.default_start()
+        )
 
     whole, first = engine(), engine()
     for run in (whole, first):
@@ -179,7 +181,7 @@ def test_a_run_goes_on_from_its_state(tmp_path):
     from frankwolfe.engines.loop import generator_state
 
     generator.bit_generator.state = generator_state(state)
-    second = GroupedEngine.from_state(problem.own(), state, fw.METHODS["sfw"], 5, generator)
+    second = GroupedEngine.from_state(problem.own(), state, fw.methods.METHODS["sfw"], 5, generator)
     second.begin(np.inf, 0.0)
     whole.advance(60)
     second.advance(60)
@@ -191,7 +193,7 @@ SOME_ROWS = ("auto", "corrective", "sfw", "mokhtari", "momentum", "lu-freund", "
              "stochastic-pairwise", "stochastic-away")  # fmt: skip
 
 
-class OwnTable(fw.SagTable):
+class OwnTable(fw.methods.SagTable):
     """An estimate that says it remembers rows by their table alone, and wants something else beside."""
 
     wanted = "two_batches"
@@ -206,10 +208,10 @@ def test_estimates_of_ones_own_are_refused_too(tmp_path, monkeypatch, wanted):
     monkeypatch.setattr(OwnTable, "wanted", wanted)
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     with pytest.raises(ValueError, match="'own' needs all rows in memory"):
-        fw.minimize(problem, fw.Method(OwnTable(), name="own"))
+        fw.minimize(problem, fw.methods.Method(OwnTable(), name="own"))
 
 
-@pytest.mark.parametrize("method", [name for name in fw.METHODS if name not in SOME_ROWS])
+@pytest.mark.parametrize("method", [name for name in fw.methods.METHODS if name not in SOME_ROWS])
 def test_other_methods_are_refused_before_anything_runs(tmp_path, method):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     path, seen = tmp_path / "run.ckpt", []
@@ -223,7 +225,7 @@ def test_other_methods_are_refused_before_anything_runs(tmp_path, method):
 
 def test_methods_that_need_all_rows_say_so_before_anything_runs(tmp_path):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
-    for method in ("fw", "pairwise", fw.Method(fw.SagTable(), step=fw.ShortStep(), name="own")):
+    for method in ("fw", "pairwise", fw.methods.Method(fw.methods.SagTable(), step=fw.methods.ShortStep(), name="own")):
         with pytest.raises(ValueError, match=r"needs all rows at every step.*memory="):
             fw.minimize(problem, method)
     with pytest.raises(ValueError, match="batch_size=200 is more than the"):
@@ -275,7 +277,9 @@ def test_what_is_smoothed_in_groups(tmp_path, kind):
 
 def test_a_group_counts_as_its_part_of_all_rows(tmp_path):
     problem, same = on_disk(tmp_path, DENSE, LABELS, constraint=fw.L1Ball(1.0))
-    engine = GroupedEngine(problem.own(), fw.METHODS["shcgm"], 6, np.random.default_rng(0), problem.default_start())
+    engine = GroupedEngine(
+        problem.own(), fw.methods.METHODS["shcgm"], 6, np.random.default_rng(0), problem.default_start()
+    )
     engine.begin(np.inf, 0.0)
     engine.advance(1)  # it forgets all that was before
     np.testing.assert_allclose(engine.gradient.dense(), N / 6 * same.objective.gradient(engine.table()), rtol=1e-12)

@@ -13,7 +13,7 @@ class OurSolver(ToleranceSolver):
     options: dict = {}
 
     def skip(self, **_):
-        missing = self.method not in fw.METHODS
+        missing = self.method not in fw.methods.METHODS
         return missing, f"frankwolfe {fw.__version__} has no method {self.method!r}" if missing else None
 
     def set_objective(self, X, y, loss, radius, **_):

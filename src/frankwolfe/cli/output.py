@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.exceptions import ClusterError
 
 if TYPE_CHECKING:
     from rich.console import Console

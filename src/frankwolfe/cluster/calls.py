@@ -20,10 +20,10 @@ from dask._task_spec import TaskRef
 from dask.distributed import Client, Future
 from distributed.core import Status, clean_exception, error_message
 
-from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import AS_THEY_SHOULD_BE, LOST, Connection, Moved, Placement, TaskError, said, same
 from frankwolfe.cluster.kept import Handle, Missing, Recipe, Sent, pack, packing, worker_threads
 from frankwolfe.cluster.loading import Chunks, Loader, Refused, Submission, listed, named
+from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import single_threaded
 
 

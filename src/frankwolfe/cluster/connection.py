@@ -12,7 +12,7 @@ from dask.distributed import Client, Future
 from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
-from frankwolfe.cluster.cluster_error import ClusterError
+from frankwolfe.exceptions import ClusterError
 
 PATIENCE = 120.0
 """Seconds to wait for workers, for the connection to come back, or for the scheduler to say anything."""

@@ -19,9 +19,9 @@ from dask.utils import parse_bytes
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
-from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.cluster.connection import Connection
 from frankwolfe.cluster.kept import Chunk, Part
+from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import available_cores
 from frankwolfe.losses import as_loss
 

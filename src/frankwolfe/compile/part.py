@@ -131,7 +131,7 @@ def short(part: Any) -> str:
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> short(fw.Scaled(fw.L1Ball(2.0), 3.0))
+    >>> short(fw.sets.Scaled(fw.L1Ball(2.0), 3.0))
     'Scaled(L1Ball(radius=2), factor=3)'
     """
     shown = (_short_field(name, value) for name, value in part._asdict().items())

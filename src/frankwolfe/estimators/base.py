@@ -23,11 +23,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from frankwolfe.advice import ScaleWarning, advice_on
+from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest
 from frankwolfe.arguments.settings import warn_user
 from frankwolfe.compile.part import is_part
+from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.result import Result, Status

@@ -56,7 +56,7 @@ class Abilities(NamedTuple):
         ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
     has_epochs : bool
         The state has ``epochs``, a `frankwolfe.methods.snapshots.Epochs`: when its snapshots fall due. Directions and
-        step rules that follow them, such as `frankwolfe.EpochStep`, are told.
+        step rules that follow them, such as `frankwolfe.methods.EpochStep`, are told.
     row_arrays : tuple of str or None
         Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
         rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is

@@ -81,8 +81,9 @@ class Sliding(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L2Ball(1.0))
-    >>> method = fw.Method(fw.FullGradient(), fw.Sliding(), fw.EpochStep(), name="sliding")
+    >>> method = methods.Method(methods.FullGradient(), methods.Sliding(), methods.EpochStep(), name="sliding")
     >>> fw.minimize(problem, method, max_passes=20).method
     'sliding'
     """

@@ -44,7 +44,8 @@ class OpenLoop(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.OpenLoop().length(None, None, None, None, 2)
+    >>> from frankwolfe import methods
+    >>> methods.OpenLoop().length(None, None, None, None, 2)
     0.5
     """
 
@@ -76,7 +77,8 @@ class LogAdaptive(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> round(fw.LogAdaptive().length(None, None, None, None, 1), 4)
+    >>> from frankwolfe import methods
+    >>> round(methods.LogAdaptive().length(None, None, None, None, 1), 4)
     0.7292
     """
 
@@ -123,8 +125,9 @@ class EpochStep(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> fw.minimize(problem, "svrf", step=fw.EpochStep(1.0, 1.0), tol=0, max_passes=20).method
+    >>> fw.minimize(problem, "svrf", step=methods.EpochStep(1.0, 1.0), tol=0, max_passes=20).method
     'svrf, EpochStep'
     """
 
@@ -179,8 +182,9 @@ class ConstantStep(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> result = fw.minimize(problem, "fw", step=fw.ConstantStep(0.1), tol=0, max_passes=3)
+    >>> result = fw.minimize(problem, "fw", step=methods.ConstantStep(0.1), tol=0, max_passes=3)
     >>> float(abs(result.x).sum().round(3))  # 1 - 0.9^3
     0.271
     """

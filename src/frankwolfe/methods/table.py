@@ -34,11 +34,11 @@ class Method(NamedTuple):
     Parameters
     ----------
     estimate : gradient estimate
-        For instance ``fw.SagTable()``.
+        For instance ``methods.SagTable()``.
     direction : direction
-        For instance ``fw.Toward()``.
+        For instance ``methods.Toward()``.
     step : step rule
-        For instance ``fw.OpenLoop()``.
+        For instance ``methods.OpenLoop()``.
     batch_size : int, float or callable
         Rows a step looks at, or their fraction, or a function of the number of rows, where the caller does not say.
         Estimates whose batches grow take it as the unit that they grow by.
@@ -51,7 +51,8 @@ class Method(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> slower = fw.Method(fw.SagTable(), fw.Toward(), fw.OpenLoop(1.0, 1.0), name="sfw, 1/(t+1)")
+    >>> from frankwolfe import methods
+    >>> slower = methods.Method(methods.SagTable(), methods.Toward(), methods.OpenLoop(1.0, 1.0), name="sfw, 1/(t+1)")
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
     >>> fw.minimize(problem, method=slower, max_passes=20, random_state=0).method
     'sfw, 1/(t+1)'
@@ -131,7 +132,7 @@ def as_method(method: Any, step: Any = None) -> Method:
     if isinstance(method, str):
         method = lookup("method", method, METHODS)
     if not isinstance(method, Method):
-        raise TypeError(f"method must be a name or a fw.Method, got {type(method).__name__}")
+        raise TypeError(f"method must be a name or a fw.methods.Method, got {type(method).__name__}")
     if method is not METHODS.get(method.name):
         accept_estimate("method.estimate", method.estimate)
         accept_direction("method.direction", method.direction)

@@ -247,8 +247,12 @@ def _stored(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
 def _part_class(name: str, given: type | None = None) -> Any:
     """Return the loss or set of this package with that name, or raise ValueError."""
     import frankwolfe
+    from frankwolfe import losses, sets
 
-    known = getattr(frankwolfe, name) if name in frankwolfe.__all__ else None
+    named = {kind.__name__: kind for kind in losses.LOSSES.values()} | {
+        kind: getattr(sets, kind) for kind in sets.__all__
+    }
+    known = named.get(name)
     if not is_part_class(known) or given not in (None, known):
         raise ValueError(f"{name} is not a loss or set of frankwolfe {frankwolfe.__version__}: it cannot be stored")
     return known

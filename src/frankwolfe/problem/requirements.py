@@ -195,7 +195,7 @@ def needs_of(method: Any) -> tuple[str, ...]:
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> needs_of(fw.METHODS["shcgm"])
+    >>> needs_of(fw.methods.METHODS["shcgm"])
     ('all rows in this process', 'a problem without an intercept on a cluster', 'rows that it can read again')
     """
     if method.engine != "loop":

@@ -27,6 +27,7 @@ from frankwolfe.engines.state import (
     require_trace,
     under,
 )
+from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem
@@ -44,16 +45,6 @@ KIND, VERSION = "checkpoint", 1
 
 COPYING_SHARE = 0.02
 """Part of the time that copies in memory may take."""
-
-
-class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the run goes on, and the file that was there before is still whole.
-
-    Examples
-    --------
-    >>> import warnings, frankwolfe as fw
-    >>> warnings.simplefilter("always", fw.CheckpointWarning)
-    """
 
 
 class Run(Protocol):

@@ -142,7 +142,7 @@ class Structure(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Scaled(fw.L1Ball(2.0), 3.0).structure()
+    >>> fw.sets.Scaled(fw.L1Ball(2.0), 3.0).structure()
     Structure(shape=Hull(radius=6.0, signed=True, filled=True), shift=None)
     """
 
@@ -423,7 +423,7 @@ def no_radius(constraint: Any, why: str = "") -> ValueError:
     """Return the error for a set that has no radius to change."""
     return ValueError(
         f"{type(constraint).__name__} has no radius to change{why}: leave radius out, or use a set that has one, "
-        "such as fw.L1Ball; fw.Scaled(set, factor) scales any other"
+        "such as fw.L1Ball; fw.sets.Scaled(set, factor) scales any other"
     )
 
 

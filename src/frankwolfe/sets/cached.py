@@ -116,7 +116,7 @@ class Counted(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> counted = fw.Counted(fw.L1Ball(1.0))
+    >>> counted = fw.sets.Counted(fw.L1Ball(1.0))
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], constraint=counted)
     >>> result = fw.minimize(problem, "fw", tol=0, max_passes=10)
     >>> counted.calls
@@ -356,7 +356,7 @@ class Cached(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> cached = fw.Cached(fw.Birkhoff(2))
+    >>> cached = fw.sets.Cached(fw.Birkhoff(2))
     >>> cached.vertex([1.0, 0.0, 0.0, 3.0]), cached.support([-1.0, 0.0, 0.0, -3.0])
     (array([0., 1., 1., 0.]), 0.0)
     >>> cached.hits, cached.misses

@@ -219,7 +219,7 @@ class Translated(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Translated(fw.L1Ball(1.0), [0.0, 5.0]).vertex([0.0, 1.0])
+    >>> fw.sets.Translated(fw.L1Ball(1.0), [0.0, 5.0]).vertex([0.0, 1.0])
     array([0., 4.])
     """
 
@@ -302,7 +302,7 @@ class Scaled(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Scaled(fw.Birkhoff(2), 3.0).vertex([1.0, 0.0, 0.0, 3.0])
+    >>> fw.sets.Scaled(fw.Birkhoff(2), 3.0).vertex([1.0, 0.0, 0.0, 3.0])
     array([0., 3., 3., 0.])
     """
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cluster.cluster_error import ClusterError
 from frankwolfe.compile.kernels import compile_above
 from frankwolfe.engines.corrective.active_atoms import HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
@@ -23,6 +22,7 @@ from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
 from frankwolfe.engines.corrective.sampled_start import SAMPLED, mean_sample_optimum, minimise_sample, worth_sampling
 from frankwolfe.engines.corrective.warm_kinds import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap
+from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 

@@ -84,8 +84,10 @@ class GrowingBatch(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> method = fw.Method(fw.GrowingBatch(1.5), fw.Pairwise(), fw.NormStep(), name="goldfarb-pairwise, faster")
+    >>> method = methods.Method(methods.GrowingBatch(1.5), methods.Pairwise(), methods.NormStep(),
+    ...                         name="goldfarb-pairwise, faster")
     >>> fw.minimize(problem, method, max_passes=50, random_state=0).success
     True
     """

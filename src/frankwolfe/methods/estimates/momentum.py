@@ -56,7 +56,9 @@ class Momentum(NamedTuple):
     Another choice in use: ``4 / (t + 8)^(2/3)``, with steps of ``2 / (t + 8)``.
 
     >>> import frankwolfe as fw
-    >>> method = fw.Method(fw.Momentum(4.0, 8.0), step=fw.OpenLoop(2.0, 8.0), batch_size=0.01, name="momentum, 4")
+    >>> from frankwolfe import methods
+    >>> method = methods.Method(methods.Momentum(4.0, 8.0),
+    ...                         step=methods.OpenLoop(2.0, 8.0), batch_size=0.01, name="momentum, 4")
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
     >>> fw.minimize(problem, method, batch_size=1, max_passes=20, random_state=0).method
     'momentum, 4'

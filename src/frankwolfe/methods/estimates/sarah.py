@@ -168,8 +168,10 @@ class Spider(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> method = fw.Method(fw.Spider(), fw.Toward(), fw.OpenLoop(2.0, 1.0), batch_size=1, name="spider, small batches")
+    >>> method = methods.Method(methods.Spider(), methods.Toward(), methods.OpenLoop(2.0, 1.0),
+    ...                         batch_size=1, name="spider, small batches")
     >>> fw.minimize(problem, method, max_passes=500, random_state=0).success
     True
     """

@@ -95,8 +95,10 @@ class Svrf(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="logistic", constraint=fw.L1Ball(1.0))
-    >>> method = fw.Method(fw.Svrf(), fw.Toward(), fw.EpochStep(), batch_size=1, name="svrf, smaller batches")
+    >>> method = methods.Method(methods.Svrf(), methods.Toward(), methods.EpochStep(),
+    ...                         batch_size=1, name="svrf, smaller batches")
     >>> fw.minimize(problem, method, max_passes=20, random_state=0).method
     'svrf, smaller batches'
     """
@@ -173,8 +175,10 @@ class Svfw(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
+    >>> from frankwolfe import methods
     >>> problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1, -1], loss="sigmoid", constraint=fw.L1Ball(1.0))
-    >>> method = fw.Method(fw.Svfw(epoch=5), fw.Toward(), fw.ConstantStep(), name="svfw, epochs of 5 steps")
+    >>> method = methods.Method(methods.Svfw(epoch=5), methods.Toward(), methods.ConstantStep(),
+    ...                         name="svfw, epochs of 5 steps")
     >>> fw.minimize(problem, method, tol=0, max_passes=20, random_state=0).nit
     33
     """
