@@ -5,12 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from frankwolfe.exceptions import CheckpointWarning
 
 import frankwolfe as fw
 from frankwolfe.engines.corrective import sampled_start
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.running import checkpoints, driver
 from frankwolfe.running.checkpoints import Checkpoints
 from frankwolfe.running.driver import Driver
