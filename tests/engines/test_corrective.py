@@ -13,8 +13,8 @@ from frankwolfe.compile.kernels import Kernel, compile_above
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
 from frankwolfe.engines.corrective.columns import DenseColumns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.hessian import coupled_curvatures
 from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
-from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows.centred import Centred

@@ -7,12 +7,10 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel, compile_above
-from frankwolfe.engines.corrective.barrier_model import QuadraticModel
 from frankwolfe.engines.corrective.choose import engine_for
-from frankwolfe.engines.corrective.common_shift import kept_small
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
-from frankwolfe.engines.corrective.hessian import Formed, loss_curvatures, objective_hessian
-from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.corrective.hessian import FullHessian, loss_curvatures, objective_hessian
+from frankwolfe.engines.corrective.interior import InteriorEngine, QuadraticModel, with_small_common_parts
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.sets.base import for_shape
 from tests import cases
@@ -123,12 +121,12 @@ def test_what_keeps_common_parts_small_costs_no_more_than_it_may():
     model = QuadraticModel(
         W, problem.gradient(W).ravel(), objective_hessian(problem, at, loss_curvatures(problem, at, 0.0, 0.0))
     )
-    leaning, common = kept_small(model, problem, at, 1e-3, 1.0), np.repeat(W.reshape(9, 3).mean(axis=1), 3)
+    leaning, common = with_small_common_parts(model, problem, at, 1e-3, 1.0), np.repeat(W.reshape(9, 3).mean(axis=1), 3)
     added = leaning.curvature.H - model.curvature.H
     assert 0.0 < 0.5 * W @ added @ W <= 1.01e-4
     np.testing.assert_allclose(leaning.gradient(-common), model.gradient(-common), atol=1e-15)
     np.testing.assert_allclose(leaning.slope - model.slope, added @ W, atol=1e-15)
-    pull = kept_small(model, problem, at, 1e-3, 1e-6).slope - model.slope
+    pull = with_small_common_parts(model, problem, at, 1e-3, 1e-6).slope - model.slope
     assert problem.gap_for(pull, W) == pytest.approx(1e-7)
 
 
@@ -320,7 +318,7 @@ def test_the_rows_are_factorised_only_where_their_squares_have_lost_digits(scale
         yield rows[:20]
         yield rows[20:]
 
-    root = Formed(rows.T @ rows, again).root
+    root = FullHessian(rows.T @ rows, again).root
     assert len(blocks) == read
     sizes = np.linalg.norm(rows, axis=0)
     np.testing.assert_allclose(

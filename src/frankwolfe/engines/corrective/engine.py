@@ -14,10 +14,9 @@ import numpy as np
 from frankwolfe.compile.kernels import compile_above
 from frankwolfe.engines.corrective.active_atoms import HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
-from frankwolfe.engines.corrective.face import slopes_on_face
+from frankwolfe.engines.corrective.hessian import coupled_curvatures, slopes_on_face
 from frankwolfe.engines.corrective.hessian_model import HessianModel
 from frankwolfe.engines.corrective.models import minimise
-from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
 from frankwolfe.engines.corrective.sampled_start import SAMPLED, mean_sample_optimum, minimise_sample, worth_sampling
 from frankwolfe.engines.corrective.warm_kinds import is_new_kind

@@ -1,32 +1,37 @@
-"""The Hessian of the objective in all weights, at most some thousands: formed from the rows, a block at a time."""
+"""The Hessian of the objective in all weights, some hundreds at most, and the lower bound that it gives on a face.
 
-from collections.abc import Callable, Iterator
+Second derivatives of a loss are a number for each sample or, with several outputs, a small matrix. A diagonal bound
+would do, but steps that heed it are many times too short where classes share most of what they know.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
-from frankwolfe.engines.corrective.output_curvatures import coupled_curvatures, diagonal_matrices
+from frankwolfe.engines.dual_bound import slopes_after
 from frankwolfe.linalg.matrices import eliminated, weighted_gram
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
+from frankwolfe.objective.sums import fill_coupled_curvatures
+from frankwolfe.objective.tasks import shifted_by
 from frankwolfe.problem import Problem
+from frankwolfe.rows.blocks import even_parts
+from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.shards.local import Block
-from frankwolfe.store.reader import RowStore
-
-BLOCK_NUMBERS = 2**21
-"""Numbers in a block of rows. Twice or half as many: no difference in time."""
+from frankwolfe.sets.base import Hull
+from frankwolfe.shards.local import Block, Local
 
 MIN_PIVOT = 1e-5
-"""Least pivot of a Cholesky factor of unit diagonal that is trusted; below, too many digits have been lost, and the
-root is taken from the rows by QR. Twice or half: no difference."""
+"""Smallest trusted pivot of a Cholesky factor of unit diagonal. Below, too many digits are lost: QR takes its place."""
 
 
 @dataclass(frozen=True, eq=False)
-class Formed:
+class FullHessian:
     """A Hessian as a matrix.
 
     Attributes
@@ -34,30 +39,34 @@ class Formed:
     H : array
         The matrix.
     rows : function
-        Yields blocks of rows whose squares ``rows' rows`` sum up to it, or where an intercept has been eliminated to a
-        larger matrix that begins with the intercept.
+        Returns blocks of rows whose squares ``rows' rows`` sum up to it or, where an intercept has been eliminated, to
+        a larger matrix that begins with the intercept.
     eliminated : int
         How many columns of these rows are the intercept's.
     """
 
     H: np.ndarray
-    rows: Callable[[], Iterator[np.ndarray]]
+    rows: Callable[[], Iterable[np.ndarray]]
     eliminated: int = 0
 
     @cached_property
     def root(self) -> np.ndarray:
-        """A triangle with ``root' root = H``.
+        """A triangle with ``root' root = H``: by Cholesky's method or, where that loses too many digits, by QR.
 
-        It comes from the matrix or, where that has lost too many digits, from the rows, which takes longer. Squares of
-        rows lose the digits of small directions; a triangle made of the rows keeps them.
+        Squares of rows lose the digits of small directions; a triangle made of the rows themselves keeps them.
         """
-        found = sharp_root(self.H)
-        return self._root_of_rows() if found is None else found
+        scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
+        if scale.all():
+            try:
+                factor = np.linalg.cholesky(self.H / scale / scale[:, None])
+                if np.einsum("jj->j", factor).min(initial=1.0) > MIN_PIVOT:
+                    return factor.T * scale
+            except np.linalg.LinAlgError:
+                pass
+        return self._root_of_rows()
 
     def _root_of_rows(self) -> np.ndarray:
-        root = np.zeros((0, len(self.H) + self.eliminated))
-        for block in self.rows():
-            root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][: root.shape[1]]
+        root = triangle_of(self.rows(), len(self.H) + self.eliminated)
         if not self.eliminated:
             return root
         pivots = np.abs(np.diagonal(root)[: self.eliminated])
@@ -66,10 +75,10 @@ class Formed:
         kept = np.concatenate([idle, np.arange(self.eliminated, len(root))])
         return root[kept, self.eliminated :]
 
-    def plus(self, H: np.ndarray, rows: np.ndarray) -> "Formed":
+    def plus(self, H: np.ndarray, rows: np.ndarray) -> "FullHessian":
         """Return the sum with another matrix ``H = rows' rows``."""
         padded = np.hstack([np.zeros((len(rows), self.eliminated)), rows])
-        return Formed(self.H + H, lambda: chain(self.rows(), [padded]), self.eliminated)
+        return FullHessian(self.H + H, lambda: chain(self.rows(), [padded]), self.eliminated)
 
     def finite(self) -> bool:
         """Whether nothing has overflowed."""
@@ -87,43 +96,119 @@ class Formed:
         return images.T @ images
 
 
-class Rooted(NamedTuple):
-    """A Hessian ``root' root``, where the data has fewer rows than columns."""
-
-    root: np.ndarray
-
-    def finite(self) -> bool:
-        """Whether nothing has overflowed."""
-        return bool(np.isfinite(self.root).all())
-
-    def times(self, v: np.ndarray) -> np.ndarray:
-        """Return ``H v``."""
-        return self.root.T @ (self.root @ v)
-
-    def pulled(self, moves: np.ndarray) -> np.ndarray:
-        """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
-        images = images_of(self.root, moves)
-        return images.T @ images
+def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
+    """Return a triangle whose square is the sum of the squares of blocks of rows."""
+    root = np.zeros((0, width))
+    for block in blocks:
+        root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][:width]
+    return root
 
 
-def sharp_root(H: np.ndarray) -> np.ndarray | None:
-    """Return a triangle with ``root' root = H`` by Cholesky's method, None where too few digits would be left."""
-    scale = np.sqrt(np.maximum(np.einsum("jj->j", H), 0.0))
-    if not scale.all():
-        return None
-    try:
-        factor = np.linalg.cholesky(H / scale / scale[:, None])
-    except np.linalg.LinAlgError:
-        return None
-    return factor.T * scale if np.einsum("jj->j", factor).min(initial=1.0) > MIN_PIVOT else None
+def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessian:
+    """Return the second derivative of the objective in the flat weights; the intercept follows them.
+
+    Parameters
+    ----------
+    problem : Problem
+        With few weights.
+    at : Point
+        Where.
+    curvatures : array or Kept
+        What `loss_curvatures` returns there.
+    """
+    shards, free = problem.objective.shards, at.shift is not None
+    means = None
+    if free and problem.samples.rows.is_sparse:  # else large numbers would cancel; dense rows are centred already
+        (means,) = shards.run(mean_row)
+    H, cross, total = shards.run(hessian_sums, curvatures, means)
+    if free:
+        H = eliminated(H, cross, total)
+    return FullHessian(
+        H, lambda: shards.run(hessian_triangles, curvatures, means, free)[0], max(1, problem.outputs) if free else 0
+    )
 
 
-def images_of(root: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Return ``root moves``; a vector stands for a diagonal matrix."""
-    return root * moves if moves.ndim == 1 else root @ moves
+# --- tasks ------------------------------------------------------------------------------------------------------------
 
 
-def loss_curvatures(problem: Problem, at: Any, care: float, floor: float) -> Any:
+def mean_row(local: Local) -> tuple:
+    """Return the weighted sum of all rows."""
+    weights = local.samples.weights
+
+    def add(block: Block) -> tuple:
+        rows = block.samples.rows
+        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        d = local.size // max(1, local.samples.rows.outputs)
+        return (np.asarray(rows.add_all(weights[block.part], d), np.float64),)
+
+    return local.each(add)
+
+
+def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple:
+    """Return the second derivatives in the weights, in intercept and weights, and in the intercept."""
+    k, d = _sizes(local)
+    matrices = D.reshape(-1, k, k)
+    pairs = [(c, e) for c in range(k) for e in range(c + 1) if matrices[:, c, e].any()]
+
+    def task(block: Block) -> tuple:
+        H, cross = np.zeros((d, k, d, k)), np.zeros((k, d, k))
+        for rows, some in _dense_rows(block, matrices, means, d, d):
+            for c, e in pairs:
+                H[:, c, :, e] += weighted_gram(rows, some[:, c, e])
+                cross[c, :, e] += some[:, c, e] @ rows
+        return H, cross
+
+    H, cross = local.each(task)
+    for c, e in pairs:
+        H[:, e, :, c] = H[:, c, :, e].T
+        cross[e, :, c] = cross[c, :, e]
+    return H.reshape(local.size, -1), cross.reshape(k, -1), matrices.sum(axis=0)
+
+
+def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:
+    """Return a list of triangles whose squares sum up to the Hessian, with an intercept in front if there is one."""
+    k, d = _sizes(local)
+    matrices = D.reshape(-1, k, k)
+
+    def blocks(block: Block) -> Iterator[np.ndarray]:
+        for rows, some in _dense_rows(block, matrices, means, d, local.size * k):
+            roots = _roots_of_matrices(some)
+            spread = np.einsum("icd,ij->icjd", roots, rows).reshape(-1, local.size)
+            yield np.hstack([roots.reshape(-1, k), spread]) if free else spread
+
+    return local.each(lambda block: ([triangle_of(blocks(block), local.size + (k if free else 0))],))
+
+
+def _sizes(local: Local) -> tuple[int, int]:
+    """Return the number of outputs, at least one, and of columns."""
+    k = max(1, local.samples.rows.outputs)
+    return k, local.size // k
+
+
+def _dense_rows(
+    block: Block, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows of a block, dense and less their means, with their curvatures; few if ``width`` is large."""
+    some = matrices[block.part]
+    for part in even_parts(len(some), width, 2**21):
+        rows = block.samples.rows.block(part)
+        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        dense = np.asarray(rows.matrix(d).toarray() if rows.is_sparse else rows.values, dtype=np.float64)
+        taken = rows.means if isinstance(rows, Centred) else means
+        yield dense if taken is None else dense - taken, some[part]
+
+
+def _roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
+    """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
+    sizes, axes = np.linalg.eigh(blocks)
+    sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0
+    return np.sqrt(sizes)[:, :, None] * axes.transpose(0, 2, 1)
+
+
+# --- second derivatives of losses -------------------------------------------------------------------------------------
+
+
+def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
     """Return a weighted second derivative for each sample, made positive: a number or, for several outputs, a matrix.
 
     Parameters
@@ -142,106 +227,81 @@ def loss_curvatures(problem: Problem, at: Any, care: float, floor: float) -> Any
     return problem.objective.shards.keep(diagonal_matrices, curvatures) if problem.outputs else curvatures
 
 
-def objective_hessian(problem: Problem, at: Any, curvatures: Any) -> Formed | Rooted:
-    """Return the second derivative of the objective in the flat weights; the intercept follows them.
+def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
+    """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
+
+    As in `frankwolfe.objective.sums.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
+    is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
+    steeper.
+    """
+    return problem.objective.shards.keep(coupled_at, at.z, at.shift, at.losses, at.alpha, care, floor)
+
+
+def coupled_at(
+    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
+) -> np.ndarray:
+    """Return the second derivatives where predictions are ``z`` and the intercept is ``shift``."""
+    samples, there = local.samples, shifted_by(local, z, shift)
+    curvatures = np.empty((*samples.shape, samples.shape[1]))
+    given = samples.targets, samples.weights, local.losses, there
+    fill_coupled_curvatures(*given, losses, alpha.reshape(samples.shape), care, floor, curvatures)
+    return curvatures
+
+
+def diagonal_matrices(local: Local, curvatures: np.ndarray) -> np.ndarray:
+    """Return curvatures, one a prediction, as diagonal matrices of shape ``(n, outputs, outputs)``."""
+    shape = local.samples.shape
+    return curvatures.reshape(shape)[:, :, None] * np.eye(shape[1])
+
+
+# --- a lower bound where rounding hides the gap -----------------------------------------------------------------------
+
+
+def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
+    """Return the slopes where the objective is lowest on the face of the set that a point lies on, to second order.
+
+    The step to that minimiser has more digits than weights have, so the slopes prove more than those at the point.
 
     Parameters
     ----------
     problem : Problem
-        With few weights.
+        What is minimised.
     at : Point
         Where.
-    curvatures : array
-        What `loss_curvatures` says there.
+    hull : Hull
+        The set, whose vertices have one non-zero entry.
+    w, gradient : array
+        Weights there, and the gradient.
+
+    Returns
+    -------
+    array or None
+        In the shape of the predictions; None where that would cost too much, or nothing could be proven by it.
     """
-    if problem.objective.shards.calls_are_costly:
-        from frankwolfe.engines.corrective.remote_hessian import remote_hessian
-
-        return remote_hessian(problem, at, curvatures)
-    if problem.outputs:
-        free = problem.outputs if at.shift is not None else 0
-        return Formed(_of_outputs(problem, at, curvatures), lambda: _rows_of_outputs(problem, at, curvatures), free)
-    total = curvatures.sum()
-    means = _mean_row(problem, curvatures / total) if at.shift is not None and total > 0.0 else None
-
-    def rows() -> Iterator[np.ndarray]:
-        return (np.sqrt(curvatures[part])[:, None] * some for part, some in _parts(problem, problem.d, means))
-
-    if problem.n < problem.d:
-        return Rooted(np.vstack(list(rows())))
-
-    def task(block: Block) -> tuple:
-        return (weighted_gram(_dense(_plain(block.samples.rows, problem.d), means), curvatures[block.part]),)
-
-    (H,) = problem.objective.shards.each(task)
-    return Formed(H, rows)
+    active = np.flatnonzero(w)
+    if problem.size > 600 or len(active) < 2 or not has_dual(problem.loss):  # it costs the cube of the weights
+        return None
+    curvatures = loss_curvatures(problem, at, 0.0, 0.0)
+    hessian = objective_hessian(problem, at, curvatures)
+    if not hessian.finite():
+        return None
+    images, slope, signs = hessian.root[:, active], gradient[active], np.sign(w[active])
+    largest = int(np.abs(w[active]).argmax())
+    inside = hull.filled and np.abs(w).sum() < (1.0 - 1e-12) * hull.radius
+    if not inside:  # the largest weight makes up for what the others gain: its own column vanishes
+        follows = -signs / signs[largest]
+        images, slope = images + np.outer(images[:, largest], follows), slope + slope[largest] * follows
+    d = np.zeros(problem.size)
+    d[active] = _shortest_minimiser(images, slope)
+    if not inside:
+        d[active[largest]] = float(follows @ d[active])
+    return slopes_after(problem, at, curvatures, d)
 
 
-def _plain(rows: Any, d: int) -> Any:
-    """Return rows as they are in the data, a matrix."""
-    rows = rows.rows if isinstance(rows, MultiOutput) else rows
-    return rows.matrix(d) if rows.is_sparse else rows.values
-
-
-def _mean_row(problem: Problem, weights: np.ndarray) -> np.ndarray:
-    """Return the sum of all rows, each times its weight."""
-    if not isinstance(problem.X, RowStore):
-        return weights @ problem.X
-    return problem.objective.shards.each(lambda block: (weights[block.part] @ _plain(block.samples.rows, problem.d),))[
-        0
-    ]
-
-
-def _parts(problem: Problem, width: int, means: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield all rows, dense and less their means, so many that ``width`` numbers for each make up a block."""
-    step = max(1, BLOCK_NUMBERS // width)
-    if not isinstance(problem.X, RowStore):
-        for first in range(0, problem.n, step):
-            part = slice(first, first + step)
-            yield part, _dense(problem.X[part], means)
-        return
-    for place, rows in problem.samples.rows.in_turn():
-        matrix = _plain(rows, problem.d)
-        for first in range(0, matrix.shape[0], step):
-            some = _dense(matrix[first : first + step], means)
-            yield slice(place.part.start + first, place.part.start + first + len(some)), some
-
-
-def _of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> np.ndarray:
-    """Return the Hessian in the weights of several outputs, from a matrix for each sample."""
-    d, outputs, free = problem.d, problem.outputs, at.shift is not None
-    means = _mean_row(problem, problem.samples.weights) if free else None  # else large numbers would cancel
-    H, cross = np.zeros((d, outputs, d, outputs)), np.zeros((outputs, d, outputs))
-    pairs = [(c, e) for c in range(outputs) for e in range(c + 1) if blocks[:, c, e].any()]
-    for part, rows in _parts(problem, d, means):
-        for c, e in pairs:
-            H[:, c, :, e] += weighted_gram(rows, blocks[part, c, e])
-            cross[c, :, e] += blocks[part, c, e] @ rows
-    for c, e in pairs:
-        H[:, e, :, c] = H[:, c, :, e].T
-        cross[e, :, c] = cross[c, :, e]
-    flat = H.reshape(problem.size, problem.size)
-    return eliminated(flat, cross.reshape(outputs, problem.size), blocks.sum(axis=0)) if free else flat
-
-
-def _rows_of_outputs(problem: Problem, at: Point, blocks: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield rows whose squares sum up to the Hessian of several outputs: as many for a sample as it has outputs."""
-    outputs, free = problem.outputs, at.shift is not None
-    means = _mean_row(problem, problem.samples.weights) if free else None
-    for part, some in _parts(problem, problem.size * outputs, means):
-        roots = roots_of_matrices(blocks[part])
-        rows = np.einsum("icd,ij->icjd", roots, some).reshape(-1, problem.size)
-        yield np.hstack([roots.reshape(-1, outputs), rows]) if free else rows
-
-
-def roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
-    """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
-    sizes, axes = np.linalg.eigh(blocks)
-    sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0
-    return np.sqrt(sizes)[:, :, None] * axes.transpose(0, 2, 1)
-
-
-def _dense(rows: Any, means: np.ndarray | None) -> np.ndarray:
-    """Return rows as an array of float64; less their means where an intercept makes up for them anyway."""
-    dense = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
-    return dense if means is None else dense - means
+def _shortest_minimiser(images: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Return the shortest minimiser of ``<slope, d> + |images d|^2 / 2``, in scaled columns."""
+    sizes = np.linalg.norm(images, axis=0)
+    scale = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
+    _, roots, axes = np.linalg.svd(images * scale, full_matrices=False)
+    kept = roots > 1e-12 * roots.max(initial=0.0)  # flat directions are left alone
+    return -scale * (axes[kept].T @ (axes[kept] @ (scale * slope) / roots[kept] ** 2))
