@@ -146,7 +146,7 @@ UNREADABLE = da.from_array(X, chunks=(60, 4)).map_blocks(lambda block: failing()
     ("model", "words"),
     [
         (fw.FrankWolfeClassifierCV(), "estimator without CV"),
-        (fw.MatrixCompletion(), "all entries in memory"),
+        (fw.MatrixCompletion(), "needs rows in memory"),
         (fw.FrankWolfeClassifier(method="pairwise"), "they are on a cluster: use one of 'auto'"),
         (fw.FrankWolfeClassifier(loss="hinge"), "has a kink"),
         (fw.FrankWolfeClassifier(multi_class="ovr"), "would load the rows 3 times: use the loss 'logistic'"),

@@ -314,7 +314,7 @@ def test_row_stores_are_left_to_fit(tmp_path):
     store = fw.write_rows(tmp_path / "rows", X, target, shard=1000)
     model = fw.FrankWolfeRegressor(radius=RADIUS)
     for memory in (2 * store.largest_shard, store.bytes):
-        with pytest.raises(TypeError, match="partial_fit takes the rows of a chunk, not a row store"):
+        with pytest.raises(TypeError, match="partial_fit needs rows in memory, but X is a row store"):
             model.partial_fit(fw.open_rows(store.path, memory=memory), target)
         assert not hasattr(model, "n_features_in_")
         model.fit(fw.open_rows(store.path, memory=memory)).partial_fit(X, target)

@@ -125,13 +125,23 @@ def _with_field(name: str, part: Any, path: str, value: Any) -> Any:
 class CertifiedEstimator(PartParameters):
     """An estimator that solves one problem, or several independent ones."""
 
-    method: Any
-    tol: float
-    max_passes: float | None
-    random_state: Any
-    n_jobs: int | None
-    verbose: int
     result_: Result | list[Result] | None
+
+    def __init__(
+        self,
+        method: Any,
+        tol: float,
+        max_passes: float | None,
+        random_state: Any,
+        n_jobs: int | None,
+        verbose: int,
+    ):
+        self.method = method
+        self.tol = tol
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _options(self, several: bool = False) -> dict[str, Any]:
         """Return the arguments of `minimize`. One of several problems in parallel gets one thread."""
@@ -265,9 +275,9 @@ class LinearModel(CertifiedEstimator, ABC):
             from frankwolfe.estimators.dask_data import training_data
 
             X, y, sample_weight = training_data(self, X, y, sample_weight)
+        elif isinstance(X, RowStore):
+            X, y, sample_weight = self._stored_data(X, y, sample_weight)
         else:
-            if isinstance(X, RowStore) and sample_weight is None:
-                sample_weight = X.sample_weight
             X, y = self._training_data(X, y)
         self._solve(self._problems(X, y, sample_weight), checkpoint)
         return self
@@ -299,15 +309,13 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _training_data(self, X: Any, y: Any, reset: bool = True) -> tuple[Any, Any]:
         """Return checked rows and targets; without `reset`, features must be those of the last fit."""
-        if isinstance(X, RowStore):
-            return self._stored_data(X, y)
         refuse_dates(X)  # scikit-learn would convert them to nanoseconds
         X = checked_sparse("X", X)
         checks = self._target_checks()
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", reset=reset, **checks)
 
-    def _stored_data(self, store: RowStore, y: Any) -> tuple[Any, Any]:
-        """Return a store, or its rows if they fit into memory, and the targets: by default its own."""
+    def _stored_data(self, store: RowStore, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Return a store, or its rows if they fit into memory, with targets and weights: by default its own."""
         if y is None:
             if store.y is None:
                 raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
@@ -318,7 +326,8 @@ class LinearModel(CertifiedEstimator, ABC):
         validate_data(self, np.empty((0, store.shape[1])), skip_check_array=True)
         if store.feature_names is not None:
             self.feature_names_in_ = np.array(store.feature_names, dtype=object)
-        return (store.matrix() if store.fits else store), y
+        weights = store.sample_weight if sample_weight is None else sample_weight
+        return (store.matrix() if store.fits else store), y, weights
 
     def _target_checks(self) -> dict[str, bool]:
         """Return what `validate_data` checks of the targets."""

@@ -1,4 +1,4 @@
-"""`FrankWolfeClassifier`: linear classification under a constraint."""
+"""`FrankWolfeClassifier` and `LowRankClassifier`: linear classification under a constraint."""
 
 from typing import Any
 
@@ -13,6 +13,7 @@ from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.arguments.names import lookup, teaching
 from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
 from frankwolfe.estimators.streaming import StreamClassifier
+from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
@@ -28,6 +29,10 @@ def _has_probabilities(estimator: Any) -> bool:
     raise AttributeError(
         f"probabilities come with the losses 'logistic', 'multinomial' and 'modified-huber', not {estimator.loss!r}"
     )
+
+
+def _entries(codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return values[codes.astype(np.int64)]
 
 
 def _class_count(model: Any) -> tuple[int]:
@@ -66,27 +71,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         if is_on_cluster(X):
-            return self._problems_on_cluster(X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        given = checked_weights(sample_weight, X)
-        self._by_class = self._class_weights(np.bincount(codes, given, minlength=len(self.classes_)))
-        return self._posed(X, codes, self._weighted(codes, given), bool(self.fit_intercept))
+            from frankwolfe.estimators.dask_data import encoded
 
-    def _problems_on_cluster(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        """Return the problems of dask collections: the workers find the classes and encode the targets."""
-        from frankwolfe.cluster.target_survey import survey_targets
-        from frankwolfe.estimators.dask_data import class_weighted, encoded, one_column
-
-        y = one_column(y)
-        found = survey_targets(y, sample_weight)
-        if found.values is None:
-            raise ValueError(f"y has too many values to be classes: numbers from {found.low:g} to {found.high:g}")
-        check_classification_targets(found.values)
-        self.classes_ = found.values
-        codes, by_class = encoded(y, self.classes_), self._class_weights(found.weights)
-        weights = sample_weight if by_class is None else class_weighted(codes, by_class, sample_weight)
-        return self._posed(X, codes, weights, bool(self.fit_intercept))
+            self.classes_, codes, shares = encoded(y, sample_weight)
+        else:
+            check_classification_targets(y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            sample_weight = checked_weights(sample_weight, X)
+            shares = np.bincount(codes, sample_weight, minlength=len(self.classes_))
+        self._by_class = self._class_weights(shares)
+        return self._posed(X, codes, self._weighted(codes, sample_weight), bool(self.fit_intercept))
 
     def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         loss = as_loss(self.loss)
@@ -130,11 +124,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             return shares.sum() / (len(shares) * np.where(shares > 0.0, shares, np.inf))
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
 
-    def _weighted(self, codes: np.ndarray, given: np.ndarray | None) -> np.ndarray | None:
-        """Return the weight of each sample times that of its class."""
+    def _weighted(self, codes: Any, given: Any) -> Any:
+        """Return the weight of each sample times that of its class; codes of a dask collection are a lazy array."""
         if self._by_class is None:
             return given
-        return self._by_class[codes] if given is None else given * self._by_class[codes]
+        by_class, is_lazy = self._by_class, is_on_cluster(codes)
+        own = codes.map_blocks(_entries, by_class, dtype=np.float64) if is_lazy else _entries(codes, by_class)
+        return own if given is None else given * own
 
     def _adopt(self, results: list[Any]) -> None:
         together = results[0].x.ndim == 2
@@ -339,16 +335,74 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.loss = loss
         self.constraint = constraint
         self.radius = radius
-        self.method = method
-        self.tol = tol
-        self.max_passes = max_passes
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+
+
+class LowRankClassifier(StreamClassifier, LinearClassifier):
+    """Multinomial logistic regression with a bound on the sum of the singular values of its weight matrix.
+
+    The classes share a few directions of the feature space. Two classes always have one direction.
+
+    Parameters
+    ----------
+    radius : float, optional
+        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    method, tol, max_passes, fit_intercept, class_weight, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeClassifier`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d), or (n_classes, d)
+        Weights.
+    intercept_ : array of shape (1,), or (n_classes,)
+        Intercepts.
+    rank_ : int
+        Rank of the weight matrix.
+    classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+        As for `FrankWolfeClassifier`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = fw.LowRankClassifier(radius=8.0).fit(X, y)
+    >>> model.rank_, model.score(X, y) > 0.95
+    (2, True)
+    """
+
+    loss = "multinomial"
+    constraint = "trace"
+    multi_class = "multinomial"
+
+    @teaching
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+
+    def _adopt(self, results: list[Any]) -> None:
+        super()._adopt(results)
+        self.rank_ = rank_of(np.linalg.svd(results[0].x, compute_uv=False))

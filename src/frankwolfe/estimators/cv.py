@@ -20,9 +20,8 @@ from frankwolfe.estimators.regressor import SignedRegressor
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius_grid
 from frankwolfe.problem import Problem
-from frankwolfe.problem.on_cluster import refuse_dask
+from frankwolfe.problem.requirements import require_memory
 from frankwolfe.result import Result, Status
-from frankwolfe.store.reader import RowStore
 
 
 class RadiusSearch(LinearModel):
@@ -55,16 +54,8 @@ class RadiusSearch(LinearModel):
         """
         lookup("rule", self.rule, {"best": "best", "1se": "1se"})
         routed = self._routed("fit", sample_weight, params)
-        refuse_dask(
-            X,
-            f"{type(self).__name__} fits to parts of the rows, which are on a cluster here: try radii one by one with "
-            "an estimator without CV and score rows kept back, or pass rows in memory (X.compute())",
-        )
-        if isinstance(X, RowStore):
-            raise TypeError(
-                f"{type(self).__name__} fits to parts of the rows, which a store cannot give: pass store.matrix() and "
-                "store.y, or try radii one by one with an estimator without CV"
-            )
+        who = f"{type(self).__name__} fits to parts of the rows, so it"
+        require_memory(X, who, "try radii one by one with an estimator without CV, and score other rows")
         X, y = self._training_data(X, y)
         problems = self._problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)
@@ -293,21 +284,16 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.loss = loss
         self.constraint = constraint
         self.radii = radii
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.method = method
-        self.tol = tol
-        self.max_passes = max_passes
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
 
 class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
@@ -376,6 +362,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.loss = loss
         self.constraint = constraint
         self.radii = radii
@@ -383,10 +370,4 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.scoring = scoring
         self.rule = rule
         self.signs = signs
-        self.method = method
-        self.tol = tol
-        self.max_passes = max_passes
         self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose

@@ -5,16 +5,18 @@ Imported only for dask collections, so dask stays optional.
 
 from copy import copy
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from frankwolfe.arguments.arrays import numeric_frame
-from frankwolfe.cluster.loading import chunks_of, client_at_hand, column_array, is_frame, mapped_partitions
+from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, mapped_partitions
+from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem.requirements import check_on_cluster
@@ -48,17 +50,21 @@ def check_columns(model: Any, X: Any, reset: bool) -> None:
 
 
 def _column(name: str, values: Any, X: Any) -> Any:
-    """Return targets or weights as a dask array; arrays in memory get the chunks of the rows."""
+    """Return targets or weights as a dask array, with the chunks of the rows if these are known."""
+    known = not is_frame(X) and not np.isnan(X.chunks[0]).any()
     if dask.is_dask_collection(values):
-        return column_array(values)
-    if is_frame(X) or np.isnan(X.chunks[0]).any():
+        array = column_array(values)
+    elif known:
+        array = da.asarray(np.asarray(values))
+    else:
         raise TypeError(
             f"{name} must be a dask array or series with the chunks of X: the sizes of X's chunks are not known"
         )
-    array = np.asarray(values)
+    if not known or np.isnan(array.shape).any():
+        return array
     if array.ndim == 0 or len(array) != X.shape[0]:
         raise ValueError(f"{name} has {array.size} entries, but there are {X.shape[0]} rows in X")
-    return da.from_array(array, chunks=(X.chunks[0], *array.shape[1:]))
+    return array.rechunk({0: X.chunks[0]})
 
 
 def one_column(y: Any) -> Any:
@@ -73,23 +79,18 @@ def one_column(y: Any) -> Any:
 # --- classes ----------------------------------------------------------------------------------------------------------
 
 
-def encoded(y: Any, classes: np.ndarray) -> Any:
-    """Return the code of each target's class, as a lazy dask array."""
-    return y.map_blocks(_codes, classes, dtype=np.float64, meta=np.empty(0))
+def encoded(y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+    """Return the classes, the code of each target's class as a lazy dask array, and the total weight of each class."""
+    y = one_column(y)
+    found = survey_targets(y, sample_weight)
+    if found.values is None:
+        raise ValueError(f"y has too many values to be classes: numbers from {found.low:g} to {found.high:g}")
+    check_classification_targets(found.values)
+    return found.values, y.map_blocks(_codes, found.values, dtype=np.float64, meta=np.empty(0)), found.weights
 
 
 def _codes(y: Any, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, np.asarray(y)).astype(np.float64)
-
-
-def class_weighted(codes: Any, by_class: np.ndarray, sample_weight: Any) -> Any:
-    """Return the weight of each sample times that of its class, as a lazy dask array."""
-    weights = codes.map_blocks(_taken, by_class, dtype=np.float64, meta=np.empty(0))
-    return weights if sample_weight is None else weights * sample_weight
-
-
-def _taken(codes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
-    return by_class[codes.astype(np.int64)]
 
 
 # --- chunk by chunk ---------------------------------------------------------------------------------------------------
@@ -148,63 +149,38 @@ def light(model: Any) -> Any:
 
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy: the weighted share of rows whose class is predicted."""
-    hits, total = np.sum(_over_chunks(_hits, model, X, y, sample_weight), axis=0)
+    truth, weights = _truth(X, one_column(_column("y", y, X)), sample_weight)
+    hits, total = _computed((weights * (model.predict(X) == truth)).sum(), weights.sum())
     return float(hits / total)
 
 
-def _hits(model: Any, X: Any, y: Any, weights: Any) -> tuple[float, float]:
-    rows, truth = as_block(X), np.asarray(y)
-    if not len(truth):
-        return 0.0, 0.0
-    weights = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return float(weights @ (model.predict(rows) == truth.reshape(-1))), float(weights.sum())
-
-
-class Spread(NamedTuple):
-    """Sums over some rows: total weight, mean target, squared deviations from the mean, and squared errors."""
-
-    weight: float
-    mean: Any
-    about: Any
-    missed: Any
-
-    def joined(self, other: "Spread") -> "Spread":
-        """Return the sums over both sets of rows (Chan, Golub and LeVeque 1979: stable for large means)."""
-        weight = self.weight + other.weight
-        if not self.weight or not other.weight:
-            return self if self.weight else other
-        apart = other.mean - self.mean
-        mean = self.mean + apart * (other.weight / weight)
-        about = self.about + other.about + apart**2 * (self.weight * other.weight / weight)
-        return Spread(weight, mean, about, self.missed + other.missed)
-
-
 def explained(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return R2, the explained share of the variance, as the mean over the outputs."""
-    first, *others = _over_chunks(_spread, model, X, y, sample_weight)
-    for spread in others:
-        first = first.joined(spread)
-    about, missed = np.atleast_1d(first.about), np.atleast_1d(first.missed)
+    """Return R2, the explained share of the variance, as the mean over the outputs.
+
+    The mean of the targets is computed first: sums of squares about it do not cancel, however large it is.
+    """
+    predicted, y = model.predict(X), _column("y", y, X)
+    truth, weights = _truth(X, y if predicted.ndim == 2 else one_column(y), sample_weight)
+    sums, total = _computed((weights * truth.T).sum(axis=-1), weights.sum())
+    about, missed = _computed(
+        (weights * ((truth - sums / total) ** 2).T).sum(axis=-1), (weights * ((truth - predicted) ** 2).T).sum(axis=-1)
+    )
+    about, missed = np.atleast_1d(about), np.atleast_1d(missed)
     scores = np.where(about > 0.0, 1.0 - missed / np.where(about > 0.0, about, 1.0), np.where(missed > 0.0, 0.0, 1.0))
     return float(scores.mean())
 
 
-def _spread(model: Any, X: Any, y: Any, weights: Any) -> Spread:
-    rows, truth = as_block(X), np.asarray(y, dtype=np.float64)
-    if not len(truth):
-        return Spread(0.0, 0.0, 0.0, 0.0)
-    weights = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
-    predicted = np.asarray(model.predict(rows)).reshape(truth.shape)
-    total = float(weights.sum())
-    mean = weights @ truth / total if total else 0.0 * truth[0]
-    return Spread(total, mean, weights @ (truth - mean) ** 2, weights @ (truth - predicted) ** 2)
+def _truth(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return the targets, and the weight of each row as a dask array."""
+    if sample_weight is not None:
+        return y, _column("sample_weight", sample_weight, X)
+    return y, (y if y.ndim == 1 else y[:, 0]).map_blocks(_ones, dtype=np.float64, meta=np.empty(0))
 
 
-def _over_chunks(function: Any, model: Any, X: Any, y: Any, sample_weight: Any) -> list[Any]:
-    """Apply a function to each chunk with its targets and weights, and return the results."""
-    check_columns(model, X, reset=False)
-    chunks = chunks_of(X, y, sample_weight, None)
-    weights = [None] * len(chunks.rows) if chunks.weights is None else chunks.weights
-    sent, task = dask.delayed(light(model), pure=False), dask.delayed(function, pure=False)
-    parts = zip(chunks.rows, chunks.targets, weights, strict=True)
-    return client_at_hand().compute(dask.delayed(list)([task(sent, *part) for part in parts]), sync=True)
+def _ones(y: np.ndarray) -> np.ndarray:
+    return np.ones(len(y))
+
+
+def _computed(*arrays: Any) -> list[Any]:
+    """Return the values of lazy arrays."""
+    return client_at_hand().gather(client_at_hand().compute(list(arrays)))

@@ -13,7 +13,7 @@ from frankwolfe.arguments.names import nearest, teaching
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
-from frankwolfe.problem.on_cluster import refuse_dask
+from frankwolfe.problem.requirements import require_memory
 from frankwolfe.sets.named import as_constraint
 
 
@@ -135,17 +135,12 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.radius = radius
         self.columns = columns
         self.loss = loss
         self.offsets = offsets
         self.damping = damping
-        self.method = method
-        self.tol = tol
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -174,7 +169,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         -------
         self
         """
-        refuse_dask(X, "MatrixCompletion needs all entries in memory, and X is a dask collection: pass X.compute()")
+        require_memory(X, "MatrixCompletion")
         loss = as_loss(self.loss)
         table = self._read(X, y, sample_weight).seen()
         self.row_ids_, rows = np.unique(table.rows, return_inverse=True)

@@ -1,4 +1,4 @@
-"""`FrankWolfeRegressor`: linear regression under a constraint, with signs of the weights if wanted."""
+"""Linear regression under a constraint: on any set, on the simplex, with signs of the weights, or of low rank."""
 
 from typing import Any, NamedTuple, Self
 
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
+from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
 from frankwolfe.problem.on_cluster import is_on_cluster
@@ -308,15 +309,193 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.loss = loss
         self.constraint = constraint
         self.radius = radius
         self.signs = signs
-        self.method = method
-        self.tol = tol
-        self.max_passes = max_passes
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+
+
+class SimplexRegressor(StreamRegressor, LinearRegressor):
+    """Linear regressor whose weights are non-negative and sum to one: a weighted mean of the features.
+
+    Use it for stacking models, tracking an index by a portfolio, and synthetic controls.
+
+    Parameters
+    ----------
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    fit_intercept : bool
+        Whether to fit an intercept; by default a prediction is a mean of the features and nothing else.
+    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,)
+        Weights.
+    intercept_ : float
+        Intercept.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+        As for `FrankWolfeRegressor`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]], [1.5, 2.0, 4.0]
+    >>> fw.SimplexRegressor(tol=1e-9).fit(X, y).coef_.round(6)
+    array([0.75, 0.25])
+    """
+
+    constraint = "simplex"
+    radius = None
+    _several_outputs = False
+
+    @teaching
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        method: Any = "auto",
+        tol: float = 1e-8,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # targets need not be a mean of the features
+        return tags
+
+
+class NonNegativeRegressor(StreamRegressor, LinearRegressor):
+    """Linear regressor whose weights are non-negative and sum to at most ``radius``.
+
+    Parameters
+    ----------
+    radius : float, optional
+        Largest sum of the weights; None means 10, as for `FrankWolfeRegressor`.
+    loss : str or loss
+        ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    fit_intercept : bool
+        Whether to fit an intercept, of either sign.
+    method, tol, max_passes, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (outputs, d)
+        Weights.
+    intercept_ : float, or array of shape (outputs,)
+        Intercept.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+        As for `FrankWolfeRegressor`.
+
+    See Also
+    --------
+    FrankWolfeRegressor : With ``signs``, where only some weights have a sign.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [2.0, -1.0, 2.0]
+    >>> fw.NonNegativeRegressor(fit_intercept=False, tol=1e-9).fit(X, y).coef_.round(6)
+    array([2., 0.])
+    """
+
+    constraint = "nonnegative-l1"
+
+    @teaching
+    def __init__(
+        self,
+        radius: float | None = None,
+        loss: Any = "squared",
+        *,
+        method: Any = "auto",
+        tol: float = 1e-8,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
+        self.radius = radius
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+
+
+class LowRankRegressor(StreamRegressor, LinearRegressor):
+    """Least squares for several outputs with a bound on the sum of the singular values of the weight matrix.
+
+    Parameters
+    ----------
+    radius : float, optional
+        Largest sum of the singular values; None means 10, as for `FrankWolfeClassifier`.
+    method, tol, max_passes, fit_intercept, warm_start, random_state, n_jobs, verbose
+        As for `FrankWolfeRegressor`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (outputs, d)
+        Weights.
+    intercept_ : float, or array of shape (outputs,)
+        Intercept.
+    rank_ : int
+        Rank of the weight matrix.
+    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+        As for `FrankWolfeRegressor`.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> from sklearn.datasets import load_linnerud
+    >>> from sklearn.preprocessing import scale
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> fw.LowRankRegressor(radius=0.5).fit(scale(X), scale(Y)).rank_
+    1
+    """
+
+    loss = "multitask-squared"
+    constraint = "trace"
+
+    @teaching
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        method: Any = "auto",
+        tol: float = 1e-4,
+        max_passes: float | None = 1000.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+
+    def _loss_for(self, y: np.ndarray) -> Any:
+        return MultitaskSquared(y.shape[1])
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return y if y.ndim == 2 else y[:, None]  # weights are a matrix even for one output
+
+    def _adopt(self, results: list[Any]) -> None:
+        super()._adopt(results)
+        self.rank_ = rank_of(np.linalg.svd(results[0].x, compute_uv=False))

@@ -12,8 +12,7 @@ from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.base import Checkpoint, LinearModel, checked_weights
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
-from frankwolfe.problem.on_cluster import refuse_dask
-from frankwolfe.store.reader import RowStore
+from frankwolfe.problem.requirements import require_memory
 
 
 class Answer(NamedTuple):
@@ -45,15 +44,7 @@ class StreamLearner(LinearModel):
 
     def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the checked rows and targets of a chunk."""
-        refuse_dask(
-            X,
-            "partial_fit learns rows in memory, and X is a dask collection: call it for each chunk in turn, computed, "
-            "or call fit, which leaves the rows on the cluster",
-        )
-        if isinstance(X, RowStore):
-            raise TypeError(
-                "partial_fit takes the rows of a chunk, not a row store, whose rows can be read more than once: use fit"
-            )
+        require_memory(X, "partial_fit", "call it for each chunk in turn, or use fit, which leaves the rows there")
         return self._training_data(X, y, reset=self._is_new)
 
     def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:

@@ -9,12 +9,6 @@ def is_on_cluster(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def refuse_dask(X: Any, instead: str) -> None:
-    """Raise ValueError if data is a dask collection: who cannot work on one says what to do instead."""
-    if is_on_cluster(X):
-        raise ValueError(instead)
-
-
 def remote_data(X: Any, y: Any, sample_weight: Any, loss: Any) -> Any:
     """Load a dask collection on the workers of its cluster."""
     if find_spec("distributed") is None:

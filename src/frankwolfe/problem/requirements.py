@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
+from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.store.reader import RowStore
 
 SMOOTH_LOSS = "a smooth loss"
@@ -180,6 +181,15 @@ def check(problem: Any, method: Any, likely: bool = False) -> None:
     if likely:
         refuse("stop='likely'", LIKELY, facts, name)
     problem.side_reach  # noqa: B018 - raises if no point of the set satisfies the side constraints
+
+
+def require_memory(X: Any, who: str, instead: str = "") -> None:
+    """Raise an error if data is a dask collection or a row store; ``instead`` says what else to do."""
+    more = f", or {instead}" if instead else ""
+    if is_on_cluster(X):
+        raise ValueError(f"{who} needs rows in memory, but X is a dask collection: pass X.compute(){more}")
+    if isinstance(X, RowStore):
+        raise TypeError(f"{who} needs rows in memory, but X is a row store: pass X.matrix() and X.y{more}")
 
 
 def check_on_cluster(loss: Any, intercept: bool, method: Any) -> None:
