@@ -17,8 +17,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.cli import output as answers
-from frankwolfe.cli.options import HeldOut
-from frankwolfe.cli.posing import specify
+from frankwolfe.cli.options import ColumnOptions, HeldOut, ProblemOptions
+from frankwolfe.cli.problems import specify
 from frankwolfe.cli.validation import splits_of
 from tests.cli.test_commands import call, complaint, predicted
 from tests.tables import frame, labels, numbers, svmlight, write
@@ -244,8 +244,7 @@ def test_categories_that_are_few_or_often_the_same_are_taken(desk):
 
 
 def question(path, **options):
-    plain = {"loss": None, "constraint": "l1", "weights": None, "ignore": (), "no_intercept": False}
-    return specify(path, ["y"], **plain, standardize=True, categorical=(), missing="refuse", radius=3.0, **options)
+    return specify(path, ProblemOptions(("y",)), ColumnOptions(standardize=True), radius=3.0, **options)
 
 
 @pytest.fixture

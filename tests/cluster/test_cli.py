@@ -12,7 +12,7 @@ from frankwolfe.cli import main, options
 pl = pytest.importorskip("polars")
 pytest.importorskip("dask.dataframe")
 
-from frankwolfe.cli.posing import specified_on_cluster  # noqa: E402 - it needs dask
+from frankwolfe.cli.problems import specified_remotely  # noqa: E402 - it needs dask
 
 pytestmark = pytest.mark.usefixtures("interpreted")  # here; the workers compile what they need
 
@@ -102,7 +102,8 @@ def test_a_folder_of_parquet_files_gives_the_model_of_one(client, desk, target, 
 )
 def test_numbers_are_numbers_unless_the_loss_takes_classes(client, desk, loss, kind, classes, words):
     ignored = [name for name in TABLE.columns[3:] if name != "stage"]
-    with specified_on_cluster(Path("parts"), ["stage"], loss, "l1", None, ignored, False, None, False) as spec:
+    problem = options.ProblemOptions(("stage",), loss, ignore=tuple(ignored))
+    with specified_remotely(Path("parts"), problem, None, local=False) as spec:
         assert spec.loss_name == kind
         assert (None if spec.classes is None else spec.classes.tolist()) == classes
         assert spec.target_summary.startswith(words)

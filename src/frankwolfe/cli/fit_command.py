@@ -19,13 +19,15 @@ from frankwolfe.cli.options import (
     RUN,
     CheckpointOptions,
     ClusterOptions,
+    ColumnOptions,
     HeldOut,
+    ProblemOptions,
     RunOptions,
 )
-from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, minimized, show, writing
+from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, minimized, print_table, show, writing
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.posing import Specification
+    from frankwolfe.cli.problems import Specification
     from frankwolfe.cli.validation import Split
     from frankwolfe.model.fitted_model import FittedModel
     from frankwolfe.result import Result
@@ -56,7 +58,8 @@ if TYPE_CHECKING:
 )
 def fit(
     data: Path,
-    radius: float | None,
+    problem: ProblemOptions,
+    columns: ColumnOptions,
     held_out: HeldOut,
     run: RunOptions,
     stop: str,
@@ -64,7 +67,7 @@ def fit(
     cluster_options: ClusterOptions,
     top: int,
     out: Path,
-    **problem: Any,
+    **more: Any,
 ) -> None:
     """Fit a linear model to the file or row store DATA under a constraint, and write it to a .npz file.
 
@@ -72,30 +75,31 @@ def fit(
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
     run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
-    posing = _specified(data, cluster_options, held_out, run, radius=radius, **problem)
-    with answering(), posing as (spec, splits):
+    specified = _specified(data, problem, columns, cluster_options, held_out, run, **more)
+    with answering(), specified as (spec, splits):
         from frankwolfe.advice import advice_on
-        from frankwolfe.cli.posing import facts
+        from frankwolfe.cli.problems import facts
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
-        posed = spec.pose()
+        whole, preparation = spec.problem()
         how = run.options() | {"stop": stop, "quiet": run.quiet, "trace": 0}
-        result = minimized(posed.problem, **how, **checkpoints.options())
+        result = minimized(whole, **how, **checkpoints.options())
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         scores = [] if result.status == Status.INTERRUPTED else _held_out(spec, splits, held_out.scoring, how)
         model = FittedModel.of(
-            posed.problem,
+            whole,
             result,
             classes=spec.classes,
             features=spec.data.features,
-            target=problem["target"],
+            target=problem.target,
             seed=run.seed,
-            preparation=posed.preparation,
+            preparation=preparation,
         )
-        advice = [("advice", text) for text in advice_on(posed.problem, result, default_radius=radius is None)]
-        rows = [*facts(data, spec, posed), *_answer(model, result), *scores, *advice, ("model", str(out))]
+        advice = [("advice", text) for text in advice_on(whole, result, default_radius=spec.radius is None)]
+        described = facts(data, spec, whole, preparation)
+        rows = [*described, *_answer(model, result), *scores, *advice, ("model", str(out))]
     with writing(out):
         model.save(out)
     show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
@@ -106,30 +110,38 @@ def fit(
 
 @contextmanager
 def _specified(
-    data: Path, cluster: ClusterOptions, held_out: HeldOut, run: RunOptions, **problem: Any
+    data: Path,
+    problem: ProblemOptions,
+    columns: ColumnOptions,
+    cluster: ClusterOptions,
+    held_out: HeldOut,
+    run: RunOptions,
+    radius: float | None,
+    memory: str | None,
+    class_weight: tuple[str, ...],
 ) -> "Iterator[tuple[Specification, list[Split]]]":
     """Yield the problem that the arguments specify, and the rows to hold out."""
     if cluster.given:
         refused = {
-            "--standardize": problem.pop("standardize"),
-            "--categorical": bool(problem.pop("categorical")),
-            "--missing mean": problem.pop("missing") == "mean",
-            "--memory": problem.pop("memory") is not None,
-            "--class-weight": bool(problem.pop("class_weight")),
+            "--standardize": columns.standardize,
+            "--categorical": bool(columns.categorical),
+            "--missing mean": columns.fill,
+            "--memory": memory is not None,
+            "--class-weight": bool(class_weight),
             "--holdout": held_out.holdout is not None,
             "--folds": held_out.folds is not None,
         }
         cluster.check()
-        from frankwolfe.cli.posing import check_options, specified_on_cluster
+        from frankwolfe.cli.problems import check_options, specified_remotely
 
-        check_options(refused, problem["loss"], run.method, not problem["no_intercept"])
-        with cluster.client(), specified_on_cluster(data, **problem, local=cluster.cluster is None) as spec:
+        check_options(refused, problem, run.method)
+        with cluster.client(), specified_remotely(data, problem, radius, local=cluster.cluster is None) as spec:
             yield spec, []
         return
-    from frankwolfe.cli.posing import specify
+    from frankwolfe.cli.problems import specify
     from frankwolfe.cli.validation import splits_of
 
-    found = specify(data, **problem)
+    found = specify(data, problem, columns, radius, memory, class_weight)
     yield found, splits_of(found, held_out, run.seed)
 
 
@@ -172,24 +184,12 @@ def show_weights(model: "FittedModel", most: int) -> None:
     """Print up to ``most`` of the largest weights by name, on the scale of the columns, and how many are zero."""
     if not most:
         return
-    from rich.table import Table
-    from rich.text import Text
-
     rows, title = listed(model, most)
     several, scaled = model.weights.ndim == 2, model.preparation.scale is not None
     heads = ["column", *(["output"] * several), "weight", *(["standardised"] * scaled)]
-    table = Table(*heads, box=None, padding=(0, 2, 0, 0))
-    for column in table.columns:
-        column.justify = "left" if column.header in ("column", "output") else "right"
-        column.header_style = "dim"
-        column.overflow = "fold"
-    for row in rows:
-        table.add_row(*map(Text, row))
-    there = console()
-    there.print()
-    there.print(Text(title))
+    console().print(f"\n{title}", markup=False)
     if rows:
-        there.print(table)
+        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def listed(model: "FittedModel", most: int) -> tuple[list[list[str]], str]:

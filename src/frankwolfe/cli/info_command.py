@@ -1,11 +1,11 @@
 """``frankwolfe info``: describe a file, and suggest radii."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from frankwolfe.cli.options import COLUMNS, DATA, PROBLEM
+from frankwolfe.cli.options import COLUMNS, DATA, PROBLEM, ColumnOptions, ProblemOptions
 from frankwolfe.cli.output import answering, show
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 @DATA
 @PROBLEM
 @COLUMNS
-def info(data: Path, **problem: Any) -> None:
+def info(data: Path, problem: ProblemOptions, columns: ColumnOptions) -> None:
     """Say what the file DATA holds: its size, its target, how evenly rows share a step, and radii to try."""
     with answering():
-        from frankwolfe.cli.posing import facts, specify
+        from frankwolfe.cli.problems import facts, specify
 
-        spec = specify(data, **problem)
-        posed = spec.pose()
-        rows = [*facts(data, spec, posed), *_measured(posed.problem)]
+        spec = specify(data, problem, columns)
+        specified, preparation = spec.problem()
+        rows = [*facts(data, spec, specified, preparation), *_measured(specified)]
     show(rows)
 
 
@@ -33,16 +33,10 @@ def _measured(problem: "Problem") -> list[tuple[str, str]]:
 
     from frankwolfe.path import radius_grid
 
-    stored = np.count_nonzero(problem.X) if isinstance(problem.X, np.ndarray) else problem.X.nnz
+    stored = problem.X.nnz if problem.samples.rows.is_sparse else np.count_nonzero(problem.X)
     radii = ", ".join(f"{float(f'{radius:.2g}'):g}" for radius in radius_grid(problem, 5))  # two digits
     return [
         ("density", f"{stored / (problem.n * problem.d):.3g}"),
-        (
-            "kappa / n",
-            f"{problem.kappa() / problem.n:.3g} (from 1 / n to 1; stochastic steps gain where it is small)",
-        ),
-        (
-            "radii to try",
-            f"{radii} (the constraint hardly matters at the last)",
-        ),
+        ("kappa / n", f"{problem.kappa() / problem.n:.3g} (from 1 / n to 1; stochastic steps gain where it is small)"),
+        ("radii to try", f"{radii} (the constraint hardly matters at the last)"),
     ]

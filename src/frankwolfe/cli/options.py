@@ -5,7 +5,7 @@ Only click is imported here: the names of losses, sets and methods are looked up
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,15 +43,9 @@ class NamedOption(click.Option):
         return super().get_help_record(ctx)
 
 
-def together(*options: Callable) -> Callable:
-    """Return a decorator that adds several options, in this order."""
-
-    def decorate(command: Callable) -> Callable:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+loss_option = partial(click.option, "--loss", type=Name("frankwolfe.losses", "LOSSES"), cls=NamedOption)
+set_option = partial(click.option, "--set", type=Name("frankwolfe.sets.named", "SETS"), cls=NamedOption)
+method_option = partial(click.option, "--method", type=Name("frankwolfe.methods.table", "METHODS"), cls=NamedOption)
 
 
 def gathered(name: str, kind: Any, *options: Callable) -> Callable:
@@ -63,7 +57,10 @@ def gathered(name: str, kind: Any, *options: Callable) -> Callable:
             values = kind(**{field: given.pop(field) for field in kind._fields})
             return command(**given, **{name: values})
 
-        return together(*options)(gathering)
+        decorated: Callable = gathering
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 
@@ -72,6 +69,35 @@ def missing_values(other: str, help: str) -> Callable:
     """Return the option ``--missing``: refuse missing values, or the other choice."""
     choice = click.Choice(["refuse", other])
     return click.option("--missing", type=choice, default="refuse", show_default=True, help=help)
+
+
+class ProblemOptions(NamedTuple):
+    """The columns of the data, the loss and the set."""
+
+    target: tuple[str, ...] = ()
+    loss: str | None = None
+    constraint: str = "l1"
+    weights: str | None = None
+    ignore: tuple[str, ...] = ()
+    no_intercept: bool = False
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is an intercept."""
+        return not self.no_intercept
+
+
+class ColumnOptions(NamedTuple):
+    """The preparation of the columns."""
+
+    standardize: bool = False
+    categorical: tuple[str, ...] = ()
+    missing: str = "refuse"
+
+    @property
+    def fill(self) -> bool:
+        """Whether missing values are filled."""
+        return self.missing == "mean"
 
 
 class HeldOut(NamedTuple):
@@ -128,7 +154,9 @@ MEMORY = click.option(
 
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
-PROBLEM = together(
+PROBLEM = gathered(
+    "problem",
+    ProblemOptions,
     click.option(
         "--target",
         "-t",
@@ -136,27 +164,18 @@ PROBLEM = together(
         metavar="COLUMN",
         help="Column to predict; several for multitask-squared. Not for svmlight.",
     ),
-    click.option(
-        "--loss",
-        type=Name("frankwolfe.losses", "LOSSES"),
-        cls=NamedOption,
-        help="{names}.  [default: logistic for two classes, multinomial for more, squared for numbers]",
+    loss_option(
+        "loss", help="{names}.  [default: logistic for two classes, multinomial for more, squared for numbers]"
     ),
-    click.option(
-        "--set",
-        "constraint",
-        type=Name("frankwolfe.sets.named", "SETS"),
-        cls=NamedOption,
-        default="l1",
-        show_default=True,
-        help="{names}; trace and group for several outputs.",
-    ),
+    set_option("constraint", default="l1", show_default=True, help="{names}; trace and group for several outputs."),
     click.option("--weights", metavar="COLUMN", help="Column of sample weights."),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
     click.option("--no-intercept", is_flag=True, help="Leave the free intercept out."),
 )
 
-COLUMNS = together(
+COLUMNS = gathered(
+    "columns",
+    ColumnOptions,
     click.option(
         "--standardize",
         is_flag=True,
@@ -226,14 +245,7 @@ QUIET = click.option(
 RUN = gathered(
     "run",
     RunOptions,
-    click.option(
-        "--method",
-        type=Name("frankwolfe.methods.table", "METHODS"),
-        cls=NamedOption,
-        default="auto",
-        show_default=True,
-        help="{names}.",
-    ),
+    method_option("method", default="auto", show_default=True, help="{names}."),
     click.option("--tol", type=float, default=1e-4, show_default=True, help="Gap, relative to F(0)."),
     click.option("--max-passes", type=float, default=1000.0, show_default=True, help="Budget in passes over the data."),
     click.option("--max-seconds", type=float, help="Budget in seconds of each run, compilation aside."),

@@ -5,7 +5,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -30,11 +30,24 @@ WIDTH = 120
 
 
 class Complaint(click.ClickException):
-    """An error in one line."""
+    """A mistake in the command or its data, in one line."""
 
-    def __init__(self, message: object, exit_code: int = BAD_INPUT):
+    exit_code = BAD_INPUT
+
+    def __init__(self, message: object):
         super().__init__(" ".join(str(message).split()))
-        self.exit_code = exit_code  # type: ignore[misc]  # click reads it from the instance
+
+
+class BrokenOff(Complaint):
+    """A command that did not finish."""
+
+    exit_code = BROKEN_OFF
+
+
+class NotWritten(Complaint):
+    """Output that could not be written."""
+
+    exit_code = NOT_WRITTEN
 
 
 @contextmanager
@@ -45,7 +58,7 @@ def answering() -> Iterator[None]:
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise Complaint(error) from error
     except ClusterError as error:
-        raise Complaint(error, BROKEN_OFF) from error
+        raise BrokenOff(error) from error
     except MemoryError as error:
         raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
 
@@ -56,7 +69,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Complaint(f"{path} could not be written: {error.strerror or error}", NOT_WRITTEN) from error
+        raise NotWritten(f"{path} could not be written: {error.strerror or error}") from error
 
 
 class Program(click.Group):
@@ -76,7 +89,7 @@ class Program(click.Group):
             if error.errno == errno.EPIPE:  # the reader has gone, as with a pipe to head
                 sys.exit(BROKEN_OFF)
             where = error.filename or "standard output"
-            Complaint(f"{where} could not be written: {error.strerror or error}").show()
+            NotWritten(f"{where} could not be written: {error.strerror or error}").show()
             sys.exit(NOT_WRITTEN)
 
 
@@ -87,8 +100,9 @@ def console(stderr: bool = False) -> "Console":
     """
     from rich.console import Console
 
-    with suppress(AttributeError):  # a replaced stream
-        (sys.stderr if stderr else sys.stdout).reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):  # not a replaced stream
+        stream.reconfigure(errors="backslashreplace")
     there = Console(stderr=stderr, highlight=False)
     return there if there.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
@@ -106,6 +120,22 @@ def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> N
     console().print(table)
 
 
+def print_table(
+    heads: Iterable[str], rows: Iterable[Iterable[str]], left: Container[object] = (), **style: Any
+) -> None:
+    """Print a table of numbers: columns are aligned on the right, but for those named in ``left``."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*heads, **style)
+    for column in table.columns:
+        column.justify = "left" if column.header in left else "right"
+        column.overflow = "fold"  # in a narrow window numbers are folded, not cut
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console().print(table)
+
+
 def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
     """Write a CSV file, whole or not at all, or to standard output."""
     if path is None:
@@ -113,9 +143,8 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
             _write_rows(sys.stdout, heads, rows)
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
-            raise Complaint(
-                f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out",
-                NOT_WRITTEN,
+            raise NotWritten(
+                f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
             ) from error
         return
     from frankwolfe.storage.files import replacing
@@ -175,7 +204,8 @@ def minimized(
 
         def look(state: Any) -> None:
             words = f"{state.passes:.1f} of {max_passes:g} passes, estimated gap {state.gap_estimate:.2e}"
-            move(state.passes, max_passes, words)  # type: ignore[misc]
+            if move is not None:
+                move(state.passes, max_passes, words)
 
         callback = None if move is None else look
         if resumed is None:

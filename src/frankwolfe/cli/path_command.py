@@ -1,20 +1,30 @@
 """``frankwolfe path``: fit models along a grid of radii."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, HeldOut, RunOptions
+from frankwolfe.cli.options import (
+    CLASS_WEIGHT,
+    COLUMNS,
+    DATA,
+    HELD_OUT,
+    PROBLEM,
+    RUN,
+    ColumnOptions,
+    HeldOut,
+    ProblemOptions,
+    RunOptions,
+)
 from frankwolfe.cli.output import (
-    BROKEN_OFF,
     NOT_CERTIFIED,
+    BrokenOff,
     Complaint,
-    Move,
     answering,
     console,
+    print_table,
     progress_bar,
     show,
     write_csv,
@@ -22,7 +32,7 @@ from frankwolfe.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.posing import Specification
+    from frankwolfe.cli.problems import Specification
     from frankwolfe.cli.validation import Scores, Split
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
@@ -44,13 +54,15 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw weights against radii: .png, .svg, .pdf.")
 def path(
     data: Path,
+    problem: ProblemOptions,
+    columns: ColumnOptions,
+    class_weight: tuple[str, ...],
     radii: str | None,
     n_radii: int,
     held_out: HeldOut,
     run: RunOptions,
     table: Path | None,
     picture: Path | None,
-    **problem: Any,
 ) -> None:
     """Fit models to the file DATA at many radii, each started from the one before.
 
@@ -58,29 +70,29 @@ def path(
     loss (or --scoring) of each radius on rows held out, and the best radius.
     """
     with answering():
-        from frankwolfe.cli.posing import facts, specify
+        from frankwolfe.cli.problems import facts, specify
         from frankwolfe.cli.validation import splits_of
-        from frankwolfe.path import as_radii, radius_grid
+        from frankwolfe.path import as_radii, collected, radius_grid, until_interrupted
 
         chosen = None if radii is None else as_radii(_numbers(radii))
-        spec = specify(data, **problem)
+        spec = specify(data, problem, columns, class_weight=class_weight)
         splits = splits_of(spec, held_out, run.seed)
-        posed = spec.pose()
-        grid = radius_grid(posed.problem, n_radii) if chosen is None else chosen
-        found = _followed(posed.problem, grid, run)
+        whole, preparation = spec.problem()
+        grid = radius_grid(whole, n_radii) if chosen is None else chosen
+        found = collected(whole, grid, until_interrupted(_followed(whole, grid, run)))
         scores = _held_out(spec, splits, found.radii, run, held_out.scoring)
-    show(facts(data, spec, posed))
+    show(facts(data, spec, whole, preparation))
     _print(found, scores)
     if scores:
-        _print_best(found, scores, posed.problem)
+        _print_best(found, scores, whole)
     if table is not None:
         write_csv(table, *_laid_out(found, scores))
     if picture is not None:
         with answering(), writing(picture):
             names = spec.data.features.names
-            _draw(picture, found, None if names is None else posed.preparation.names(names))
+            _draw(picture, found, None if names is None else preparation.names(names))
     if len(found) < len(grid):
-        raise Complaint(f"broken off: the first {len(found)} of {len(grid)} radii", BROKEN_OFF)
+        raise BrokenOff(f"broken off: the first {len(found)} of {len(grid)} radii")
     if not found.success.all():
         raise SystemExit(NOT_CERTIFIED)
 
@@ -93,22 +105,15 @@ def _numbers(text: str) -> list[float]:
         raise Complaint(f"--radii takes numbers separated by commas, such as 0.1,1,10; got {text!r}") from None
 
 
-def _followed(problem: "Problem", radii: Any, run: RunOptions) -> "RadiusPath":
-    """Follow the path, with a progress bar."""
-    from frankwolfe.path import collected, until_interrupted
-
-    with progress_bar(len(radii), run.quiet) as move:
-        return collected(problem, radii, until_interrupted(_shown(problem, radii, run, move, "")))
-
-
-def _shown(problem: "Problem", radii: Any, run: RunOptions, move: Move | None, where: str) -> "Iterator[Result]":
-    """Yield the results along the radii, and update a bar."""
+def _followed(problem: "Problem", radii: Any, run: RunOptions, where: str = "") -> "Iterator[Result]":
+    """Yield the results along the radii, with a progress bar."""
     from frankwolfe.path import follow
 
-    for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
-        if move is not None:
-            move(done, len(radii), f"{done} of {len(radii)} radii{where}")
-        yield result
+    with progress_bar(len(radii), run.quiet) as move:
+        for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
+            if move is not None:
+                move(done, len(radii), f"{done} of {len(radii)} radii{where}")
+            yield result
 
 
 def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
@@ -123,11 +128,12 @@ def _held_out(
     """Return the scores of each radius, one for each split."""
     from frankwolfe.cli.validation import held_out
 
-    with progress_bar(len(radii), run.quiet) as move:
-        parts = iter(range(1, len(splits) + 1))
-        shown = partial(_shown, radii=radii, run=run, move=move)
-        follow = lambda problem: shown(problem, where=f", fold {next(parts)} of {len(splits)}")  # noqa: E731
-        return [list(scores) for scores in zip(*held_out(spec, splits, follow, scoring), strict=True)]
+    folds = iter(range(1, len(splits) + 1))
+
+    def follow(problem: "Problem") -> "Iterator[Result]":
+        return _followed(problem, radii, run, f", fold {next(folds)} of {len(splits)}")
+
+    return [list(scores) for scores in zip(*held_out(spec, splits, follow, scoring), strict=True)]
 
 
 def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
@@ -140,22 +146,14 @@ def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[s
 
 
 def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
-    from rich.table import Table
-
     from frankwolfe.cli.validation import told
 
-    table = Table(*HEADS)
-    shown = _columns(scores)
-    for name in shown:
-        table.add_column(f"held-out {name}")
-    for column in table.columns:
-        column.justify, column.overflow = "right", "fold"  # numbers are folded, not cut, in a narrow window
+    shown, rows = _columns(scores), []
     for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
         mark = "" if found.success[k] else " (not certified to tolerance)"
         row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
-        row += [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in shown]
-        table.add_row(*row)
-    console().print(table)
+        rows.append(row + [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in shown])
+    print_table([*HEADS, *(f"held-out {name}" for name in shown)], rows)
 
 
 def _columns(scores: "list[list[Scores]]") -> list[str]:

@@ -1,16 +1,14 @@
 """``frankwolfe reproduce``: the paper's experiments."""
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from frankwolfe.cli.output import answering
+from frankwolfe.cli.output import answering, console, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from frankwolfe.paper.experiments import Tell
     from frankwolfe.paper.reproduce import Findings
 
 
@@ -42,37 +40,20 @@ def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, s
         plan = plan._replace(passes=passes)
     if paper_only:
         plan = plan._replace(methods=paper.PAPER_METHODS)
-    with answering():
-        findings = _with_progress(lambda tell: paper.reproduce(out, plan, tell), plan.pieces())
+    pieces, done = plan.pieces(), count(1)
+    with answering(), progress_bar(pieces) as move:
+        findings = paper.reproduce(out, plan, lambda text: move and move(next(done), pieces, text))
     _show(findings, out)
-
-
-def _with_progress(work: "Callable[[Tell], Findings]", total: int) -> "Findings":
-    """Run ``work(tell)`` with a progress bar that advances with every line told."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting", total=total)
-
-        return work(lambda text: progress.update(task, advance=1, description=text))
 
 
 def _show(findings: "Findings", out: Path) -> None:
     """Print the comparison as tables, and the path of the report."""
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
     from frankwolfe.paper.reproduce import verdict
 
-    console = Console()
+    heads = ("method", "passes", "relative suboptimality", "F - F*", "exact gap", "slope", "seconds")
     for race in findings.races:
-        table = RichTable(title=f"{race.table.label}: {race.problem.n} x {race.problem.d}")
-        for head in ("method", "passes", "relative suboptimality", "F - F*", "exact gap", "slope", "seconds"):
-            table.add_column(head, justify="left" if head == "method" else "right")
-        for name, curve in race.curves.items():
-            table.add_row(
+        rows = [
+            [
                 name,
                 f"{curve.passes[-1]:.0f}",
                 f"{race.relative(curve)[:, -1].mean():.2e}",
@@ -80,8 +61,9 @@ def _show(findings: "Findings", out: Path) -> None:
                 f"{curve.gap[:, -1].mean():.2e}",
                 f"{race.slope(curve):.2f}",
                 f"{curve.seconds[-1]:.2f}",
-            )
-        console.print(table)
-        console.print(verdict(race), highlight=False)
-        console.print()
-    console.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+            ]
+            for name, curve in race.curves.items()
+        ]
+        print_table(heads, rows, ("method",), title=f"{race.table.label}: {race.problem.n} x {race.problem.d}")
+        console().print(f"{verdict(race)}\n", markup=False)
+    console().print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.cli.options import HeldOut
-from frankwolfe.cli.posing import Specification
+from frankwolfe.cli.problems import Specification
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import held_out_loss, posed
 from frankwolfe.problem import Problem
@@ -155,7 +155,7 @@ def held_out(
     """
     data = spec.data
     for train, test in splits:
-        problem, preparation = spec.pose(train)
+        problem, preparation = spec.problem(train)
         X = preparation.apply(data.table.rows(test), data.features.names).X
         others = posed(X, spec.y[test], spec.loss, spec.constraint, spec.weights(test, train), intercept=False)
         rows = _Rows(spec, train, test, others)

@@ -4,35 +4,14 @@ from typing import Any
 
 import click
 
-from frankwolfe.cli.options import QUIET, Name, NamedOption
+from frankwolfe.cli.options import QUIET, loss_option, method_option, set_option
 from frankwolfe.cli.output import answering, progress_bar
 
 
 @click.command("warm-up", short_help="Compile before the first fit, for containers and clusters.")
-@click.option(
-    "--loss",
-    "losses",
-    multiple=True,
-    type=Name("frankwolfe.losses", "LOSSES"),
-    cls=NamedOption,
-    help="{names}; may be repeated.  [default: logistic, multinomial, squared]",
-)
-@click.option(
-    "--set",
-    "constraints",
-    multiple=True,
-    type=Name("frankwolfe.sets.named", "SETS"),
-    cls=NamedOption,
-    help="{names}; may be repeated.  [default: l1]",
-)
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    type=Name("frankwolfe.methods.table", "METHODS"),
-    cls=NamedOption,
-    help="{names}; may be repeated.  [default: auto]",
-)
+@loss_option("losses", multiple=True, help="{names}; may be repeated.  [default: logistic, multinomial, squared]")
+@set_option("constraints", multiple=True, help="{names}; may be repeated.  [default: l1]")
+@method_option("methods", multiple=True, help="{names}; may be repeated.  [default: auto]")
 @QUIET
 def warm_up(losses: tuple[str, ...], constraints: tuple[str, ...], methods: tuple[str, ...], quiet: bool) -> None:
     """Compile combinations of losses, sets and methods, so that later commands and programs load them from disk.

@@ -47,6 +47,8 @@ class Data(NamedTuple):
         Returns where in the file a row is, for messages.
     words : dict of arrays of shape (n,)
         The columns of words, by their place among the features; None where a value is missing.
+    classes : array or None
+        The classes that the targets number, if they do.
     """
 
     X: Any
@@ -55,6 +57,7 @@ class Data(NamedTuple):
     weights: np.ndarray | None
     place: Callable[[int], str]
     words: dict[int, np.ndarray]
+    classes: np.ndarray | None = None
 
     @property
     def table(self) -> Table:
@@ -189,7 +192,9 @@ DEFAULT_LOSSES = {
 """The loss for each kind of target, unless one is named."""
 
 
-def kind_of_target(targets: np.ndarray, place: Callable[[int], str] = row_number) -> str:
+def kind_of_target(
+    targets: np.ndarray, place: Callable[[int], str] = row_number, classes: np.ndarray | None = None
+) -> str:
     """Return what the targets are: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
 
     Words are classes, and so are two different numbers. More than two are numbers. A mixture of numbers and words is
@@ -201,6 +206,8 @@ def kind_of_target(targets: np.ndarray, place: Callable[[int], str] = row_number
         Numbers, truth values or words.
     place : callable
         Returns where a row is, for messages.
+    classes : array, optional
+        The classes that the targets number, if they do.
 
     Examples
     --------
@@ -209,6 +216,8 @@ def kind_of_target(targets: np.ndarray, place: Callable[[int], str] = row_number
     """
     if targets.ndim == 2:
         return "rows"
+    if classes is not None:
+        return "two classes" if len(classes) <= 2 else "classes"
     classes = np.unique(targets)
     if classes.dtype.kind == "U":
         _refuse_mixture(targets, classes, place)
@@ -246,7 +255,9 @@ class Encoded(NamedTuple):
     classes: np.ndarray | None
 
 
-def encoded(targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str]) -> Encoded:
+def encoded(
+    targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str], classes: np.ndarray | None = None
+) -> Encoded:
     """Encode targets for a loss, or raise ValueError.
 
     Parameters
@@ -259,18 +270,24 @@ def encoded(targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int
         Its name, for messages.
     place : callable
         Returns where a row is, for messages.
+    classes : array, optional
+        The classes that the targets number, if they do.
 
     Returns
     -------
     Encoded
     """
+    if classes is not None and loss.targets not in ("labels", "classes"):
+        raise ValueError(f"the target has {len(classes)} classes, and the {loss_name} loss takes numbers")
     if loss.targets == "rows":
         return Encoded(_numbers(np.atleast_2d(targets.T).T, loss_name, place), None)
     if targets.ndim == 2:
         raise ValueError(f"the {loss_name} loss takes one target column, not {targets.shape[1]}: use multitask-squared")
     if loss.targets not in ("labels", "classes"):
         return Encoded(_numbers(targets, loss_name, place), None)
-    classes, codes = np.unique(targets, return_inverse=True)
+    codes = targets
+    if classes is None:
+        classes, codes = np.unique(targets, return_inverse=True)
     if classes.dtype.kind == "f" and (classes == np.round(classes)).all() and np.abs(classes).max() < 2.0**53:
         classes = classes.astype(np.int64)
     if classes.size < 2:

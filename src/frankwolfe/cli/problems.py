@@ -6,16 +6,17 @@ This module imports most of the library, so commands import it when they run.
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
 
 from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.arguments.names import nearest
+from frankwolfe.cli.options import ColumnOptions, ProblemOptions
 from frankwolfe.io.csv_parquet import ADVICE
 from frankwolfe.io.read import (
     DEFAULT_LOSSES,
@@ -35,24 +36,13 @@ from frankwolfe.methods.table import as_method
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import posed
 from frankwolfe.problem import Problem
-from frankwolfe.problem.from_store import stored_targets
 from frankwolfe.problem.requirements import check_on_cluster
 from frankwolfe.sets.named import as_constraint
 from frankwolfe.store.format import NAME as MANIFEST
-from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
-
-if TYPE_CHECKING:
-    from frankwolfe.cluster.target_survey import Survey
+from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, open_rows
 
 ALL_TEXT = ""
 """Value of ``--categorical`` without a name."""
-
-
-class Posed(NamedTuple):
-    """A problem, and the preparation of its columns."""
-
-    problem: Problem
-    preparation: Preparation
 
 
 @dataclass(frozen=True)
@@ -121,8 +111,8 @@ class Specification:
             return own
         return by_class[self._codes(rows)] * (1.0 if own is None else own)
 
-    def pose(self, rows: np.ndarray | None = None) -> Posed:
-        """Return the problem of all rows, or of some; columns are prepared for these alone."""
+    def problem(self, rows: np.ndarray | None = None) -> tuple[Problem, Preparation]:
+        """Return the problem of all rows, or of some, and the preparation of the columns, learned from these alone."""
         X, y, preparation = self.data.X, self.y, Preparation()
         if self.prepare is not None:
             table, weights, names = self.data.table, self.data.weights, self.data.features.names
@@ -135,66 +125,55 @@ class Specification:
         problem = posed(X, y, self.loss, self.constraint, self.weights(rows), intercept=self.intercept)
         if self.radius is not None:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
-        return Posed(problem, preparation)
-
-
-def in_words(classes: np.ndarray | None, y: np.ndarray) -> str:
-    """Return targets in words."""
-    if classes is None:
-        return f"numbers from {y.min():.4g} to {y.max():.4g}"
-    return counted(classes, np.unique(y, return_counts=True)[1])
-
-
-def counted(classes: np.ndarray, counts: np.ndarray) -> str:
-    """Return the classes, with the number of rows of each, in words."""
-    shown = [
-        f"{value} ({count:,} row{'' if count == 1 else 's'})" for value, count in zip(classes, counts, strict=True)
-    ]
-    return f"{len(classes)} classes: {', '.join(shown[:6])}" + (", ..." if len(shown) > 6 else "")
+        return problem, preparation
 
 
 def specify(
     path: Path,
-    target: Sequence[str],
-    loss: str | None,
-    constraint: str,
-    weights: str | None,
-    ignore: Sequence[str],
-    no_intercept: bool,
-    standardize: bool,
-    categorical: Sequence[str],
-    missing: str,
+    problem: ProblemOptions,
+    columns: ColumnOptions,
     radius: float | None = None,
     memory: str | None = None,
     class_weight: Sequence[str] = (),
 ) -> Specification:
     """Return what the arguments of a command specify."""
     if path.is_dir():
-        others = (target, weights, ignore, standardize, categorical, missing == "mean")
-        stored = specify_store(path, loss, constraint, not no_intercept, radius, memory, any(others))
-        return replace(stored, class_weight=parsed_class_weight(class_weight, stored.classes))
-    loss_part: Any = None if loss is None else as_loss(loss)  # a wrong name is told before a large file is read
-    words, advice = [name for name in categorical if name != ALL_TEXT], None if missing == "mean" else ADVICE
-    data = read_data(path, target, weights, ignore, words=words, advice=advice, all_text=ALL_TEXT in categorical)
+        data, prepare = _stored(path, problem, memory, prepared=columns != ColumnOptions()), None
+    else:
+        if problem.loss is not None:
+            as_loss(problem.loss)  # raises for an unknown name before a large file is read
+        words, advice = [name for name in columns.categorical if name != ALL_TEXT], None if columns.fill else ADVICE
+        named = problem.target, problem.weights, problem.ignore
+        data = read_data(path, *named, words=words, advice=advice, all_text=ALL_TEXT in columns.categorical)
+        prepare = {"fill": columns.fill, "standardize": columns.standardize, "center": problem.intercept}
     assert data.targets is not None
-    if loss is None:
-        loss = DEFAULT_LOSSES[kind_of_target(data.targets, data.place)]
-        loss_part = as_loss(loss)
-    y, classes = encoded(data.targets, loss_part, loss, data.place)
-    fitting = loss_part.for_targets(y)
+    loss_name = problem.loss or DEFAULT_LOSSES[kind_of_target(data.targets, data.place, data.classes)]
+    loss: Any = as_loss(loss_name)
+    y, classes = encoded(data.targets, loss, loss_name, data.place, data.classes)
     return Specification(
         data,
         y,
         classes,
-        fitting,
-        loss,
-        constraint,
+        loss.for_targets(y),
+        loss_name,
+        problem.constraint,
         radius,
-        not no_intercept,
-        in_words(classes, y),
-        {"fill": missing == "mean", "standardize": standardize, "center": not no_intercept},
+        problem.intercept,
+        _numbers(y.min(), y.max()) if classes is None else _counted(classes, np.unique(y, return_counts=True)[1]),
+        prepare,
         parsed_class_weight(class_weight, classes),
     )
+
+
+def _numbers(low: float, high: float) -> str:
+    """Return targets that are numbers, in words."""
+    return f"numbers from {low:.4g} to {high:.4g}"
+
+
+def _counted(classes: np.ndarray, counts: np.ndarray) -> str:
+    """Return the classes, with the number of rows of each, in words."""
+    shown = [f"{value} ({n:,} row{'' if n == 1 else 's'})" for value, n in zip(classes, counts, strict=True)]
+    return f"{len(classes)} classes: {_few(shown)}"
 
 
 def parsed_class_weight(given: Sequence[str], classes: np.ndarray | None) -> Any:
@@ -223,28 +202,9 @@ def parsed_class_weight(given: Sequence[str], classes: np.ndarray | None) -> Any
     return found
 
 
-def specify_store(
-    path: Path, loss: str | None, constraint: str, intercept: bool, radius: float | None, memory: str | None, more: bool
-) -> Specification:
-    """Return what the arguments of a command specify, if the data is a row store."""
-    store = open_rows(path, DEFAULT_MEMORY if memory is None else memory)
-    if more:
-        raise ValueError(
-            f"{path} is a row store: its columns are as they were written. Name target, weights and columns to ignore "
-            "when it is converted; columns of a store are neither filled nor standardised"
-        )
-    if store.y is None:
-        raise ValueError(f"{path} holds no targets: convert it with --target")
-    if loss is None:
-        kind = (
-            kind_of_target(store.y) if store.classes is None else "classes" if len(store.classes) > 2 else "two classes"
-        )
-        loss = DEFAULT_LOSSES[kind]
-    loss_part: Any = as_loss(loss)
-    if store.classes is None:
-        y, classes = encoded(store.y, loss_part, loss, row_number)
-    else:
-        y, classes = stored_targets(store, loss_part), store.classes
+def _stored(path: Path, problem: ProblemOptions, memory: str | None, prepared: bool) -> Data:
+    """Return the data of a row store."""
+    store = _store(path, problem, DEFAULT_MEMORY if memory is None else memory, prepared)
     if not store.fits:
         megabytes = -(-store.run_memory // 10**6)
         column = 8e-6 * store.nnz / store.shape[1]
@@ -253,49 +213,49 @@ def specify_store(
             f"{2e-6 * store.memory:,.0f}; many columns with weight take {column:,.1f} MB each",
             err=True,
         )
-    features = Features(store.feature_names, store.manifest.first_column, store.shape[1])
-    data = Data(store, features, store.y, store.sample_weight, row_number, {})
-    fitting = loss_part.for_targets(y)
-    return Specification(data, y, classes, fitting, loss, constraint, radius, intercept, in_words(classes, y))
+    return Data(store, _features(store), store.y, store.sample_weight, row_number, {}, store.classes)
 
 
-def facts(path: Path, spec: Specification, posed: Posed) -> list[tuple[str, str]]:
+def _store(path: Path, problem: ProblemOptions, memory: str | int, prepared: bool = False) -> RowStore:
+    """Open a row store; raise ValueError if it has no targets, or if columns are named or to be prepared."""
+    store = open_rows(path, memory)
+    if prepared or problem.target or problem.weights or problem.ignore:
+        raise ValueError(
+            f"{path} is a row store: its columns are as they were written. Name target, weights and columns to ignore "
+            "when it is converted; columns of a store are neither filled nor standardised"
+        )
+    if store.y is None:
+        raise ValueError(f"{path} holds no targets: convert it with --target")
+    return store
+
+
+def _features(store: RowStore) -> Features:
+    return Features(store.feature_names, store.manifest.first_column, store.shape[1])
+
+
+def facts(path: Path, spec: Specification, problem: Problem, preparation: Preparation) -> list[tuple[str, str]]:
     """Return the lines of a summary that describe the data and the problem."""
-    problem = posed.problem
     intercept = "with a free intercept" if problem.intercept else "without an intercept"
-    number = spec.data.features.number
-    prepared = _prepared(spec, posed.preparation)
-    return [
-        ("data", f"{path}: {problem.n:,} rows, {number:,} columns{_stored(problem)}"),
-        *_placed(problem),
-        *([("columns", prepared)] if prepared else []),
-        ("target", spec.target_summary),
-        *_class_weights(spec),
-        ("loss", f"{spec.loss_name}, {intercept}"),
-    ]
+    entries = f", {problem.X.nnz:,} stored values" if problem.samples.rows.is_sparse else ""
+    size = f"{path}: {problem.n:,} rows, {spec.data.features.number:,} columns{entries}"
+    workers = len(problem.X.cluster.parts) if problem.on_cluster else 0
+    there = f"{workers} worker{'s' * (workers > 1)} with rows, {problem.X.bytes:,} bytes" if workers else ""
+    named = [("cluster", there), ("columns", _prepared(spec, preparation)), ("target", spec.target_summary)]
+    named += [("class weights", _class_weights(spec)), ("loss", f"{spec.loss_name}, {intercept}")]
+    return [("data", size), *((name, text) for name, text in named if text)]
 
 
-def _class_weights(spec: Specification) -> list[tuple[str, str]]:
-    """Return the weights of the classes, if they have any."""
+def _class_weights(spec: Specification) -> str:
+    """Return the weights of the classes in words; nothing if they have none."""
     by_class = spec.by_class()
     if by_class is None or spec.classes is None:
-        return []
-    shown = [f"{name} {weight:.4g}" for name, weight in zip(spec.classes, by_class, strict=True)]
-    return [("class weights", ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else ""))]
+        return ""
+    return _few([f"{name} {weight:.4g}" for name, weight in zip(spec.classes, by_class, strict=True)])
 
 
-def _stored(problem: Problem) -> str:
-    X = problem.X
-    is_dense = isinstance(X, np.ndarray) or (problem.on_cluster and not X.is_sparse)
-    return "" if is_dense else f", {X.nnz:,} stored values"
-
-
-def _placed(problem: Problem) -> list[tuple[str, str]]:
-    """Return where the rows are, if they are on a cluster."""
-    if not problem.on_cluster:
-        return []
-    workers = len(problem.X.cluster.parts)
-    return [("cluster", f"{workers} worker{'s' * (workers > 1)} with rows, {problem.X.bytes:,} bytes")]
+def _few(texts: list[str]) -> str:
+    """Return the first six texts of a list, separated by commas."""
+    return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> str:
@@ -306,7 +266,7 @@ def _prepared(spec: Specification, preparation: Preparation) -> str:
         said.append("standardised" if preparation.center is not None else "divided by their standard deviation")
     if preparation.categories:
         counts = [f"{names[place]} ({len(words)})" for place, words in sorted(preparation.categories.items())]
-        said.append(f"categories: {', '.join(counts[:6])}{', ...' if len(counts) > 6 else ''}")
+        said.append(f"categories: {_few(counts)}")
     if preparation.fill is not None:
         missing = int(np.isnan(spec.data.X).sum())
         said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")
@@ -319,27 +279,7 @@ CHUNKS, SMALLEST, SHARD = 16, 2**16, 2**24
 """A file is converted to about so many shards, each of at least and at most so many bytes."""
 
 
-class Source(NamedTuple):
-    """Data that workers read.
-
-    Attributes
-    ----------
-    X, y, weights : dask collections
-        Rows, targets and weights, if any.
-    features : Features
-        The columns.
-    classes : array or None
-        The classes that the targets number, if they do.
-    """
-
-    X: Any
-    y: Any
-    weights: Any
-    features: Features
-    classes: np.ndarray | None
-
-
-def check_options(refused: dict[str, bool], loss: str | None, method: str, intercept: bool) -> None:
+def check_options(refused: dict[str, bool], problem: ProblemOptions, method: str) -> None:
     """Raise ValueError for options that a cluster does not support, before one is connected.
 
     ``refused`` has a list of such options, and whether they were given.
@@ -347,112 +287,75 @@ def check_options(refused: dict[str, bool], loss: str | None, method: str, inter
     for option, given in refused.items():
         if given:
             raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
-    posed = as_loss("squared" if loss is None else loss)  # a cluster supports all losses that are defaults
-    check_on_cluster(posed, intercept, as_method(method))
+    check_on_cluster(as_loss(problem.loss or "squared"), problem.intercept, as_method(method))  # defaults are supported
 
 
 @contextmanager
-def specified_on_cluster(
-    path: Path,
-    target: Sequence[str],
-    loss: str | None,
-    constraint: str,
-    weights: str | None,
-    ignore: Sequence[str],
-    no_intercept: bool,
-    radius: float | None,
-    local: bool,
+def specified_remotely(
+    path: Path, problem: ProblemOptions, radius: float | None, local: bool
 ) -> Iterator[Specification]:
     """Yield what the arguments of a command specify, if the rows are on a cluster.
 
     ``local``: the workers are on this machine, and can read a temporary folder.
     """
     with TemporaryDirectory() as folder:
-        source = _opened(path, target, weights, ignore, Path(folder) if local else None)
-        yield _specification(source, loss, constraint, radius, not no_intercept)
+        yield _remote(_lazy(path, problem, Path(folder) if local else None), problem, radius)
 
 
-def _specification(
-    source: Source, loss: str | None, constraint: str, radius: float | None, intercept: bool
-) -> Specification:
+def _remote(data: Data, problem: ProblemOptions, radius: float | None) -> Specification:
     """Survey the targets on the workers, and encode them there for the loss."""
     from frankwolfe.cluster.target_survey import survey_targets
 
-    seen = survey_targets(source.y, source.weights)
-    named = _names(source, seen.values)
-    if source.classes is not None:
-        seen = _with_all_classes(seen, len(source.classes))
-    if loss is None:
-        loss = _default_loss(source, named)
-    part: Any = as_loss(loss)
-    y, classes = source.y, None
-    if part.targets in ("labels", "classes"):
+    y: Any = data.targets
+    survey = survey_targets(y, data.weights)
+    values, counts = survey.values, survey.counts
+    if data.classes is not None:  # some may have no rows
+        assert values is not None
+        counts = np.bincount(values.astype(np.int64), counts, minlength=len(data.classes)).astype(np.int64)
+        values = np.arange(len(data.classes), dtype=np.float64)
+    named = values if values is None else _as_read(values)
+    if problem.loss is not None:
+        loss_name = problem.loss
+    elif named is None:
+        loss_name = DEFAULT_LOSSES["rows" if y.ndim == 2 else "numbers"]
+    else:
+        loss_name = DEFAULT_LOSSES[kind_of_target(named, data.place, data.classes)]
+    loss: Any = as_loss(loss_name)
+    classes = None
+    if loss.targets in ("labels", "classes"):
         if named is None:
-            raise ValueError(f"the {loss} loss takes classes, and the target has too many values to be that")
-        codes, classes = encoded(named, part, loss, _place)
-        part = part.for_targets(codes)
-        y = y.map_blocks(_encoded_chunk, seen.values, codes, dtype=np.float64, meta=np.empty(0))
-    elif source.classes is not None:
-        raise ValueError(f"the target has {len(source.classes)} classes, and the {loss} loss takes numbers")
-    elif part.targets == "rows":
+            raise ValueError(f"the {loss_name} loss takes classes, and the target has too many values to be that")
+        codes, classes = encoded(named, loss, loss_name, data.place, data.classes)
+        loss = loss.for_targets(codes)
+        y = y.map_blocks(_encoded_chunk, values, codes, dtype=np.float64, meta=np.empty(0))
+    elif data.classes is not None:
+        raise ValueError(f"the target has {len(data.classes)} classes, and the {loss_name} loss takes numbers")
+    elif loss.targets == "rows":
         y = y[:, None] if y.ndim == 1 else y
-        part = part.for_targets(np.zeros((1, y.shape[1])))
+        loss = loss.for_targets(np.zeros((1, y.shape[1])))
     elif y.ndim == 2:
-        raise ValueError(f"the {loss} loss takes one target column, not {y.shape[1]}: use multitask-squared")
-    data = Data(source.X, source.features, None, source.weights, _place, {})
-    summary = f"numbers from {seen.low:.4g} to {seen.high:.4g}" if classes is None else counted(classes, seen.counts)
-    return Specification(data, y, classes, part, loss, constraint, radius, intercept, summary)
+        raise ValueError(f"the {loss_name} loss takes one target column, not {y.shape[1]}: use multitask-squared")
+    summary = _numbers(survey.low, survey.high) if classes is None else _counted(classes, counts)
+    return Specification(data, y, classes, loss, loss_name, problem.constraint, radius, problem.intercept, summary)
 
 
-def _names(source: Source, values: np.ndarray | None) -> np.ndarray | None:
-    """Return the distinct targets as if read from a file: numbers as floats, words as text."""
-    if values is None or source.classes is not None:
-        return source.classes
-    if values.dtype.kind in "iu":
-        return values.astype(np.float64)
-    return values.astype(str) if values.dtype.kind == "O" else values
-
-
-def _with_all_classes(seen: "Survey", count: int) -> "Survey":
-    """Return a survey of class numbers that includes classes without rows."""
-    assert seen.values is not None
-    counts = np.zeros(count, np.int64)
-    counts[seen.values.astype(np.int64)] = seen.counts
-    return seen._replace(values=np.arange(count, dtype=np.float64), counts=counts)
-
-
-def _default_loss(source: Source, named: np.ndarray | None) -> str:
-    """Return the default loss for the targets."""
-    if named is None:
-        return DEFAULT_LOSSES["rows" if source.y.ndim == 2 else "numbers"]
-    if source.classes is not None:
-        return DEFAULT_LOSSES["classes" if len(named) > 2 else "two classes"]
-    return DEFAULT_LOSSES[kind_of_target(named, _place)]
-
-
-def _place(row: int) -> str:
-    return "the data"
+def _as_read(values: np.ndarray) -> np.ndarray:
+    """Return distinct targets as if read from a file: numbers as floats, words as text."""
+    return values.astype({"i": float, "u": float, "O": str}.get(values.dtype.kind, values.dtype))
 
 
 def _encoded_chunk(y: Any, values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return codes[np.searchsorted(values, np.asarray(y))]
 
 
-def _opened(
-    path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str], folder: Path | None
-) -> Source:
+def _lazy(path: Path, problem: ProblemOptions, folder: Path | None) -> Data:
     """Return a row store or Parquet as dask collections; convert other files in a folder, if one is given."""
     if not path.exists():
         raise ValueError(f"{path} does not exist")
     if (path / MANIFEST).exists():
-        if target or weights or ignore:
-            raise ValueError(
-                f"{path} is a row store: its columns are as they were written. Name target, weights and columns to "
-                "ignore when it is converted"
-            )
-        return _from_store(path)
+        return _lazy_store(_store(path, problem, sys.maxsize))
     if path.is_dir() or (kind_of(path) == "parquet" and not is_compressed(path)):
-        return _from_parquet(path, target, weights, ignore)
+        return _lazy_parquet(path, problem)
     if folder is None:
         raise ValueError(
             f"{path} is read by one process only. Make a row store of it, in a folder that all workers reach: "
@@ -461,20 +364,18 @@ def _opened(
     from frankwolfe.store.write_rows import write_rows
 
     shard = max(SMALLEST, min(SHARD, path.stat().st_size // CHUNKS))
-    write_rows(folder / "rows", path, target=target, weights=weights, ignore=ignore, shard=shard)
-    return _from_store(folder / "rows")
+    target, weights, ignore = problem.target, problem.weights, problem.ignore
+    rows = folder / "rows"
+    write_rows(rows, path, target=target, weights=weights, ignore=ignore, shard=shard)
+    return _lazy_store(open_rows(rows, memory=sys.maxsize))
 
 
-def _from_store(path: Path) -> Source:
-    store = open_rows(path, memory=sys.maxsize)
+def _lazy_store(store: RowStore) -> Data:
     X, y, weights = store.to_dask()
-    if y is None:
-        raise ValueError(f"{path} holds no targets: convert it with --target")
-    features = Features(store.feature_names, store.manifest.first_column, store.shape[1])
-    return Source(X, y, weights, features, store.classes)
+    return Data(X, _features(store), y, weights, _anywhere, {}, store.classes)
 
 
-def _from_parquet(path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]) -> Source:
+def _lazy_parquet(path: Path, problem: ProblemOptions) -> Data:
     """Return the Parquet files of a folder, or one file, as dask collections."""
     try:
         from dask.dataframe import read_parquet
@@ -482,14 +383,15 @@ def _from_parquet(path: Path, target: Sequence[str], weights: str | None, ignore
         raise ImportError("Parquet on a cluster needs pandas and pyarrow: pip install 'frankwolfe[dask]'") from None
     if path.is_dir() and not any(path.rglob("*.parquet")):
         raise ValueError(f"{path} is neither a row store nor a folder of .parquet files")
+    target, weights = problem.target, problem.weights
     frame = read_parquet(str(path.absolute()))
     names = [str(name) for name in frame.columns]
     if not target:
         raise ValueError(f"--target is missing: which column of {path} is to be predicted?")
-    for name in (*target, *([weights] if weights else []), *ignore):
+    for name in (*target, *([weights] if weights else []), *problem.ignore):
         if name not in names:
             raise ValueError(f"{path} has no column {name!r}{nearest(name, names) or '.'}")
-    left = feature_names(names, path, target, weights, ignore)
+    left = feature_names(names, path, target, weights, problem.ignore)
     try:
         numeric_frame(frame[left]._meta)
     except TypeError as error:
@@ -498,4 +400,9 @@ def _from_parquet(path: Path, target: Sequence[str], weights: str | None, ignore
 
     y = column_array(frame[target[0]] if len(target) == 1 else frame[list(target)])
     given = column_array(frame[weights]) if weights else None
-    return Source(frame[left], y, given, Features(left, 0, len(left)), None)
+    return Data(frame[left], Features(left, 0, len(left)), y, given, _anywhere, {})
+
+
+def _anywhere(row: int) -> str:
+    """Return the place of a row for messages: on a cluster it is not known."""
+    return "the data"
