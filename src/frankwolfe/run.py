@@ -11,8 +11,8 @@ from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback,
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
-from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
@@ -141,8 +141,7 @@ def minimize(
         as_budget("side_tol", side_tol),
     )
     if method.engine == "auto":
-        steps_run = not (problem.on_cluster and problem.intercept)  # there only rounds know of an intercept
-        method = pick(limits.passes if steps_run else np.inf, problem.needs_smoothing)
+        method = pick(limits.passes, problem.needs_smoothing)
         if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
             method = method._replace(engine="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)
@@ -171,7 +170,7 @@ def minimize(
         engine = _corrective_engine(problem, start.w, earlier, generator)
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
-        engine = stepwise_engine(problem, method)(problem, method, rows_a_step, generator, start.w, earlier, budget)
+        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier, budget)
     return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
 

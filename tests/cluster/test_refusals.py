@@ -57,12 +57,6 @@ def test_what_does_not_fit_is_refused(client, name):
         make()
 
 
-def test_methods_that_need_rows_at_hand(client):
-    problem = posed(chunked(X), chunked(Y))
-    with pytest.raises(ValueError, match="they are on a cluster: use one of 'auto', 'corrective'"):
-        fw.minimize(problem, "pairwise")
-
-
 def test_a_chunk_that_cannot_be_loaded(client):
     def fails(block, block_info=None):
         if block_info and block_info[0]["chunk-location"][0] == 2:

@@ -19,14 +19,12 @@ REFUSED = [
     ("corrective", Facts(fw.Pinball()), "a smooth loss, but Pinball has a kink: use method='shcgm' .* or .* 'huber'"),
     ("fw", Facts(LOGISTIC, side=True), "a problem without side constraints, but .*: use method='shcgm'"),
     ("shcgm, line-search", Facts(LOGISTIC, side=True), "the exact objective .* its own steps, 'open-loop'"),
-    ("fw", Facts(LOGISTIC, store=STORE), r"all rows at every step, but rows does not fit .*'sfw', .*memory=5000\)"),
     (
         "saga",
         Facts(LOGISTIC, store=STORE),
-        "all rows in memory, but rows does not fit .*: use 'auto' or 'sfw'",
+        r"all rows in memory, but rows does not fit .*: use 'auto', 'sfw' or 'fw', .*memory=5000\)",
     ),
-    ("pairwise", Facts(LOGISTIC, on_cluster=True), "all rows in this process, but they are on a cluster: use one of"),
-    ("sfw", Facts(LOGISTIC, intercept=True, on_cluster=True), "without an intercept on a cluster, .*: use 'auto'"),
+    ("momentum", Facts(LOGISTIC, on_cluster=True), "all rows in this process, but they are on a cluster: use 'auto'"),
     ("storc", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite: .*'line-search'"),
     ("goldfarb-away", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite"),
     ("away", Facts(LOGISTIC, factored=(12, 9)), "atoms that .* 12 x 9 entries: use 'auto'"),
@@ -91,7 +89,8 @@ def test_the_methods_for_data_that_is_not_in_memory():
             found.add(method.name)
         return found
 
-    assert runs(Facts(LOGISTIC, on_cluster=True)) == {"auto", "corrective", "fw", "sfw"}
+    full = {"auto", "corrective", "fw", "away", "pairwise", "blended-pairwise"}
+    assert runs(Facts(LOGISTIC, on_cluster=True)) == {*full, "sfw", "stochastic-pairwise", "stochastic-away"}
     assert runs(Facts(LOGISTIC, stream=True)) == {"momentum"}
-    assert {"auto", "corrective", "sfw", "momentum", "shcgm"} <= runs(Facts(LOGISTIC, store=STORE))
-    assert not {"fw", "saga", "svrf", "goldfarb-away"} & runs(Facts(LOGISTIC, store=STORE))
+    assert {*full, "sfw", "momentum", "shcgm"} <= runs(Facts(LOGISTIC, store=STORE))
+    assert not {"saga", "svrf", "storc", "goldfarb-away"} & runs(Facts(LOGISTIC, store=STORE))

@@ -6,7 +6,7 @@ import numpy as np
 
 from frankwolfe.cluster.calls import Cluster
 from frankwolfe.cluster.kept import Call, Handle, Part
-from frankwolfe.shards.interface import Kept, Task
+from frankwolfe.shards.interface import Task
 
 
 class DaskShards:
@@ -26,21 +26,28 @@ class DaskShards:
     """
 
     calls_are_costly = True
+    groups = 0
     reads = None
 
     def __init__(self, cluster: Cluster, posed: Handle, shape: tuple[int, ...]):
         self.cluster, self.posed, self.shape = cluster, posed, shape
 
-    def run(self, task: Task, *args: Any, keep: int = 0, also: tuple = ()) -> tuple[Any, ...]:
+    def run(
+        self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
+    ) -> tuple[Any, ...]:
         """Run a task on all parts. Return handles to what stays there, then the sums of the other results."""
         if not keep:
             return self.cluster.run(task.__name__, done, Call(self.posed, task, (*args, *also)), ())
-        whole = self.keep(task, *args)  # the lineage, without what is only told besides
-        kept = tuple(self.keep(entry, whole, k) for k in range(keep))
-        sums = self.cluster.run(task.__name__, done, Call(self.posed, task, (*whole.args, *also)), kept)
+        if lineage is None:
+            whole = self.keep(task, *args)  # the lineage, without what is only told besides
+            args, kept = whole.args, tuple(self.keep(entry, whole, k) for k in range(keep))
+        else:
+            kept = (self.keep(*lineage),)
+            self.cluster.sent.keys.update(one.key for one in kept)  # parts get the result itself
+        sums = self.cluster.run(task.__name__, done, Call(self.posed, task, (*args, *also)), kept)
         return *kept, *sums
 
-    def keep(self, task: Task, *args: Any) -> Kept:
+    def keep(self, task: Task, *args: Any) -> Handle:
         """Return a handle to the result of a task."""
         own = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in args)
         return self.cluster.handle(Call(self.posed, task, own), self.shape)

@@ -406,3 +406,24 @@ def apply(move, iterate, gamma):
 def length(step, move, samples, gradient, iterate, t):
     """Step size ``gamma_t`` along the move."""
     return step.length(move, samples, gradient, iterate, t)
+
+
+# --- lines: the objective along a move ------------------------------------------------------------------------
+
+
+@verb
+def search(step, line, fall, most, t):
+    """Step size of a rule that measures the objective along a line; ``fall`` is minus the estimated slope."""
+    return step.search(line, fall, most, t)
+
+
+@verb
+def along(line, gamma):
+    """Objective, and its first and second derivative in ``gamma``, after a part ``gamma`` of the line."""
+    return line.along(gamma)
+
+
+@verb
+def squares(line):
+    """Return ``sum_i p_i q_i^2`` for the changes ``q_i`` of the predictions along the whole line."""
+    return line.squares()

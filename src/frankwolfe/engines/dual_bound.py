@@ -19,7 +19,7 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.objective.kinked_intercept import balanced_slopes
 from frankwolfe.objective.point import Point
-from frankwolfe.objective.sums import add_second_derivatives, evaluate_losses, slope_and_curvature
+from frankwolfe.objective.tasks import evaluate
 from frankwolfe.problem import Problem
 from frankwolfe.shards.local import Local
 
@@ -111,7 +111,7 @@ MOST_ROUNDS = 12
 """Sums over the samples, each of which squares the error. Four are usual."""
 
 
-def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | None:
+def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
     """Return slopes near ``alpha`` that prove something: itself, or with an intercept some that sum to zero.
 
     With the part ``theta`` of the derivatives at the predictions shifted by ``t``, the sum is
@@ -135,45 +135,33 @@ def balanced(problem: Problem, at: Point, alpha: np.ndarray) -> np.ndarray | Non
     array or None
         None where no such slopes were found.
     """
-    if problem.balances(alpha):
+    proves, excess = problem.balance(alpha)
+    if proves:
         return alpha
-    if not problem.intercept or not np.isfinite(alpha).all():
+    if not problem.intercept or not np.isfinite(excess).all():
         return None
     if not problem.loss.smooth:
         mended = balanced_slopes(problem.samples, alpha)
         return mended if problem.balances(mended) else None
-    samples, loss = problem.samples, problem.objective.losses
-    z, outputs = at.shifted().reshape(samples.shape), samples.shape[1:]
-    losses, fresh = np.empty(len(z)), np.empty(samples.shape)
-
-    def slope_at(shift: np.ndarray) -> np.ndarray:
-        moved = z + (shift if outputs else shift[0])
-        evaluate_losses(samples.targets, samples.weights, loss, moved, losses, fresh)
-        return np.atleast_1d(fresh.sum(axis=0))
-
-    excess, curve = np.atleast_1d(alpha.sum(axis=0)), _curve(problem, z)
+    objective, shift = problem.objective, at.shift
+    curve = objective.shift_curvature(at.z, shift)
     first = np.linalg.lstsq(curve, -excess, rcond=None)[0]
-    trusted = np.abs(at.alpha).sum() * len(excess) / np.trace(curve) if np.trace(curve) > 0.0 else np.inf
+    size = objective.slope_sums(at.alpha)[2]
+    trusted = size * len(excess) / np.trace(curve) if np.trace(curve) > 0.0 else np.inf
     theta = min(1.0, float(np.abs(first).max()) / (FARTHEST * trusted)) if trusted > 0.0 else 1.0
-    shift = np.zeros(len(excess))
     for _ in range(MOST_ROUNDS):
-        missing = (1.0 - theta) * excess + theta * slope_at(shift)
-        mixed = (1.0 - theta) * alpha + theta * fresh
-        if problem.balances(mixed):
+        mixed = objective.shards.keep(mixed_slopes, alpha, at.z, shift, theta)
+        proves, missing = problem.balance(mixed)
+        if proves:
             return mixed
         step = np.linalg.lstsq(theta * curve, -missing, rcond=None)[0]
         if not np.isfinite(step).all():
             return None
         shift = shift + step
-        curve = _curve(problem, z + (shift if outputs else shift[0]))
+        curve = objective.shift_curvature(at.z, shift)
     return None
 
 
-def _curve(problem: Problem, z: np.ndarray) -> np.ndarray:
-    """Return the second derivative of the objective in a shift of all predictions, which are ``z``."""
-    samples, loss = problem.samples, problem.objective.losses
-    if samples.shape[1:]:
-        total = np.zeros((samples.shape[1], samples.shape[1]))
-        add_second_derivatives(samples.targets, samples.weights, loss, z, total)
-        return total
-    return np.array([[slope_and_curvature(samples.targets, samples.weights, loss, z, 0.0)[1]]])
+def mixed_slopes(local: Local, alpha: np.ndarray, z: np.ndarray, shift: np.ndarray, theta: float) -> np.ndarray:
+    """Return slopes, of which a part ``theta`` is the derivatives at predictions with another intercept."""
+    return (1.0 - theta) * alpha.reshape(local.samples.shape) + theta * evaluate(local, z, shift)[1]

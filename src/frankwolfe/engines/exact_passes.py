@@ -9,6 +9,7 @@ from frankwolfe.engines.state import built, flat, require_entries
 from frankwolfe.methods.base import Abilities
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.shards.interface import Kept
 
 
 class ExactPasses:
@@ -27,14 +28,20 @@ class ExactPasses:
         What the estimate can do.
     clock : array of two int
         Steps made, and the rows that those of this run have read: the engine's own.
+    every_step : bool
+        Whether every step begins with a pass anyway, which finds the best intercept.
     """
 
-    def __init__(self, problem: Problem, estimate: Any, abilities: Abilities, clock: np.ndarray):
+    def __init__(
+        self, problem: Problem, estimate: Any, abilities: Abilities, clock: np.ndarray, every_step: bool = False
+    ):
         self.problem, self.estimate, self.abilities, self.clock = problem, estimate, abilities, clock
+        self.intercept, self._every_step = problem.intercept and not every_step, every_step
         self.next_intercept = self.steps
         self.cost = 0  # rows
         self.left_out = False  # whether a pass was, for want of budget
         self._exact: tuple[int, Evaluation] | None = None
+        self._at: tuple[int, Point] | None = None
         self._guess: Guess | None = None  # of the intercept: the one found last
 
     @property
@@ -50,7 +57,7 @@ class ExactPasses:
     @property
     def intercept_is_due(self) -> bool:
         """Whether the intercept is to be made optimal before the next step."""
-        return self.problem.intercept and self.steps == self.next_intercept
+        return self.intercept and self.steps == self.next_intercept
 
     def steps_to_snapshot(self) -> float:
         """Return the number of steps until a snapshot is due, as far as that is known; infinity if none is planned."""
@@ -64,28 +71,58 @@ class ExactPasses:
 
         To optimise an intercept may change the plan, which is then told again.
         """
-        if not (self.abilities.takes_snapshots and self.problem.intercept):
+        if not (self.abilities.takes_snapshots and self.intercept):
             return self.steps_to_snapshot()
         return min(self.steps_to_snapshot(), max(1.0, self.next_intercept - self.steps))
 
     def steps_to_pass(self) -> float:
         """Return the number of steps, one at least, until the next pass is due; infinity if none is planned."""
         ahead = max(1.0, self.steps_to_snapshot())
-        return min(ahead, self.next_intercept - self.steps) if self.problem.intercept else ahead
+        return min(ahead, self.next_intercept - self.steps) if self.intercept else ahead
 
     def certificate(self) -> Evaluation | None:
-        """Return the exact evaluation of a snapshot, if one was taken at the iterate."""
+        """Return the exact evaluation of the iterate, if there is one."""
         return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
 
     def snapshot(self, w: Any) -> Evaluation:
-        """Return the exact evaluation of the iterate ``w``, with the best intercept."""
+        """Return the exact evaluation of the iterate ``w``, with the best intercept; charged as a pass."""
         self.cost += self.problem.n
-        found = self.problem.evaluate(w)
+        return self.exact(w)
+
+    def exact(self, w: Any) -> Evaluation:
+        """Return the exact evaluation of the iterate ``w``, with the best intercept; remembered until the next step."""
+        known = self.certificate()
+        if known is not None:
+            return known
+        at, gradient = self.pass_at(w)
+        found = self.problem.evaluation(at, gradient, w)
         self._exact = self.steps, found
-        if self.problem.intercept:
-            rows, shift = self.problem.samples.rows, self.problem.samples.loss.shift
-            shift[:] = found.intercept + rows.mean_prediction(w)
+        self._at = (self.steps, at) if self._every_step else None  # line searches need its predictions
         return found
+
+    def pass_at(self, w: Any) -> tuple[Point, np.ndarray]:
+        """Return what is known of the iterate ``w``, with the best intercept, and the gradient there."""
+        at, gradient = self.problem.objective.at(w, self._start if self.problem.intercept else None)
+        self._note_intercept(at)
+        return at, gradient
+
+    def predictions(self, w: Any) -> Any:
+        """Return the predictions at the iterate ``w``."""
+        if self._at is not None and self._at[0] == self.steps:
+            return self._at[1].z
+        return self.problem.objective.predict(w)
+
+    @property
+    def _start(self) -> Any:
+        """Where the search for an intercept starts."""
+        return self._guess or self.problem.guess
+
+    def _note_intercept(self, at: Point) -> None:
+        """Shift predictions by the best intercept of a point, if there is one, and start the next search there."""
+        if self.problem.intercept:
+            assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
+            self._guess = Guess(at.shift, at.mean, at.curve)
+            self.problem.samples.loss.shift[:] = at.shift
 
     def price_of_intercept(self, w: Any) -> int:
         """Return the rows that the best intercept costs: none at zero, where all predictions are known."""
@@ -93,14 +130,10 @@ class ExactPasses:
 
     def optimise_intercept(self, w: Any) -> Point:
         """Make the intercept the best one for the iterate ``w``; return what is then known of it."""
-        objective, samples = self.problem.objective, self.problem.samples
-        cost = self.price_of_intercept(w)
+        objective, cost = self.problem.objective, self.price_of_intercept(w)
         self.cost += cost
-        z = objective.predict(w) if cost else samples.table()
-        at = objective.point(z, self._guess or self.problem.guess)
-        assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
-        self._guess = Guess(at.shift, at.mean, at.curve)
-        samples.loss.shift[:] = at.shift
+        at = objective.point(objective.predict(w) if cost else objective.zeros(), self._start)
+        self._note_intercept(at)
         return at
 
     def state(self) -> dict[str, Any]:
@@ -108,13 +141,16 @@ class ExactPasses:
         found: dict[str, Any] = {"next_intercept": self.next_intercept, "rows_read_in_passes": self.cost}
         if self.problem.intercept:
             found["shift"] = self.problem.samples.loss.shift
-        return found | flat("intercept", self._guess) | flat("snapshot", self.certificate())
+        exact = self.certificate()
+        if exact is not None and isinstance(exact.alpha, Kept):  # derivatives on a cluster stay there
+            exact = exact._replace(alpha=None)
+        return found | flat("intercept", self._guess) | flat("snapshot", exact)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on where the one with this state was; the clock has been set to its steps."""
         self.next_intercept, self.cost = state["next_intercept"], state["rows_read_in_passes"]
         require_entries(self.problem, state)
-        if self.problem.intercept and self.next_intercept < self.steps:
+        if self.intercept and self.next_intercept < self.steps:
             raise ValueError("its next intercept was due before the step that it has come to")
         if "snapshot.value" in state:
             self._exact = self.steps, built(Evaluation, "snapshot", state)
@@ -138,7 +174,7 @@ class StepPlan:
     ----------
     passes : ExactPasses
         Those between steps; also where the run is, and what it has cost.
-    sampler : Sampler or GroupSampler
+    sampler : Sampler, GroupSampler, ExactGradient or SharedTable
         Tells the sizes of batches.
     rows_a_step : int
         Rows that a step is charged for, where batches do not grow.
@@ -151,7 +187,7 @@ class StepPlan:
     def __init__(self, passes: ExactPasses, sampler: Any, rows_a_step: int, least: int, budget: float):
         self.passes, self.sampler, self.rows_a_step, self.least = passes, sampler, rows_a_step, least
         self.budget = budget
-        self._n, self._intercept = passes.problem.n, passes.problem.intercept
+        self._n, self._intercept = passes.problem.n, passes.intercept
         self._grows = passes.abilities.grows
         self._differ = self._grows or passes.abilities.takes_snapshots
 
@@ -164,8 +200,8 @@ class StepPlan:
         """Whether the next step can be made with the snapshot before it."""
         return bool(self.passes.rows_read + self.costs(1)[0] <= self.budget)
 
-    def allows_intercept(self, price: int) -> bool:
-        """Whether the intercept can be made optimal at this price, and a step be made after it."""
+    def allows_pass(self, price: int) -> bool:
+        """Whether a pass can be taken at this price, and a step be made after it."""
         return self.passes.rows_read + price + self.rows_a_step <= self.budget
 
     def affordable(self, most: float) -> float:

@@ -1,4 +1,8 @@
-"""The stepwise engine: the arrays of one run, the calls into the compiled loop that change them, and their evidence."""
+"""The stepwise engine: the arrays of one run, the steps that change them, and the evidence that they are.
+
+The compiled loop makes steps on groups of rows in memory (`frankwolfe.engines.row_groups`). Where no group has all that
+a step reads, the gradient is computed by tasks on the shards (`frankwolfe.engines.task_steps`).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -6,11 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.exact_passes import ExactPasses, StepPlan
-from frankwolfe.engines.loop import Sampler, Sizes, advance
+from frankwolfe.engines.loop import Batches, advance, saved_generator
+from frankwolfe.engines.row_groups import Group, groups_of
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
+from frankwolfe.engines.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks
 from frankwolfe.losses import has_dual
-from frankwolfe.methods.base import Abilities, Setting, Units, estimate_for_run, others_for_run
+from frankwolfe.methods.base import Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import (
     ALL_ROWS,
     COUNTERS,
@@ -21,110 +27,14 @@ from frankwolfe.methods.gradient import (
     fading,
     mean_residual,
     residuals_of,
+    unvisited,
 )
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.intercept import EPSILON
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
-
-
-class TableEvidence:
-    """The questions of `frankwolfe.engines.protocol.Engine` that the state of an estimate answers.
-
-    An engine inherits them. What it is asked about is in the attributes below.
-    """
-
-    problem: Problem
-    abilities: Abilities  # of the estimate
-    parts: tuple[Any, ...]  # states of estimate, direction and step rule
-    gradient: Gradient
-    iterate: Any
-    clock: np.ndarray  # steps; rows read by those of this run
-
-    @property
-    def steps(self) -> int:
-        """Steps made, those of the run that is continued included."""
-        return int(self.clock[0])
-
-    def point(self) -> Any:
-        """Return the iterate as a new object, as the problem keeps its weights."""
-        return self.iterate.dense()
-
-    def gap_estimate(self) -> float:
-        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient.
-
-        Where there is a table, ``r`` is what the table adds up to, and the table proves this much plus its residuals.
-        """
-        return self.problem.gap_for(self._table_gradient(), self.point())
-
-    def _table_gradient(self) -> np.ndarray:
-        """Return ``X' alpha``, or the gradient estimate where there is no table."""
-        return self.parts[0].total if self.abilities.sums_table else self.gradient.dense()
-
-    def table(self) -> np.ndarray | None:
-        """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
-        return self.parts[0].alpha if self._certifies_by_table else None
-
-    @property
-    def _certifies_by_table(self) -> bool:
-        """Whether there is a table that batches refresh and the loss knows its conjugate."""
-        kept = (self.abilities.has_table and not self.abilities.reads_all_rows) or self.abilities.smooths
-        return kept and has_dual(self.problem.loss)
-
-    @property
-    def multipliers(self) -> np.ndarray | None:
-        """The mean multipliers of side constraints, if there are any; else None."""
-        return None if self.problem.side is None else self.parts[0].side.mean
-
-    @property
-    def samples_gap(self) -> bool:
-        """Whether a sample of rows tells the gap: the table follows the derivatives, and proves nothing."""
-        return self.table_follows and not self.abilities.reads_all_rows and not has_dual(self.problem.loss)
-
-    def sampled_gap(self, draws: int) -> SampledGap:
-        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
-        if self.abilities.reads_all_rows or not self.table_follows:
-            raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
-        r = self._table_gradient()
-        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
-
-    @property
-    def table_follows(self) -> bool:
-        """Whether the table stands for the derivatives at the iterate."""
-        return self.abilities.exact_table
-
-    def mean_residual(self) -> tuple[float, float]:
-        """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
-        table = self.table()
-        if table is None:
-            return np.nan, np.nan
-        return mean_residual(self.problem.samples, self.iterate, self.gradient.counters, table, self.steps)
-
-    @property
-    def slopes(self) -> np.ndarray | None:
-        """The derivatives that the last step has seen, where there is a table."""
-        return self.parts[0].alpha if self.abilities.has_table else None
-
-    def dual_value(self, above: float) -> float:
-        """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
-
-        Such a step knows the first sum, and its ``r`` is the exact gradient. The support is proven only where it pays.
-        """
-        if not (self.abilities.sums_conjugates and has_dual(self.problem.loss)):
-            return -np.inf
-        total, size = self.parts[0].conjugates
-        r, constraint = self.gradient.dense(), self.problem.constraint
-        with np.errstate(over="ignore", invalid="ignore"):
-            bound = -total - constraint.support(-r) - 4.0 * EPSILON * self.problem.n**0.5 * size
-        if not bound > above or not self.problem.balances(self.parts[0].alpha):
-            return -np.inf
-        return float(min(bound, bound + constraint.support(-r) - constraint.proven_support(-r)))
-
-    def table_change(self) -> float | None:
-        """Return the sum of all changes of the table so far, if they sample its error; else None."""
-        return float(self.gradient.counters[TABLE_CHANGE]) if self.abilities.samples_error else None
-
+from frankwolfe.shards.interface import Kept
 
 PARTS = (ESTIMATE, "direction", "step")
 """Names of the parts of a method, in states."""
@@ -144,7 +54,7 @@ def smoothing_units(problem: Problem) -> Units:
     return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
 
 
-class StepwiseEngine(TableEvidence):
+class StepwiseEngine:
     """One run of a method that is composed of an estimate, a direction and a step rule.
 
     Parameters
@@ -165,9 +75,6 @@ class StepwiseEngine(TableEvidence):
         Rows that the run may read: what it is planned for. `begin` says it again.
     """
 
-    lower_bound = float("-inf")  # none is kept: certificates are
-    certifies_itself = False
-
     def __init__(
         self,
         problem: Problem,
@@ -179,10 +86,11 @@ class StepwiseEngine(TableEvidence):
         budget: float = float("inf"),
     ):
         self.problem, self._failed = problem, False
-        self.clock = np.array([0 if earlier is None else earlier["steps"], 0])
+        self.clock = np.array([0 if earlier is None else earlier["steps"], 0])  # steps; rows that those here have read
         self._first_step = self.steps
         if earlier is not None and earlier["rows"] != problem.n:
             earlier = None  # other data: what was remembered of its rows means nothing here
+        self.abilities, by_tasks = method.estimate.abilities, steps_by_tasks(problem, method)
         setting = Setting(
             problem.samples,
             batch_size,
@@ -194,19 +102,31 @@ class StepwiseEngine(TableEvidence):
             side=problem.side,
             units=smoothing_units(problem),
             size=problem.size,
+            objective=problem.objective if by_tasks else None,
         )
-        self.abilities, estimate = method.estimate.abilities, estimate_for_run(method, setting)
         self.rows_a_step = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
-        growing = estimate.batch_sizes if self.abilities.grows else None
-        self.sampler: Any = self._make_sampler(generator, growing)
-        self.passes = ExactPasses(problem, estimate, self.abilities, self.clock)
+        self.generator = generator
+        self.tasks: TaskSteps | None = None
+        estimate: Any = None if by_tasks else estimate_for_run(method, setting)
+        exact = by_tasks and self.abilities.reads_all_rows
+        self.passes = ExactPasses(problem, estimate, self.abilities, self.clock, exact)
+        self.sampler: Any
+        if by_tasks:
+            alpha = setting.remembered.get("alpha")
+            self.sampler = (
+                ExactGradient(problem, self.passes) if exact else SharedTable(problem, batch_size, generator, alpha)
+            )
+            self.tasks = TaskSteps(problem, method, self.sampler)
+        else:
+            growing = estimate.batch_sizes if self.abilities.grows else None
+            self.sampler = groups_of(problem, self.abilities, self.batch_size, generator, growing, self.steps + 1)
         least = problem.n if method.step.reads_all_rows else 0
         self.plan = StepPlan(self.passes, self.sampler, self.rows_a_step, least, budget)
         self._part_left = method.step.part_left if method.direction.mixes_vertices else None
         epochs = estimate.epochs if self.abilities.has_epochs else setting.epochs
         others = others_for_run(method, setting._replace(horizon=self.plan.horizon(), epochs=epochs))
-        self.parts = (estimate, *others)
+        self.parts: tuple[Any, Any, Any] = (estimate, *others)
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
         if self.abilities.sums_table:
@@ -217,26 +137,24 @@ class StepwiseEngine(TableEvidence):
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.gradient.tracker.rebuild(r)
 
-    def _make_sampler(self, generator: np.random.Generator, growing: Sizes | None) -> Any:
-        """Return what deals batches."""
-        ahead, two = self.abilities.reads_upcoming, self.abilities.two_batches
-        return Sampler(self.problem.n, self.batch_size, generator, growing, self.steps + 1, ahead, two)
-
     def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
-        if self.abilities.has_table and self.parts[0].alpha.any():
-            return self.problem.objective.gradient(self.parts[0].alpha)
-        if not self.abilities.has_table and earlier is not None:
-            return np.array(earlier["gradient"])
-        return np.zeros(self.problem.size)
+        if self.abilities.has_table:
+            alpha = self._slopes()
+            known = isinstance(alpha, np.ndarray) and alpha.any()
+            return self.problem.objective.gradient(alpha) if known else np.zeros(self.problem.size)
+        return np.zeros(self.problem.size) if earlier is None else np.array(earlier["gradient"])
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, without making a step."""
-        self._advance(0)
+        """Compile, or load from the cache, without making a step. What tasks need is compiled where rows are."""
+        if self.tasks is not None:
+            return
+        head, nothing = self.sampler.head(self.parts[0]), np.zeros(1 + self.sampler.ahead, np.int64)
+        self._call(head, Batches(np.empty(0, np.int64), nothing), 0)
         few, w = self.problem.head(1), self.point()
         found = few.evaluate(w)  # the exact pass too
         if self.table() is not None:
-            residuals_of(self._some_samples(), self.iterate, self.table(), np.arange(1))
+            residuals_of(head.samples, self.iterate, self.table(), np.arange(1))
             at = few.objective.point(few.objective.predict(w), few.guess)
             few.objective.residuals(at, found.alpha)
             few.objective.curvatures(at, 0.0, 0.0)
@@ -244,20 +162,23 @@ class StepwiseEngine(TableEvidence):
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
-    def _some_samples(self) -> Any:
-        """Return samples to compile for: rows in memory, at least one."""
-        return self.problem.samples
-
     def begin(self, budget: float, target: float) -> None:
         """Go on within a budget of rows; no step aims at a gap."""
         self.plan.budget = budget
+
+    # --- steps ----------------------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+        return int(self.clock[0])
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
         before, goal = self.steps, self.steps + steps
         self._failed = False
         while self.steps < goal and not self._failed:
-            ahead = int(self.plan.affordable(goal - self.steps))
+            ahead = int(self.plan.affordable(goal - self.steps if self.tasks is None else 1))
             if ahead == 0:
                 break
             self._failed = self._advance_with_passes(ahead) < ahead
@@ -274,6 +195,11 @@ class StepwiseEngine(TableEvidence):
         """Whether no pass was left out for the budget, and no step has failed."""
         return not (self._failed or self.passes.left_out)
 
+    @property
+    def rows_read(self) -> int:
+        """Gradient evaluations made by this engine: the rows that its steps have read, and whole passes."""
+        return self.passes.rows_read
+
     def _advance_with_passes(self, steps: int) -> int:
         """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
         before, goal = self.steps, self.steps + steps
@@ -288,20 +214,33 @@ class StepwiseEngine(TableEvidence):
             self._take_snapshot()  # at once: it may certify the iterate
         return self.steps - before
 
-    def _advance(self, steps: int) -> int:
-        """Make up to ``steps`` steps with the intercept as it is; return how many were made."""
-        order, offsets = self.sampler.take(steps)
-        before = self.steps
+    def _advance(self, steps: int) -> None:
+        """Make up to ``steps`` steps with the intercept as it is; fewer if a number is not finite."""
+        goal = self.steps + steps
+        if self.tasks is not None:
+            while self.steps < goal and self._step_by_tasks(self.tasks):
+                pass
+            return
+        while self.steps < goal:
+            group = self.sampler.enter(self.parts[0], lambda left: self.plan.affordable(left + 1) > left)
+            some = int(min(goal - self.steps, self.sampler.left))
+            if self._call(group, self.sampler.take(some), some) < some:
+                break
+            self.sampler.leave_if_done(self.parts[0])
+
+    def _call(self, group: Group, batches: Batches, steps: int) -> int:
+        """Make steps on a group of rows by the compiled loop; return how many were made."""
+        before, state = self.steps, group.state
         advance(
-            self.problem.samples,
+            group.samples,
             self.problem.constraint,
-            self.parts,
+            (state, *self.parts[1:]),
             self.gradient,
             self.iterate,
-            self.table(),
-            self.parts[0].surplus if self.abilities.corrects_once else None,
-            order,
-            offsets,
+            state.alpha if self._certifies_by_table else None,
+            state.surplus if self.abilities.corrects_once else None,
+            batches.order,
+            batches.offsets,
             self.sampler.ahead or None,
             self.plan.least,
             self.clock,
@@ -309,39 +248,42 @@ class StepwiseEngine(TableEvidence):
         )
         return self.steps - before
 
-    @property
-    def rows_read(self) -> int:
-        """Gradient evaluations made by this engine: the rows that its steps have read, and whole passes."""
-        return self.passes.rows_read
+    def _step_by_tasks(self, tasks: TaskSteps) -> bool:
+        """Make a step by tasks on the shards; return whether it was made."""
+        if tasks.estimate.is_long:
+            self._make_exact(self.plan.allows_pass(self.problem.n))
+        t = self.steps + 1
+        rows = tasks.step(*self.parts[1:], self.gradient, self.iterate, t)
+        if rows is None:
+            return False
+        self.clock[:] = t, self.clock[1] + max(self.plan.least, rows)
+        return True
 
-    def certificate(self) -> Evaluation | None:
-        """Return the exact evaluation of a snapshot, if one was taken at the iterate."""
-        return self.passes.certificate()
-
-    def steps_to_certificate(self) -> float:
-        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
-        return self.passes.steps_to_certificate()
+    # --- passes between steps -------------------------------------------------------------------------------------
 
     def _take_snapshot(self) -> None:
         """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
-        if self.passes.steps_to_snapshot() != 0:
-            return
-        if not self.plan.allows_snapshot():
+        if self.passes.steps_to_snapshot() == 0:
+            self._make_exact(self.plan.allows_snapshot())
+            if not np.isfinite(self.gradient.r).all():
+                self.gradient.counters[FAILED] = 1.0  # the loop stops on it
+
+    def _make_exact(self, allowed: bool) -> None:
+        """Make what is remembered of the data exact, by a pass, if the budget allows it."""
+        if not allowed:
             self.passes.left_out = True
             return
         found = self.passes.snapshot(self.point())
         self._renew(found.alpha, found.gradient)
-        if not np.isfinite(self.gradient.r).all():
-            self.gradient.counters[FAILED] = 1.0  # the loop stops on it
 
     def _optimise_intercept(self) -> None:
         """Make the intercept the best one for the iterate, and what is remembered of it exact, if a pass is left."""
         passes, w = self.passes, self.point()
         passes.next_intercept += self.plan.intercept_period
-        if self.certificate() is not None:
+        if passes.certificate() is not None:
             return  # a snapshot has just done both
         price = passes.price_of_intercept(w)
-        if not self.plan.allows_intercept(price):
+        if not self.plan.allows_pass(price):
             passes.left_out = True
             return
         at = passes.optimise_intercept(w)
@@ -349,30 +291,153 @@ class StepwiseEngine(TableEvidence):
             alpha = at.alpha.reshape(self.problem.samples.shape)
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
-    def _renew(self, alpha: np.ndarray, exact: np.ndarray) -> None:
+    def _renew(self, alpha: Any, exact: np.ndarray) -> None:
         """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
         gradient = self.gradient
-        if self.abilities.sums_table:
-            self.parts[0].total[:] = exact.ravel()
-        self.parts[0].renew(alpha)
+        if self.tasks is not None:
+            self.sampler.renew(alpha)
+        else:
+            if self.abilities.sums_table:
+                self.parts[0].total[:] = exact.ravel()
+            self.parts[0].renew(alpha)
+            self.sampler.take_over(self.parts[0])
         gradient.r[:] = exact.ravel() / gradient.scale[0]
         gradient.tracker.rebuild(gradient.r)
 
+    # --- evidence -------------------------------------------------------------------------------------------------
+
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
+        return self.iterate.dense()
+
     def part_left(self, steps: int) -> float:
-        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown."""
-        return np.nan if self._part_left is None else float(self._part_left(steps, self.steps))
+        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown.
+
+        It is not worth knowing where calls are costly: a line search makes many of them.
+        """
+        if self._part_left is None or self.problem.objective.shards.calls_are_costly:
+            return np.nan
+        return float(self._part_left(steps, self.steps))
+
+    @property
+    def certifies_itself(self) -> bool:
+        """Whether every step begins with an exact evaluation of the iterate."""
+        return self.tasks is not None and self.abilities.reads_all_rows
+
+    @property
+    def lower_bound(self) -> float:
+        """Best lower bound on the optimum that the exact evaluations of steps have proven; minus infinity elsewhere."""
+        return self.sampler.lower_bound if self.certifies_itself else -np.inf
+
+    def certificate(self) -> Evaluation | None:
+        """Return the exact evaluation of the iterate, if there is one, or if the next step needs it anyway."""
+        return self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
+
+    def steps_to_certificate(self) -> float:
+        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
+        return self.passes.steps_to_certificate()
+
+    def gap_estimate(self) -> float:
+        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient.
+
+        Where there is a table, ``r`` is what the table adds up to, and the table proves this much plus its residuals.
+        """
+        return self.problem.gap_for(self._table_gradient(), self.point())
+
+    def _table_gradient(self) -> np.ndarray:
+        """Return ``X' alpha``, or the gradient estimate where there is no table."""
+        return self.parts[0].total if self.abilities.sums_table else self.gradient.dense()
+
+    def _slopes(self) -> Any:
+        """Return the remembered derivatives of all samples, brought up to date; None where there are none."""
+        if self.tasks is not None:
+            return self.sampler.alpha
+        self.sampler.write_back(self.parts[0])
+        return self.parts[0].alpha if self.abilities.has_table or self.abilities.smooths else None
+
+    def table(self) -> Any:
+        """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
+        return self._slopes() if self._certifies_by_table else None
+
+    @property
+    def _certifies_by_table(self) -> bool:
+        """Whether there is a table that batches refresh and the loss knows its conjugate."""
+        kept = (self.abilities.has_table and not self.abilities.reads_all_rows) or self.abilities.smooths
+        return kept and has_dual(self.problem.loss)
+
+    @property
+    def multipliers(self) -> np.ndarray | None:
+        """The mean multipliers of side constraints, if there are any; else None."""
+        return None if self.problem.side is None else self.parts[0].side.mean
+
+    @property
+    def samples_gap(self) -> bool:
+        """Whether a sample of rows, all in memory, tells the gap: the table follows derivatives, and proves nothing."""
+        follows = self.table_follows and not self.abilities.reads_all_rows and not has_dual(self.problem.loss)
+        return follows and self.problem.objective.shards.groups == 1
+
+    def sampled_gap(self, draws: int) -> SampledGap:
+        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
+        if self.abilities.reads_all_rows or not self.table_follows or self.problem.objective.shards.groups != 1:
+            raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
+        r = self._table_gradient()
+        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
+
+    @property
+    def table_follows(self) -> bool:
+        """Whether the table stands for the derivatives at the iterate."""
+        return self.abilities.exact_table
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
+        if self.tasks is not None:
+            return self.sampler.mean_residual()
+        table, group = self.table(), self.sampler.present(self.parts[0])
+        if table is None or group is None:
+            return np.nan, np.nan
+        mine = group.state.alpha
+        elsewhere = 0 if mine is table else unvisited(table) - unvisited(mine)
+        return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
+
+    @property
+    def slopes(self) -> np.ndarray | None:
+        """The derivatives that the last step has seen, where there is a table."""
+        return self._slopes() if self.tasks is None and self.abilities.has_table else None
+
+    def dual_value(self, above: float) -> float:
+        """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
+
+        Such a step knows the first sum, and its ``r`` is the exact gradient. The support is proven only where it pays.
+        """
+        if self.tasks is not None or not (self.abilities.sums_conjugates and has_dual(self.problem.loss)):
+            return -np.inf
+        total, size = self.parts[0].conjugates
+        r, constraint = self.gradient.dense(), self.problem.constraint
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = -total - constraint.support(-r) - 4.0 * EPSILON * self.problem.n**0.5 * size
+        if not bound > above or not self.problem.balances(self.parts[0].alpha):
+            return -np.inf
+        return float(min(bound, bound + constraint.support(-r) - constraint.proven_support(-r)))
+
+    def table_change(self) -> float | None:
+        """Return the sum of all changes of the table so far, if they sample its error; else None."""
+        return float(self.gradient.counters[TABLE_CHANGE]) if self.abilities.samples_error else None
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 
     def handed_over(self) -> dict[str, Any]:
         """Return what a run of another method, or on other data, can use."""
         found = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
+        slopes = self._slopes()
+        if self.tasks is not None:
+            return found | ({f"{ESTIMATE}.alpha": slopes} if isinstance(slopes, np.ndarray) else {})
         return found | arrays(ESTIMATE, self.parts[0])
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         numbers = {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
-        return self.handed_over() | numbers | self.passes.state() | self.sampler.state() | self._arrays()
+        found = self.handed_over() | numbers | self.passes.state() | self.sampler.state() | self._arrays()
+        return found | saved_generator(self.generator)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays that steps change, by name."""
@@ -404,9 +469,12 @@ class StepwiseEngine(TableEvidence):
         engine.sampler.restore(state)
         engine.iterate = restored("iterate", engine.iterate, state, problem.n)
         engine.gradient = restored("r", engine.gradient, state, problem.n)
-        engine.parts = tuple(
-            restored(name, part, state, problem.n) for name, part in zip(PARTS, engine.parts, strict=True)
-        )
+        named = zip(PARTS, engine.parts, strict=True)
+        engine.parts = tuple(restored(name, part, state, problem.n) for name, part in named)
         engine.passes.estimate = engine.parts[0]
         require_sound((engine.iterate, engine.parts), engine.iterate)
+        if isinstance(engine._slopes(), Kept):  # a table on a cluster is not in a state: it is made exact by a pass
+            at, exact = engine.passes.pass_at(engine.point())
+            engine.passes.cost += problem.n
+            engine._renew(at.alpha, exact)
         return engine

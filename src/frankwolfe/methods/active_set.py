@@ -214,7 +214,7 @@ class Dictionary(NamedTuple):
         """
         d = len(setting.w)
         if capacity is None:
-            enough = 2 * min(len(setting.samples.targets), d) + 2
+            enough = 2 * min(setting.n, d) + 2
             capacity = max(FEWEST, min(enough, BUDGET // (8 * d)))
         points, weights = np.zeros((capacity + 1, d)), np.zeros(capacity + 1)
         points[0], weights[0] = setting.w, 1.0

@@ -57,6 +57,9 @@ class Abilities(NamedTuple):
     has_epochs : bool
         The state has ``epochs``, a `frankwolfe.methods.snapshots.Epochs`: when its snapshots fall due. Directions and
         step rules that follow them, such as `frankwolfe.methods.EpochStep`, are told.
+    by_tasks : bool
+        It is the exact gradient, or the table of `SagTable`: these the engine can also compute by tasks on the shards
+        (`frankwolfe.engines.task_steps`), where the loop does not have the rows in memory.
     row_arrays : tuple of str or None
         Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
         rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is
@@ -77,6 +80,7 @@ class Abilities(NamedTuple):
     sums_table: bool = False
     two_batches: bool = False
     has_epochs: bool = False
+    by_tasks: bool = False
     row_arrays: tuple[str, ...] | None = None
 
 
@@ -125,6 +129,8 @@ class Setting(NamedTuple):
         Entries of ``r``.
     epochs : Epochs
         Those of the estimate, which is made first; one that does not end where it has none.
+    objective : Objective, optional
+        Computes sums over all rows by tasks, where the loop does not have all of them in memory.
     """
 
     samples: Any
@@ -139,6 +145,22 @@ class Setting(NamedTuple):
     horizon: float = inf
     size: int = 0
     epochs: Epochs = ONE_EPOCH
+    objective: Any = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.samples.shape[0]
+
+    def room(self) -> np.ndarray:
+        """Room for a number, or a row, for each sample; none where tasks on the shards take the place of the loop."""
+        return self.samples.table() if self.objective is None else np.zeros(0)
+
+    def column_norms(self) -> np.ndarray:
+        """Norms of the columns, rows counted by their weights: a read of the data."""
+        if self.objective is not None:
+            return self.objective.column_norms()
+        return self.samples.rows.column_norms(self.samples.weights, len(self.w))
 
     def table(self) -> np.ndarray:
         """One derivative a sample: those of the run that is continued, else zeros (the paper's initialisation)."""
@@ -167,24 +189,27 @@ class DirectionDefaults(EstimateDefaults, DirectionStateDefaults):
 
     ``needs``: what it needs of a problem, phrases of `frankwolfe.problem.requirements`. ``keeps_atoms``: a run may
     store atoms, as whole vectors unless the set's vertices have one non-zero entry. ``mixes_vertices``: every new
-    iterate is a convex combination of the iterate and a vertex.
+    iterate is a convex combination of the iterate and a vertex. ``elsewhere``: steps want the gradient at another point
+    than the iterate (``gradient_point``).
     """
 
     needs = ()
     keeps_atoms = True
     mixes_vertices = False
+    elsewhere = False
 
 
 class StepDefaults(EstimateDefaults):
     """What a step rule is unless it defines it.
 
-    ``needs``: as for a direction. ``reads_all_rows``: a step reads the whole data. ``open_loop``: the length of a step
-    depends on its number alone.
+    ``needs``: as for a direction. ``reads_all_rows``: a step reads the whole data. ``searches_line``: of such a rule,
+    that its state has ``search(line, fall, most, t)``, which returns the length from sums along a line
+    (`frankwolfe.methods.line_searches`). Only these run on data that is not in memory.
     """
 
     needs = ()
     reads_all_rows = False
-    open_loop = False
+    searches_line = False
 
     def part_left(self, first, last):
         """Return a lower bound on the product of ``1 - gamma_t``, ``first < t <= last``; NaN if it is not known."""

@@ -1,6 +1,6 @@
 """Step rules that measure the objective, or bound its curvature, along the move."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,47 +9,104 @@ from frankwolfe.compile.twofold import contract
 from frankwolfe.compile.verbs import (
     active_count,
     adapt,
+    along,
     curvature_along,
     derivative,
     max_step,
     prediction,
     routine,
+    search,
     shift,
     slope,
     smoothness,
     spread,
+    squares,
     value,
 )
 from frankwolfe.methods.base import step_rule
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 
-# --- Steps that look at the objective along the move.
+# --- Steps that measure the objective along the move.
 #
 # They read all rows each step, so they belong with the full gradient; with a stochastic estimate every step is
-# charged a full pass.
+# charged a full pass. A rule knows the objective by a *line* only: in the loop a `Line` of all samples, elsewhere one
+# whose sums are computed by tasks on the shards (`frankwolfe.objective.point.ShardLine`).
 
 ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
 
 
-@step_rule(reads_all_rows=True, needs=(BOUNDED_CURVATURE,))
+class Line(NamedTuple):
+    """All samples, their predictions ``z`` at the iterate, and the changes ``q`` that a whole step makes to them."""
+
+    samples: Any
+    z: np.ndarray
+    q: np.ndarray
+
+    def along(self, gamma):
+        """Objective, first and second derivative in ``gamma`` at the predictions ``z + gamma q``."""
+        samples, z, q = self.samples, self.z, self.q
+        targets, weights, loss = samples.targets, samples.weights, samples.loss
+        total, rise, curve = 0.0, 0.0, 0.0
+        for i in range(len(z)):
+            at = z[i] + gamma * q[i]
+            total += weights[i] * value(loss, at, targets[i])
+            rise += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
+            curve += weights[i] * curvature_along(loss, at, targets[i], q[i])
+        return total, rise, curve
+
+    def squares(self):
+        """Return ``sum_i p_i q_i^2``."""
+        weights, q = self.samples.weights, self.q
+        total = 0.0
+        for i in range(len(q)):
+            total += weights[i] * contract(q[i], q[i])
+        return total
+
+    def smoothness(self):
+        """Lipschitz constant of the loss's derivative."""
+        return smoothness(self.samples.loss)
+
+
+@routine
+def line_along(move, samples, iterate, z, q):
+    """Fill ``z`` with all predictions and ``q`` with what a step along the move changes them by; return the line."""
+    rows = samples.rows
+    for i in range(len(z)):
+        z[i] = prediction(iterate, rows, i)
+        q[i] = shift(move, rows, i, z[i])
+    return Line(samples, z, q)
+
+
+@step_rule(reads_all_rows=True, searches_line=True, needs=(BOUNDED_CURVATURE,))
 class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
     The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
     """
 
+    def for_run(self, setting):
+        """Make room for the predictions and their change."""
+        return ShortStepState(setting.room(), setting.room())
+
+
+class ShortStepState(NamedTuple):
+    """All predictions, and what a whole step would change them by."""
+
+    here: np.ndarray
+    ahead: np.ndarray
+
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
-        rows, weights = samples.rows, samples.weights
-        squares = 0.0
-        for i in range(len(weights)):
-            q = shift(move, rows, i, prediction(iterate, rows, i))
-            squares += weights[i] * contract(q, q)
-        return _capped(slope(move, gradient, iterate), smoothness(samples.loss) * squares, max_step(move))
+        line = line_along(move, samples, iterate, self.here, self.ahead)
+        return search(self, line, slope(move, gradient, iterate), max_step(move), t)
+
+    def search(self, line, fall, most, t):
+        """Step size along a line."""
+        return _capped(fall, smoothness(line) * squares(line), most)
 
 
-@step_rule(reads_all_rows=True)
+@step_rule(reads_all_rows=True, searches_line=True)
 class LineSearch(NamedTuple):
     """Exact line search: Newton's method on the slope along the move, kept inside a shrinking bracket.
 
@@ -58,7 +115,7 @@ class LineSearch(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return LineSearchState(setting.samples.table(), setting.samples.table())
+        return LineSearchState(setting.room(), setting.room())
 
 
 class LineSearchState(NamedTuple):
@@ -69,12 +126,15 @@ class LineSearchState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
-        z, q = self.here, self.ahead
-        _look_along(move, samples, iterate, z, q)
-        return _level(samples, z, q, max_step(move), True)
+        line = line_along(move, samples, iterate, self.here, self.ahead)
+        return search(self, line, 0.0, max_step(move), t)
+
+    def search(self, line, fall, most, t):
+        """Step size along a line."""
+        return _level(line, most, True)
 
 
-@step_rule(reads_all_rows=True)
+@step_rule(reads_all_rows=True, searches_line=True)
 class Secant(NamedTuple):
     """Exact line search that needs no curvature: the secant method on the slope, kept inside a shrinking bracket.
 
@@ -83,7 +143,7 @@ class Secant(NamedTuple):
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return SecantState(setting.samples.table(), setting.samples.table())
+        return SecantState(setting.room(), setting.room())
 
 
 class SecantState(NamedTuple):
@@ -94,18 +154,21 @@ class SecantState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
-        z, q = self.here, self.ahead
-        _look_along(move, samples, iterate, z, q)
-        return _level(samples, z, q, max_step(move), False)
+        line = line_along(move, samples, iterate, self.here, self.ahead)
+        return search(self, line, 0.0, max_step(move), t)
+
+    def search(self, line, fall, most, t):
+        """Step size along a line."""
+        return _level(line, most, False)
 
 
-@step_rule(reads_all_rows=True)
+@step_rule(reads_all_rows=True, searches_line=True)
 class Monotone(NamedTuple):
     """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
 
     def for_run(self, setting):
         """Make room for the predictions and their change."""
-        return MonotoneState(np.zeros(1), setting.samples.table(), setting.samples.table())
+        return MonotoneState(np.zeros(1), setting.room(), setting.room())
 
 
 class MonotoneState(NamedTuple):
@@ -117,19 +180,23 @@ class MonotoneState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
-        z, q, halvings = self.here, self.ahead, self.halvings
-        _look_along(move, samples, iterate, z, q)
-        start = _along(samples, z, q, 0.0)[0]
-        gamma = min(max_step(move), 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
+        line = line_along(move, samples, iterate, self.here, self.ahead)
+        return search(self, line, 0.0, max_step(move), t)
+
+    def search(self, line, fall, most, t):
+        """Step size along a line."""
+        halvings = self.halvings
+        start = along(line, 0.0)[0]
+        gamma = min(most, 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
         for _ in range(60):
-            if _along(samples, z, q, gamma)[0] <= start:
+            if along(line, gamma)[0] <= start:
                 return gamma
             halvings[0] += 1.0
             gamma *= 0.5
         return 0.0
 
 
-@step_rule(reads_all_rows=True)
+@step_rule(reads_all_rows=True, searches_line=True)
 class Backtracking(NamedTuple):
     """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
 
@@ -158,7 +225,7 @@ class Backtracking(NamedTuple):
     def for_run(self, setting):
         """Start from the loss's own constant, finite or not, and make room for the predictions and their change."""
         constant = np.array([float(setting.samples.loss.smoothness())])
-        return BacktrackingState(self, constant, setting.samples.table(), setting.samples.table())
+        return BacktrackingState(self, constant, setting.room(), setting.room())
 
 
 class BacktrackingState(NamedTuple):
@@ -171,21 +238,22 @@ class BacktrackingState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size along the move."""
-        z, q, weights = self.here, self.ahead, samples.weights
-        _look_along(move, samples, iterate, z, q)
-        start, first_slope, curve = _along(samples, z, q, 0.0)
-        squares = 0.0
-        for i in range(len(weights)):
-            squares += weights[i] * contract(q[i], q[i])
-        constant, ceiling = self.rule.relax * self.smoothness[0], smoothness(samples.loss)
-        if np.isinf(constant) and squares > 0.0:
+        line = line_along(move, samples, iterate, self.here, self.ahead)
+        return search(self, line, 0.0, max_step(move), t)
+
+    def search(self, line, fall, most, t):
+        """Step size along a line."""
+        start, first_slope, curve = along(line, 0.0)
+        size, ceiling = squares(line), smoothness(line)
+        constant = self.rule.relax * self.smoothness[0]
+        if np.isinf(constant) and size > 0.0:
             # an unbounded loss: start from the curvature along the move, or where it is flat from the longest step
-            constant = max(curve, -first_slope / max_step(move)) / squares
+            constant = max(curve, -first_slope / most) / size
         while True:
-            gamma = _capped(-first_slope, constant * squares, max_step(move))
-            bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * squares
+            gamma = _capped(-first_slope, constant * size, most)
+            bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * size
             # with the loss's own constant the bound holds by definition: only rounding could deny it
-            if constant >= ceiling or _along(samples, z, q, gamma)[0] <= bound + ROUNDING * abs(start):
+            if constant >= ceiling or along(line, gamma)[0] <= bound + ROUNDING * abs(start):
                 break
             constant = min(ceiling, self.rule.raise_by * constant)
         self.smoothness[0] = constant
@@ -203,11 +271,11 @@ def _capped(fall, curve, most):
 
 
 @routine
-def _level(samples, z, q, high, by_curvature):
-    """Find where the slope along ``z + gamma q`` is zero, by Newton's method or by the secant, inside a bracket."""
-    start, first_slope, curve = _along(samples, z, q, 0.0)
+def _level(line, high, by_curvature):
+    """Find where the slope along a line is zero, by Newton's method or by the secant, inside a bracket."""
+    start, first_slope, curve = along(line, 0.0)
     most = start + ROUNDING * abs(start)
-    total, high_rise, _ = _along(samples, z, q, high)
+    total, high_rise, _ = along(line, high)
     if not first_slope < 0.0 or (high_rise <= 0.0 and total <= most):
         return high if first_slope < 0.0 else 0.0
     low, low_rise = 0.0, first_slope
@@ -219,7 +287,7 @@ def _level(samples, z, q, high, by_curvature):
         elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
             guess = low - low_rise * (high - low) / (high_rise - low_rise)
         gamma = guess if low < guess < high else low + 0.5 * (high - low)
-        total, rise, curve = _along(samples, z, q, gamma)
+        total, rise, curve = along(line, gamma)
         if total <= most and abs(rise) <= -1e-12 * first_slope:
             return gamma
         if rise < 0.0 and total <= most:
@@ -229,28 +297,6 @@ def _level(samples, z, q, high, by_curvature):
         if high - low <= 1e-15 * high:
             break
     return low
-
-
-@routine
-def _look_along(move, samples, iterate, z, q):
-    """Fill ``z`` with all predictions and ``q`` with what a step along the move would change them by."""
-    rows = samples.rows
-    for i in range(len(z)):
-        z[i] = prediction(iterate, rows, i)
-        q[i] = shift(move, rows, i, z[i])
-
-
-@routine
-def _along(samples, z, q, gamma):
-    """Objective, first and second derivative in ``gamma`` at the predictions ``z + gamma q``."""
-    targets, weights, loss = samples.targets, samples.weights, samples.loss
-    total, rise, curve = 0.0, 0.0, 0.0
-    for i in range(len(z)):
-        at = z[i] + gamma * q[i]
-        total += weights[i] * value(loss, at, targets[i])
-        rise += weights[i] * contract(q[i], derivative(loss, at, targets[i]))
-        curve += weights[i] * curvature_along(loss, at, targets[i], q[i])
-    return total, rise, curve
 
 
 # --- Short steps that read no row: the curvature along a move is bounded by the norms of the columns.
@@ -268,7 +314,7 @@ class NormStep(NamedTuple):
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""
-        return NormStepState(setting.samples.rows.column_norms(setting.samples.weights, len(setting.w)))
+        return NormStepState(setting.column_norms())
 
 
 class NormStepState(NamedTuple):
@@ -327,10 +373,9 @@ class DampedStep(NamedTuple):
 
     def for_run(self, setting):
         """Take the norms of the columns, once."""
-        rows, weights = setting.samples.rows, setting.samples.weights
-        n, d, b = len(weights), len(setting.w), max(1, setting.batch_size)
+        n, d, b = setting.n, len(setting.w), max(1, setting.batch_size)
         return DampedStepState(
-            norms=rows.column_norms(weights, d),
+            norms=setting.column_norms(),
             share=b / n,
             steps=max(1, int(self.window * n / b)),
             damping=np.array([self.start, 0.0]),

@@ -55,7 +55,7 @@ ENOUGH = 27.0 * 3.0 / 8.0
 rounding, or an oracle that errs, can ask for more."""
 
 
-@direction()
+@direction(elsewhere=True)
 class Sliding(NamedTuple):
     """Lan and Zhou's (2016) direction with the constants of Hazan and Luo's (2016) STORC.
 

@@ -32,7 +32,7 @@ def checked_steps(rule: Any) -> Any:
     return rule._replace(numerator=numerator, offset=offset)
 
 
-@step_rule(open_loop=True)
+@step_rule()
 class OpenLoop(NamedTuple):
     """``gamma_t = numerator / (t + offset)``; the default is the paper's ``2 / (t + 2)``.
 
@@ -70,7 +70,7 @@ class OpenLoop(NamedTuple):
         return exp(left - 8.0 * EPSILON * largest)
 
 
-@step_rule(open_loop=True)
+@step_rule()
 class LogAdaptive(NamedTuple):
     """``gamma_t = g / (t + g)`` with ``g = 2 + log(t + 1)``: open loop, with the faster rates of larger numerators.
 
@@ -94,7 +94,7 @@ class LuFreundStep(NamedTuple):
 
     def for_run(self, setting):
         """Count the batches."""
-        return LuFreundStepState(float(len(setting.samples.targets) // setting.batch_size))
+        return LuFreundStepState(float(setting.n // setting.batch_size))
 
 
 class LuFreundStepState(NamedTuple):
@@ -210,7 +210,7 @@ class ConstantStep(NamedTuple):
         if gamma is None:
             steps = setting.horizon
             if not isfinite(steps):
-                steps = PASSES_ASSUMED * len(setting.samples.targets) / max(1, setting.batch_size)
+                steps = PASSES_ASSUMED * setting.n / max(1, setting.batch_size)
             gamma = min(1.0, self.scale / max(1.0, steps) ** self.power)
         return ConstantStepState(np.array([gamma]))
 

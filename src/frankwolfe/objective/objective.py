@@ -223,6 +223,12 @@ class Objective:
         total, size = self.shards.run(tasks.conjugates, alpha)
         return float(total), float(size)
 
+    def shift_curvature(self, z: Any, shift: np.ndarray) -> np.ndarray:
+        """Return the second derivative of the objective in a shift of all predictions ``z``, a matrix."""
+        if self.outputs:
+            return self.shards.run(tasks.intercept_hessian, z, shift)[0]
+        return np.array([[self.shards.run(tasks.intercept_slope, z, float(shift[0]))[1]]])
+
     def slope_sums(self, alpha: Any) -> tuple[bool, np.ndarray, float]:
         """Return whether slopes are finite, their sums over all samples, and the sum of their sizes."""
         infinite, sums, size = self.shards.run(tasks.slope_sums, alpha)

@@ -126,3 +126,33 @@ class Segment:
         if there.along is not None and there.along[0] is self.ends[0] and there.along[1] is self.ends[1]:
             return there.along[2]
         return float(self.objective.shards.run(tasks.inner, there.alpha, self.ahead)[0])
+
+
+class ShardLine:
+    """The line ``z + gamma ahead`` of predictions, at a fixed intercept, as step rules measure it.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the samples.
+    z, ahead : array or Kept
+        Predictions at the iterate, and what a whole step changes them by.
+    shift : array or None
+        The intercept, where there is one.
+    """
+
+    def __init__(self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None):
+        self.objective, self._line = objective, (z, ahead, shift)
+
+    def along(self, gamma: float) -> tuple[float, float, float]:
+        """Return the objective and its first and second derivative in ``gamma``, after a part ``gamma`` of the line."""
+        value, slope, curvature = self.objective.shards.run(tasks.line_sums, *self._line, gamma)
+        return float(value), float(slope), float(curvature)
+
+    def squares(self) -> float:
+        """Return ``sum_i p_i q_i^2`` for the changes ``q_i`` of the predictions along the whole line."""
+        return float(self.objective.shards.run(tasks.weighted_squares, self._line[1])[0])
+
+    def smoothness(self) -> float:
+        """Return the Lipschitz constant of the loss's derivative."""
+        return float(self.objective.base_loss.smoothness())

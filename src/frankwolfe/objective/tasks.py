@@ -186,6 +186,26 @@ def increase(local: Local, there: np.ndarray, here: np.ndarray) -> tuple:
     return (float(local.samples.weights @ (there - here)),)
 
 
+def line_sums(local: Local, z: np.ndarray, ahead: np.ndarray, shift: Any, gamma: float) -> tuple:
+    """Return the objective, and its first and second derivative in ``gamma``, at ``z + gamma ahead``."""
+    (_, targets, weights, _), loss, shape = local.samples, local.losses, local.samples.shape
+    there, ahead = shifted_by(local, z.reshape(shape) + gamma * ahead.reshape(shape), shift), ahead.reshape(shape)
+
+    def add(part: slice) -> tuple:
+        at, q, y, p = there[part], ahead[part], targets[part], weights[part]
+        bent = loss.curvature(at, y) * q if len(shape) == 1 else loss.hessian_product(at, y, q)
+        slopes, bends = ((q * found).reshape(len(q), -1).sum(axis=1) for found in (loss.derivative(at, y), bent))
+        return float(p @ loss.value(at, y)), float(p @ slopes), float(p @ bends)
+
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+        return local.over(add)
+
+
+def weighted_squares(local: Local, ahead: np.ndarray) -> tuple:
+    """Return the weighted sum of the squares of a vector."""
+    return (float(local.samples.weights @ (ahead.reshape(len(local.samples.weights), -1) ** 2).sum(axis=1)),)
+
+
 def curvatures(
     local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
 ) -> np.ndarray:

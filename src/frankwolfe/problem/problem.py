@@ -232,10 +232,10 @@ class Problem(PosedProblem):
         self.zero_model  # noqa: B018 - known once for all runs
         part = copy(self)
         part._constraint = self._constraint.for_run()
-        if self.on_cluster:
-            return part  # what parts keep has names of its own for every run
         if self.intercept:
             part._samples = self._samples._replace(loss=shifted(self._loss))
+        if self.on_cluster:
+            return part  # what parts keep has names of its own for every run
         if isinstance(self._samples.rows, StoredRows):
             part._samples = part._samples._replace(rows=self._samples.rows.for_run())
         part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
@@ -328,11 +328,16 @@ class Problem(PosedProblem):
         found = -losses - support - bounds - 4.0 * EPSILON * self.n**0.5 * (size + abs(support) + abs(bounds))
         return found if found == found else -np.inf
 
-    def balances(self, alpha: np.ndarray) -> bool:
+    def balances(self, alpha: Any) -> bool:
         """Whether slopes are finite and, where there is an intercept, sum to zero: nothing is proven elsewhere."""
+        return self.balance(alpha)[0]
+
+    def balance(self, alpha: Any) -> tuple[bool, np.ndarray]:
+        """Return whether slopes prove something, see `balances`, and their sums; NaN where some are not finite."""
         finite, sums, size = self.objective.slope_sums(alpha)
         rounding = (8.0 + len(alpha) ** 0.5) * EPSILON * size
-        return finite and (not self.intercept or bool(np.abs(sums).max() <= rounding))
+        proves = finite and (not self.intercept or bool(np.abs(sums).max() <= rounding))
+        return proves, sums if finite else np.full(len(sums), np.nan)
 
     @property
     def side_reach(self) -> float:

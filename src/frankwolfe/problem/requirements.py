@@ -18,10 +18,8 @@ SMOOTH_LOSS = "a smooth loss"
 NO_SIDE = "a problem without side constraints"
 EXACT_OBJECTIVE = "the exact objective for its step rule"
 BOUNDED_CURVATURE = "a loss of bounded curvature"
-EVERY_STEP = "all rows at every step"
 IN_MEMORY = "all rows in memory"
 ONE_PROCESS = "all rows in this process"
-CLUSTER_STEPS = "a problem without an intercept on a cluster"
 WHOLE_ATOMS = "atoms that it stores as whole matrices"
 ROWS_AGAIN = "rows that it can read again"
 
@@ -111,16 +109,12 @@ REFUSALS = (
         "kinks and side constraints are smoothed",
         "use method='shcgm' with its own steps, 'open-loop' or 'log-adaptive'",
     ),
-    Refusal(EVERY_STEP, lambda p: p.store, _ON_DISK, f"use 'auto', 'corrective' or 'sfw', {_KEEP}"),
-    Refusal(IN_MEMORY, lambda p: p.store, _ON_DISK, f"use 'auto' or 'sfw', {_KEEP}"),
+    Refusal(IN_MEMORY, lambda p: p.store, _ON_DISK, f"use 'auto', 'sfw' or 'fw', {_KEEP}"),
     Refusal(
         ONE_PROCESS,
         lambda p: p.on_cluster,
         "they are on a cluster",
-        "use one of 'auto', 'corrective', 'fw', 'sfw', or load the data into memory (X.compute())",
-    ),
-    Refusal(
-        CLUSTER_STEPS, lambda p: p.on_cluster and p.intercept, "this one has one", "use 'auto', 'corrective' or 'fw'"
+        "use 'auto', 'sfw', 'fw' or 'pairwise', or load the data into memory (X.compute())",
     ),
     Refusal(
         BOUNDED_CURVATURE,
@@ -206,31 +200,24 @@ def needs_of(method: Any) -> tuple[str, ...]:
     --------
     >>> import frankwolfe as fw
     >>> needs_of(fw.methods.METHODS["shcgm"])
-    ('all rows in this process', 'a problem without an intercept on a cluster', 'rows that it can read again')
+    ('all rows in this process', 'rows that it can read again')
     """
     if method.engine != "loop":
         return SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN
     can, direction, step = method.estimate.abilities, method.direction, method.step
     one_look = not (can.grows or can.reads_upcoming or can.two_batches or can.corrects_once)
+    # where no group of rows in memory has all that a step reads, gradients and line searches are computed by tasks
+    by_tasks = can.by_tasks and not direction.elsewhere and (step.searches_line or not step.reads_all_rows)
     implied = {
         SMOOTH_LOSS: not can.smooths,
         NO_SIDE: not can.smooths,
         EXACT_OBJECTIVE: step.reads_all_rows,
-        EVERY_STEP: method.reads_all_rows,
-        IN_MEMORY: can.row_arrays is None or not one_look,
-        ONE_PROCESS: not _runs_remotely(method),
-        CLUSTER_STEPS: not can.reads_all_rows,
+        IN_MEMORY: not (by_tasks if method.reads_all_rows else can.row_arrays is not None and one_look),
+        ONE_PROCESS: not by_tasks,
         WHOLE_ATOMS: direction.keeps_atoms,
         ROWS_AGAIN: method.reads_all_rows or can.has_table or can.takes_snapshots or can.smooths or not one_look,
     }
     return (*direction.needs, *step.needs, *(need for need, holds in implied.items() if holds))
-
-
-def _runs_remotely(method: Any) -> bool:
-    """Return whether workers can make the steps: toward vertices, of known lengths, with a full gradient or a table."""
-    can = method.estimate.abilities
-    table = can.exact_table and can.samples_error and not can.takes_snapshots
-    return method.direction.mixes_vertices and method.step.open_loop and (can.reads_all_rows or table)
 
 
 def _has_table(method: Any) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from frankwolfe.arguments.settings import as_budget, warn_user
 from frankwolfe.compile.part import short
-from frankwolfe.engines.grouped import stepwise_engine
 from frankwolfe.engines.loop import generator_of
 from frankwolfe.engines.protocol import Engine
 from frankwolfe.engines.state import (
@@ -27,6 +26,7 @@ from frankwolfe.engines.state import (
     require_trace,
     under,
 )
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
@@ -291,9 +291,8 @@ class SavedRun:
 
                 engine = restored_engine(problem, state, method.engine == "few-reads")
             else:
-                kind = stepwise_engine(problem, method)
                 batch_size = int(self.settings["batch_size"])
-                engine = kind.from_state(problem, state, method, batch_size, generator_of(state))
+                engine = StepwiseEngine.from_state(problem, state, method, batch_size, generator_of(state))
             _require_same_kinds(engine.state(), state)
             if not problem.constraint.contains(engine.point()):
                 raise ValueError("its point is not in the constraint set")

@@ -29,10 +29,18 @@ class Shards(Protocol):
     calls_are_costly: bool
     """Whether each `run` is a round trip: then tasks return more at a time, and models are used longer."""
 
-    def run(self, task: Task, *args: Any, keep: int = 0, also: tuple = ()) -> tuple[Any, ...]:
+    groups: int
+    """In how many groups rows can be joined in memory for the compiled loop: one if all of them are in memory, zero if
+    they are in other processes."""
+
+    def run(
+        self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
+    ) -> tuple[Any, ...]:
         """Run a task on all shards. Return what stands for the results that stay, then the sums of the others.
 
-        ``also`` are further arguments, on which results that stay do not depend.
+        ``also`` are further arguments, on which results that stay do not depend. ``lineage`` is another task, with its
+        arguments, that computes the one result that stays: for tasks whose arguments depend on many calls before them.
+        It is sent only if a shard has lost the result.
         """
         ...
 

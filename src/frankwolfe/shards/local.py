@@ -19,7 +19,7 @@ from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.rows import blocks
 from frankwolfe.rows.blocks import block_entries, even_parts
 from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.disk import Place, StoredRows
+from frankwolfe.shards.disk import GroupPlan, Place, StoredRows
 from frankwolfe.shards.interface import Task
 
 
@@ -57,13 +57,21 @@ class Local:
         rows = self.samples.rows
         return LossArrays(self.samples.loss, worth_compiling(rows.stored(), rows.is_sparse))
 
-    def run(self, task: Task, *args: Any, keep: int = 0, also: tuple = ()) -> tuple[Any, ...]:
+    def run(
+        self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
+    ) -> tuple[Any, ...]:
         """Return what a task returns: there is one shard, so nothing is added up."""
         return task(self, *args, *also)
 
     def keep(self, task: Task, *args: Any) -> Any:
         """Return what a task returns."""
         return task(self, *args)
+
+    @property
+    def groups(self) -> int:
+        """In how many groups rows can be joined in memory."""
+        rows = self.samples.rows
+        return max(2, GroupPlan.of(rows.store).groups) if isinstance(rows, StoredRows) else 1
 
     @property
     def reads(self) -> float | None:

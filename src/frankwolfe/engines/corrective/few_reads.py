@@ -14,10 +14,10 @@ import numpy as np
 from frankwolfe.engines.corrective.copied_columns import column_room, copied_columns, set_of
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.grouped import GroupedEngine
 from frankwolfe.engines.loop import generator_state
 from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.engines.state import ESTIMATE, PLAIN, copied, flat, require_entries, require_like
+from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -63,12 +63,12 @@ class FewReadsEngine(RoundEngine):
         self.hull: Hull = hull
         self.batch = min(BATCH, problem.n)
         self.scouting = problem.n // self.batch  # steps left
-        self.scout: GroupedEngine | None = None
+        self.scout: StepwiseEngine | None = None
         if earlier is not None and earlier["rows"] == problem.n:  # slopes are known: they name the columns
             self.slope = np.array(earlier["gradient"])
         else:
             rng = np.random.default_rng(0) if generator is None else generator
-            self.scout = GroupedEngine(problem, METHODS["sfw"], self.batch, rng, w, earlier)
+            self.scout = StepwiseEngine(problem, METHODS["sfw"], self.batch, rng, w, earlier)
             self.slope = np.zeros(problem.size)
         self.inner: CorrectiveEngine | None = None
         self.rest: CorrectiveEngine | None = None
@@ -152,7 +152,7 @@ class FewReadsEngine(RoundEngine):
         self.rows_read += self.inner.rows_read - before
         self._look_inside()
 
-    def _scout(self, scout: GroupedEngine) -> None:
+    def _scout(self, scout: StepwiseEngine) -> None:
         """Make a slice of the first pass."""
         some = min(self.scouting, -(-self.problem.n // self.batch // SLICES))
         made = scout.advance(max(1, some))
@@ -305,7 +305,7 @@ class FewReadsEngine(RoundEngine):
         if scout:
             rng = np.random.default_rng() if generator is None else generator
             rng.bit_generator.state = generator_state(scout)
-            engine.scout = GroupedEngine.from_state(problem, scout, METHODS["sfw"], engine.batch, rng)
+            engine.scout = StepwiseEngine.from_state(problem, scout, METHODS["sfw"], engine.batch, rng)
         if parts["inner"]:
             small = problem.with_columns(copied_columns(problem, engine.columns), set_of(engine.hull))
             engine.inner = CorrectiveEngine.from_state(small, parts["inner"])

@@ -38,7 +38,7 @@ def sweep(samples, point, alpha, r):
 # --- The exact gradient at every step.
 
 
-@estimate(reads_all_rows=True, has_table=True, sums_conjugates=True)
+@estimate(reads_all_rows=True, has_table=True, sums_conjugates=True, by_tasks=True)
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
 

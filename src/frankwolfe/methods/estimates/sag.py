@@ -11,7 +11,7 @@ from frankwolfe.methods.gradient import Correction, amend, amend_later, amend_on
 # --- The paper's estimate: a table of every sample's latest derivative.
 
 
-@estimate(has_table=True, exact_table=True, samples_error=True, row_arrays=("alpha",))
+@estimate(has_table=True, exact_table=True, samples_error=True, by_tasks=True, row_arrays=("alpha",))
 class SagTable(NamedTuple):
     """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
