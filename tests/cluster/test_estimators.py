@@ -147,7 +147,7 @@ UNREADABLE = da.from_array(X, chunks=(60, 4)).map_blocks(lambda block: failing()
     [
         (fw.FrankWolfeClassifierCV(), "estimator without CV"),
         (fw.MatrixCompletion(), "needs rows in memory"),
-        (fw.FrankWolfeClassifier(method="pairwise"), "they are on a cluster: use one of 'auto'"),
+        (fw.FrankWolfeClassifier(method="momentum"), "they are on a cluster: use 'auto'"),
         (fw.FrankWolfeClassifier(loss="hinge"), "has a kink"),
         (fw.FrankWolfeClassifier(multi_class="ovr"), "would load the rows 3 times: use the loss 'logistic'"),
         (fw.FrankWolfeClassifier(loss="squared-hinge"), "would load the rows 3 times"),
