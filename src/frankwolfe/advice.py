@@ -1,8 +1,8 @@
-"""What to do about data or a radius that keeps a model from fitting: short sentences, or none.
+"""Advice on data or a radius that prevents a model from fitting: short sentences, or none.
 
-False alarms are worse than silence, so the thresholds keep their distance from what was measured, on the tables of
-scikit-learn and on text, as they are and standardised. Columns in like units differ in size by a factor of 18 at most,
-those in unlike units by 1,600 and more. Diabetes, with a factor of 67, gets no advice.
+False alarms are worse than silence, so the thresholds are far from the values measured on the tables of scikit-learn
+and on text, raw and standardised. Columns in the same units differ in size by a factor of 18 at most, columns in
+different units by 1,600 and more. Diabetes, with a factor of 67, gets no advice.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,69 +10,71 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.store.reader import RowStore
+from frankwolfe.linalg.matrices import evenly_spread
+from frankwolfe.objective.tasks import mix
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
 UNLIKE = 100.0
-"""Columns are told apart when the sizes of the large ones are this many times those of the small ones."""
+"""Ratio of the sizes of large and small columns from which on there is advice."""
 
 LITTLE, LITTLE_BY_DEFAULT = 0.01, 0.25
-"""Parts of the objective at zero: lowering it by less is too little if far more is in reach. The second is for the
-default radius. With the default of 10, text in five classes lowers the objective by 6% to 23%, and 4 to 15 times as
-much is in reach; standardised tables lower it by 45% or more. Users who choose a radius may want it to bind."""
+"""A decrease of the objective by less than this part of its value at zero is too little, if far more is possible. The
+second number is for the default radius. With the default of 10, text in five classes decreases the objective by 6% to
+23%, and 4 to 15 times as much is possible; standardised tables decrease it by 45% or more. Users who choose a radius
+may want it to bind."""
 
 WORTHWHILE, MULTIPLE = 0.1, 3.0
-"""Far more: such a part of the objective at zero, and so many times what was fitted."""
+"""Far more: at least this part of the objective at zero, and this multiple of the decrease so far."""
 
 FIRST_STEP, LENGTHENINGS = 4.0**-6, 18
-"""The first step along the gradient, as a part of the one that would end a linear fall, and how often it is tried four
-times as long."""
+"""The first step along the negative gradient, relative to the step at which the tangent meets zero, and how often it
+may be multiplied by four."""
 
 MOST_ENTRIES, LEAST_ROWS, MOST_ROWS = 200_000, 50, 1000
-"""How much of the data is looked at to compare its columns."""
+"""Limits on the rows that are read to compare columns."""
 
 
 def advice_on(problem: "Problem", result: "Result", default_radius: bool = False) -> list[str]:
-    """Return what to do about a result, in sentences: an empty list where there is nothing to say.
+    """Return advice on a result, in sentences; mostly an empty list.
 
-    Looks at some rows of the data; where little is fitted, predicts all of them.
+    Some rows of the data are read. If the objective decreased by little, all rows are predicted.
 
     Parameters
     ----------
     problem : Problem
-        What was solved.
+        The problem that was solved.
     result : Result
-        Its answer.
+        Its result.
     default_radius : bool
-        Whether the radius is the default one. The threshold is then higher.
+        Whether the radius is the default one, for which the threshold is higher.
 
     Returns
     -------
     list of str
     """
-    if problem.on_cluster and not problem.X.in_reach:
+    if not problem.in_reach:
         return []
     return [*on_columns(problem, result), *on_radius(problem, result, default_radius)]
 
 
 def _is_ours(problem: "Problem", result: "Result") -> bool:
-    """Whether a radius limits all weights alike, and weights are numbers."""
+    """Return whether a radius limits all weights alike, and weights are numbers."""
     return problem.constraint.is_ball() and isinstance(result.x, np.ndarray)
 
 
 def _binds(problem: "Problem", w: np.ndarray) -> bool:
-    """Whether the weights use up the radius; if not, neither it nor the columns' scales keep them from anything."""
+    """Return whether the constraint is active. If not, neither radius nor scales affect the weights."""
     return not problem.constraint.contains(1.01 * w)
 
 
 def on_columns(problem: "Problem", result: "Result") -> list[str]:
-    """Return what to do about columns of unlike scale."""
+    """Return advice on columns of different scales."""
     if not _is_ours(problem, result):
         return []
-    ratio = unlikeness(_rows_at_hand(problem))
+    ratio = unlikeness(problem.some_rows(_most_rows(problem.d, problem.samples.rows.is_sparse)))
     if ratio < UNLIKE or (result.success and not _binds(problem, result.x.ravel())):
         return []
     return [
@@ -82,16 +84,9 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
     ]
 
 
-def _rows_at_hand(problem: "Problem") -> Any:
-    """Return the data, or some rows of it where it is not in memory."""
-    if problem.on_cluster:
-        return problem.X.some_rows(MOST_ROWS if problem.X.is_sparse else _dense_rows(problem.d))
-    return problem.X.head(MOST_ROWS) if isinstance(problem.X, RowStore) else problem.X
-
-
-def _dense_rows(d: int) -> int:
-    """Return how many dense rows to look at."""
-    return min(MOST_ROWS, max(LEAST_ROWS, MOST_ENTRIES // d))
+def _most_rows(d: int, is_sparse: bool) -> int:
+    """Return the number of rows that are enough to compare columns."""
+    return MOST_ROWS if is_sparse else min(MOST_ROWS, max(LEAST_ROWS, MOST_ENTRIES // d))
 
 
 def unlikeness(X: Any) -> float:
@@ -107,14 +102,12 @@ def unlikeness(X: Any) -> float:
     >>> unlikeness(np.array([[0.0, 1000.0], [1.0, 1000.0], [0.0, 3000.0]]))
     2000.0
     """
-    n, d = X.shape
+    X = X[evenly_spread(X.shape[0], _most_rows(X.shape[1], sparse.issparse(X)))]
     if sparse.issparse(X):
-        some = X[_spread(n, MOST_ROWS)]
-        counts = np.bincount(some.indices, some.data != 0.0, minlength=d)
-        squares = np.bincount(some.indices, np.square(some.data, dtype=np.float64), minlength=d)
+        counts = np.bincount(X.indices, X.data != 0.0, minlength=X.shape[1])
+        squares = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=X.shape[1])
     else:
-        some = X[_spread(n, _dense_rows(d))]
-        apart = some - np.median(some, axis=0)
+        apart = X - np.median(X, axis=0)
         counts, squares = np.count_nonzero(apart, axis=0), np.square(apart, dtype=np.float64).sum(axis=0)
     sizes = np.sqrt(squares[counts > 0] / counts[counts > 0])
     sizes = sizes[(sizes > 0.0) & np.isfinite(sizes)]
@@ -123,13 +116,8 @@ def unlikeness(X: Any) -> float:
     return float(np.quantile(sizes, 0.95, method="higher") / np.quantile(sizes, 0.05, method="lower"))
 
 
-def _spread(n: int, most: int) -> np.ndarray:
-    """Return the numbers of at most so many of ``n`` rows, evenly spread."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
-
-
 def on_radius(problem: "Problem", result: "Result", default_radius: bool = False) -> list[str]:
-    """Return what to do about a radius that lets little be fitted, compared with what a larger one would."""
+    """Return advice on a radius with which the objective decreases far less than with a larger one."""
     if not _is_ours(problem, result) or not result.success or not problem.zero_value > 0.0:
         return []
     w, fitted = result.x.ravel(), 1.0 - result.fun / problem.zero_value
@@ -154,15 +142,15 @@ def on_radius(problem: "Problem", result: "Result", default_radius: bool = False
 
 
 def _lowest_along(problem: "Problem", w: np.ndarray, direction: np.ndarray, fun: float) -> float:
-    """Return about the lowest objective along a direction in which it falls, from a point where it is ``fun``."""
+    """Return about the lowest objective along a descent direction, from a point where it is ``fun``."""
     largest = float(np.abs(direction).max())
     direction = direction / largest  # its square would underflow in small units
     step = FIRST_STEP * fun / (largest * float(direction @ direction))  # the tangent meets zero at fun / |gradient|^2
-    value_of = problem.value if problem.on_cluster else problem.value_of_predictions
-    if not problem.on_cluster:  # predictions are linear in the weights: two passes, however many steps are tried
-        w, direction = problem.objective.predict(w), problem.objective.predict(direction)
+    # predictions are linear in the weights: two passes, however many steps are tried
+    objective = problem.objective
+    z, images = objective.predict(w), objective.predict(direction)
     for _ in range(LENGTHENINGS):
-        value = value_of(w + step * direction)
+        value = problem.value_of_predictions(objective.shards.keep(mix, z, images, step))
         if not value < fun:
             break
         fun, step = value, 4.0 * step
@@ -170,7 +158,7 @@ def _lowest_along(problem: "Problem", w: np.ndarray, direction: np.ndarray, fun:
 
 
 def _round(number: float) -> str:
-    """Return a number with one digit: near enough, and the same for all folds of the data."""
+    """Return a number with one digit, so that all folds of the data have the same advice."""
     return f"{float(f'{number:.1g}'):,.0f}"
 
 

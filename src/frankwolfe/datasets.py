@@ -1,6 +1,6 @@
 """Data of the paper's three problems.
 
-Each table has three sources, and a field that names the one at hand:
+Each dataset has three possible sources, and its field ``source`` names the one in use:
 
 - ``folder``: a file in the folder named by the environment variable FRANKWOLFE_DATA;
 - ``original``: scikit-learn's fetchers, which need a connection the first time;
@@ -120,7 +120,7 @@ def housing_like(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 FOLDER_VARIABLE = "FRANKWOLFE_DATA"
 
 
-class Table(NamedTuple):
+class Dataset(NamedTuple):
     """Data for one of the paper's problems.
 
     Attributes
@@ -142,7 +142,7 @@ class Table(NamedTuple):
     radius : float
         Radius of the l1 ball of the paper's experiment.
     paper_kappa : float or None
-        kappa / n in the paper's Table 2; None for a stand-in.
+        kappa / n in the paper's Dataset 2; None for a stand-in.
     """
 
     key: str
@@ -170,9 +170,7 @@ class _Recipe(NamedTuple):
 
     file: str
     title: str
-    folder_title: str
     shape: tuple[int, int]
-    labels: bool
     loss: str
     radius: float
     paper_kappa: float
@@ -181,9 +179,10 @@ class _Recipe(NamedTuple):
     stand_in_title: str
     fetched_from: str
     made_from: str
+    folder_title: str = ""  # where it is not the title
 
 
-def load(key: str, source: str = "auto") -> Table:
+def load(key: str, source: str = "auto") -> Dataset:
     """Load the data of one of the paper's problems.
 
     Parameters
@@ -195,7 +194,7 @@ def load(key: str, source: str = "auto") -> Table:
 
     Returns
     -------
-    Table
+    Dataset
 
     Examples
     --------
@@ -206,15 +205,15 @@ def load(key: str, source: str = "auto") -> Table:
     recipe = lookup("dataset", key, RECIPES)
     lookup("source", source, dict.fromkeys(("auto", "folder", "original", "stand-in")))
 
-    def table(title: str, found: str, origin: str, rows: tuple[Any, np.ndarray], kappa: float | None) -> Table:
-        return Table(key, title, found, origin, *rows, recipe.loss, recipe.radius, kappa)
+    def table(title: str, found: str, origin: str, rows: tuple[Any, np.ndarray], kappa: float | None) -> Dataset:
+        return Dataset(key, title, found, origin, *rows, recipe.loss, recipe.radius, kappa)
 
     folder = os.environ.get(FOLDER_VARIABLE)
     if source == "folder" or (source == "auto" and folder):
         if not folder:
             raise FileNotFoundError(f"set {FOLDER_VARIABLE} to the folder that holds {recipe.file}")
-        rows = read_table(Path(folder) / recipe.file, recipe.shape, recipe.labels)
-        return table(recipe.folder_title, "folder", f"file {recipe.file}", rows, recipe.paper_kappa)
+        rows = read_table(Path(folder) / recipe.file, recipe.shape, labels=recipe.loss == "logistic")
+        return table(recipe.folder_title or recipe.title, "folder", f"file {recipe.file}", rows, recipe.paper_kappa)
     if source != "stand-in":
         try:
             origin = f"{recipe.fetched_from}, fetched through scikit-learn"
@@ -258,9 +257,7 @@ RECIPES: dict[str, _Recipe] = {
     "breast-cancer": _Recipe(
         file="breast_cancer.npz",
         title="Breast Cancer",
-        folder_title="Breast Cancer",
         shape=(683, 10),
-        labels=True,
         loss="logistic",
         radius=5.0,
         paper_kappa=0.929,
@@ -273,9 +270,7 @@ RECIPES: dict[str, _Recipe] = {
     "rcv1": _Recipe(
         file="rcv1_subset.npz",
         title="RCV1",
-        folder_title="RCV1 subset",
         shape=(20242, 47236),
-        labels=True,
         loss="logistic",
         radius=100.0,
         paper_kappa=0.021,
@@ -284,13 +279,12 @@ RECIPES: dict[str, _Recipe] = {
         stand_in_title="Text-like table",
         fetched_from="RCV1 training documents, CCAT/ECAT against GCAT/MCAT, those on both sides dropped",
         made_from="seeded TF-IDF-like rows with Zipf columns",
+        folder_title="RCV1 subset",
     ),
     "california-housing": _Recipe(
         file="california_housing.npz",
         title="California Housing",
-        folder_title="California Housing",
         shape=(20640, 8),
-        labels=False,
         loss="squared",
         radius=0.1,
         paper_kappa=0.040,

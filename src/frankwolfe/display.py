@@ -1,4 +1,4 @@
-"""How a result shows itself in a notebook, and the progress bar of a run."""
+"""A result in a notebook, and the progress bar of a run."""
 
 import sys
 from html import escape
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from frankwolfe.result import Result
 
 
-# --- How a result shows itself in a notebook: the certificate in words, the numbers, and how the gap fell.
+# --- A result in a notebook: the certificate in words, numbers, and a curve of the gap.
 
 WIDTH, HEIGHT, MARGIN = 260.0, 56.0, 5.0
-"""Size of the small picture, and the room around its curve, in pixels."""
+"""Size of the small picture, and the margin around its curve, in pixels."""
 
 STYLE = """
 #{id} {{ --ink: #1c1e21; --muted: #5d636b; --rule: #d9dce0; --sure: #1a7f4b; --open: #a15c00; --curve: #1d4f91;
@@ -43,12 +43,12 @@ DARK = (
 
 
 def verdict(result: "Result") -> tuple[bool, str]:
-    """Return whether the gap met the tolerance, and what is known of the answer, in a sentence.
+    """Return whether the gap met the tolerance, and a sentence about what is proven.
 
     Parameters
     ----------
     result : Result
-        Of a run.
+        The result of a run.
 
     Examples
     --------
@@ -63,10 +63,10 @@ def verdict(result: "Result") -> tuple[bool, str]:
         return False, f"Not certified to the tolerance. {result.message}"
     within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
     if result.violation is not None:
-        kept = f"{result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
+        violation = f"{result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
         return True, (
-            f"Certified: nothing in the set that keeps to the side constraints has an objective lower by more than "
-            f"{within}; they are violated by {kept}."
+            "Certified: no point of the set that satisfies the side constraints has an objective lower by more than "
+            f"{within}; they are violated by {violation}."
         )
     if result.convex:
         return True, f"Certified: nothing in the set has an objective lower by more than {within}."
@@ -74,18 +74,18 @@ def verdict(result: "Result") -> tuple[bool, str]:
 
 
 def html_of(result: "Result") -> str:
-    """Return a result as HTML that stands alone: no script, no file, readable on light and dark paper.
+    """Return a result as HTML without scripts or other files, for light and dark backgrounds.
 
     Parameters
     ----------
     result : Result
-        Of a run.
+        The result of a run.
 
     Returns
     -------
     str
     """
-    identity = f"fw-{uuid4().hex[:12]}"  # of its own: a page may show many, and styles must not meet
+    identity = f"fw-{uuid4().hex[:12]}"  # unique: a page may show many, each with its own styles
     sure, words = verdict(result)
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
@@ -113,17 +113,17 @@ def _known(result: "Result") -> list[tuple[str, str]]:
 
 
 def _ratio(result: "Result") -> str:
-    """Say how the gap compares with the tolerance."""
+    """Return the ratio of gap and tolerance in words."""
     if not result.tolerance > 0.0:
         return "no tolerance was set"
     return f"{result.gap / result.tolerance:.2g} times the tolerance"
 
 
 def _picture(result: "Result") -> str:
-    """Return how the gap fell, on a logarithmic scale, as a small drawing; nothing if there is no curve.
+    """Return a small drawing of the gap on a logarithmic scale; an empty text if there is no curve.
 
-    The curve is the estimate, which is at hand: the exact gap would take a pass over the data for each point. The
-    dot at its end is exact.
+    The curve is the estimated gap: the exact one would cost a pass over the data for each point. The dot at its end
+    is exact.
     """
     estimates = result.trace.gap_estimate
     gaps = np.append(estimates[np.isfinite(estimates) & (estimates > 0.0)], result.gap)
@@ -153,11 +153,11 @@ def _spread(values: Any, low: float, high: float, length: float) -> Any:
     return MARGIN + share * (length - 2.0 * MARGIN)
 
 
-# --- The progress bar: tqdm, if it is asked for.
+# --- The progress bar, by tqdm.
 
 
 class Progress:
-    """A bar over passes that shows the estimated gap; nothing at all when it is off."""
+    """A progress bar over passes, with the estimated gap; it does nothing if it is off."""
 
     def __init__(self, on: bool, method: str, max_passes: float, unit: str = "passes"):
         self._bar: Any = None
@@ -189,6 +189,6 @@ class Progress:
         self._bar.write(f"frankwolfe: {notice}", file=sys.stderr)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Close the bar."""
         if self._bar is not None:
             self._bar.close()

@@ -1,4 +1,4 @@
-"""The answers along a grid of radii: the radii, the runs, the path, and the choice of a radius."""
+"""Solutions along a grid of radii: the runs, the grid, `radius_path`, and the choice of a radius."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,24 +22,24 @@ from frankwolfe.sets.checks import numbers
 from frankwolfe.sets.named import as_constraint, carried
 from frankwolfe.shards.local import executor_for
 
-# --- Runs along ascending radii, each started where the last one ended.
+# --- Runs along ascending radii, each started from the solution of the last one.
 
 
 def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:
-    """Yield the answers at ascending radii; each run takes over the point and what is remembered of the gradient.
+    """Yield the results at ascending radii. Each run starts from the last point and its gradient estimate.
 
-    An answer that was interrupted is the last.
+    An interrupted result is the last.
 
     Parameters
     ----------
     problem : Problem
-        Whose set has a radius; the one it has does not matter.
+        Its set must have a radius, which the path replaces.
     radii : array
-        Ascending.
+        Ascending radii.
     **options : dict
         For `minimize`.
     """
-    live = _LiveRun.of(problem, **options)
+    live = _SharedEngine.of(problem, **options)
     before: Result | None = None
     last = problem.constraint
     for radius in radii:
@@ -57,18 +57,18 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
 
 
 def until_interrupted(results: Iterable[Result]) -> list[Result]:
-    """Return the answers there are when somebody interrupts, or all of them."""
+    """Return all results, or those before an interrupt from the keyboard."""
     found: list[Result] = []
     try:
-        found.extend(results)  # one by one: those before an interrupt stay
+        found.extend(results)  # appends one by one
     except KeyboardInterrupt:
         if not found:
             raise
     return found
 
 
-class _LiveRun:
-    """The corrective method's engine, taken from radius to radius with all that it has: atoms, columns, Hessian."""
+class _SharedEngine:
+    """One corrective engine for all radii: it takes its atoms, columns and Hessian from one radius to the next."""
 
     def __init__(self, limits: Limits, name: str, n_threads: int | None):
         self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
@@ -84,8 +84,8 @@ class _LiveRun:
         max_seconds: float | None = None,
         n_threads: int | None = None,
         **others: Any,
-    ) -> "_LiveRun | None":
-        """Return one where the method and the set allow it."""
+    ) -> "_SharedEngine | None":
+        """Return one if the method is corrective and the vertices of the set have one non-zero entry; else None."""
         limits = Limits(
             as_budget("tol", tol),
             as_budget("max_passes", max_passes, optional=True),
@@ -95,13 +95,12 @@ class _LiveRun:
         chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
         fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
-        fits = fits and not problem.on_cluster  # whose engine is another: runs start from the last answer there
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     @timed
     @single_threaded
     def at(self, problem: Problem) -> Result:
-        """Return the answer over another set."""
+        """Return the result over another set."""
         bar = shown(problem, self.name, self.limits)
         problem = problem.own(self.executor)
         if self.engine is None or not self.engine.move_to(problem):
@@ -109,19 +108,19 @@ class _LiveRun:
         return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)
 
 
-# --- The radii of a path: those that were given, or a grid from the data.
+# --- The radii of a path: given ones, or a grid derived from the data.
 
 SHORTEST = 1e-3
-"""The first radius of a grid, as a part of the last."""
+"""First radius of a grid, relative to the last."""
 
 SLACK = 1e-2
-"""A radius ends a grid once doubling it gains less than this part of all that has been gained."""
+"""A grid ends at the radius whose doubling lowers the objective by less than this part of the total decrease."""
 
 DOUBLINGS = 40
-"""How often the first guess of a grid's last radius may be doubled."""
+"""Most doublings of the first guess of the last radius."""
 
 ROUGH = 1e-3
-"""Tolerance of the runs that look for the end of a grid."""
+"""Tolerance of the runs that search for the end of a grid."""
 
 
 def as_radii(radii: Any) -> np.ndarray:
@@ -133,18 +132,18 @@ def as_radii(radii: Any) -> np.ndarray:
 
 
 def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
-    """Return radii in even ratios, up to where the constraint hardly matters any more.
+    """Return a geometric grid of radii, up to where the constraint hardly matters.
 
-    At radius ``F(0) / support(-gradient)``, for the set of radius one, a straight line down from zero would meet zero.
-    From there on the radius is doubled until that gains next to nothing, then halved while the answer leaves room:
-    there the grid ends. It begins at a thousandth of that.
+    The tangent of the objective at zero meets zero at radius ``F(0) / support(-gradient)``, with the support function
+    of the set of radius one. This radius is doubled until the objective hardly decreases, then halved while the
+    solution fits into the smaller set. The grid ends there, and begins at a thousandth of it.
 
     Parameters
     ----------
     problem : Problem
-        Whose set has a radius.
+        Its set must have a radius.
     n_radii : int
-        How many.
+        Number of radii.
 
     Returns
     -------
@@ -172,19 +171,19 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     return np.geomspace(SHORTEST * end, end, n_radii)
 
 
-# --- `radius_path` and what it returns: the answers along a grid of radii.
+# --- `radius_path` and its result.
 
 
 @dataclass(eq=False)
 class RadiusPath:
-    """What `radius_path` returns: one answer for each radius.
+    """The result of `radius_path`: a solution for each radius.
 
     Attributes
     ----------
     radii : array of shape (n_radii,)
-        Ascending.
+        The radii, ascending.
     coefs : sparse array of shape (n_radii, d), or (n_radii, d * outputs)
-        Weights, one row for each radius; with several outputs laid out flat.
+        Weights, one row for each radius; those of several outputs are flattened.
     intercepts : array of shape (n_radii,), or (n_radii, outputs)
         Zeros unless there is an intercept.
     funs, gaps : array of shape (n_radii,)
@@ -194,11 +193,11 @@ class RadiusPath:
     passes : array of shape (n_radii,)
         Gradient evaluations divided by n.
     seconds : float
-        Time that all runs took together, compilation left out.
+        Time of all runs together, without compilation.
     shape : tuple
         Shape of the weights of one radius.
     names : list of str or None
-        Names of the columns, where the data was a frame.
+        Names of the columns, if the data was a frame.
     """
 
     radii: np.ndarray
@@ -220,7 +219,7 @@ class RadiusPath:
         return f"<RadiusPath: {len(self)} radii from {self.radii[0]:.4g} to {self.radii[-1]:.4g}, {certified}>"
 
     def coef(self, k: int) -> np.ndarray:
-        """Weights at radius number ``k``, as a dense array of the shape that a `Result` has."""
+        """Return the weights at radius number ``k``, as a dense array in the shape of a `Result`."""
         return self.coefs[[k], :].toarray().reshape(self.shape)
 
     def plot(self, ax: Any = None, most: int = 10, names: Any = None) -> Any:
@@ -229,12 +228,12 @@ class RadiusPath:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
         most : int
-            How many weights to draw in colour and by name: those with the largest part of the radius, on average over
+            Number of weights in colour and with a name: those with the largest share of the radius, on average over
             the path. The others are grey.
         names : sequence of str, optional
-            What to call the columns; by default as the data frame did, or x0, x1, ...
+            Names of the columns; by default those of the data frame, or x0, x1, ...
 
         Returns
         -------
@@ -262,23 +261,23 @@ def radius_path(
     random_state: Any = None,
     n_threads: int | None = None,
 ) -> RadiusPath:
-    """Minimise the same objective over a set at many radii, each run started from the answer before.
+    """Minimise the same objective over a set at many radii, each run started from the last solution.
 
-    Interrupted from the keyboard, it returns the radii it has come to.
+    If it is interrupted from the keyboard, it returns the radii so far.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame or RowStore of shape (n, d)
         As for `Problem`.
     y : array of shape (n,), or (n, outputs)
-        Targets, as the loss needs them.
+        Targets, in the form that the loss takes.
     loss : str or loss
         For instance ``"logistic"``.
     constraint : str or set
         A name (``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"``) or a set
         with a radius, which the path replaces.
     radii : array, optional
-        Positive; visited in ascending order. By default a grid from the data, see `radius_grid`.
+        Positive radii, in any order. By default a grid derived from the data, see `radius_grid`.
     n_radii : int
         Length of that grid.
     intercept : bool
@@ -286,7 +285,7 @@ def radius_path(
     sample_weight : array of shape (n,), optional
         Non-negative weights.
     method, tol, max_passes, random_state, n_threads
-        Of every run, as for `minimize`.
+        Settings of every run, as for `minimize`.
 
     Returns
     -------
@@ -302,7 +301,7 @@ def radius_path(
            [0. , 1. ],
            [1. , 2. ]])
     """
-    problem = posed(X, y, loss, constraint, sample_weight, intercept)
+    problem = make_problem(X, y, loss, constraint, sample_weight, intercept)
     options = {
         "method": method,
         "tol": tol,
@@ -314,17 +313,17 @@ def radius_path(
     return collected(problem, grid, until_interrupted(follow(problem, grid, **options)))
 
 
-def posed(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
-    """Return the problem with a set by name or as an object; a set that depends on the data's shape is made for it."""
+def make_problem(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
+    """Return the problem over a set that is given by name or as an object."""
     if not isinstance(constraint, str):
         return Problem(X, y, loss, constraint, sample_weight, intercept=intercept)
-    stand_in = as_constraint("l1", None, 0, 0)  # replaced as soon as the numbers of columns and outputs are known
+    stand_in = as_constraint("l1", None, 0, 0)  # until the numbers of columns and outputs are known
     problem = Problem(X, y, loss, stand_in, sample_weight, intercept=intercept)
     return problem.over(as_constraint(constraint, None, problem.d, problem.outputs))
 
 
 def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:
-    """Return the results along a path, or along the first part of it, as one object."""
+    """Return the results at the first radii of a path, or at all, as one object."""
     return RadiusPath(
         radii[: len(results)],
         sparse.csr_array(np.array([found.x.ravel() for found in results])),
@@ -339,38 +338,38 @@ def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> Rad
     )
 
 
-# --- How a radius is chosen: the loss on rows that were held out, and whether the grid was wide enough.
+# --- The choice of a radius: the loss on held-out rows, and whether the grid is wide enough.
 
 
 @single_threaded
 def held_out_loss(problem: Problem, found: Result) -> float:
-    """Return the objective on other rows, with the intercept that was fitted.
+    """Return the objective on held-out rows, with the fitted intercept.
 
     Parameters
     ----------
     problem : Problem
-        The rows held out, without an intercept of their own.
+        The held-out rows, without an intercept.
     found : Result
-        Of a run on the other rows.
+        The result of a run on the other rows.
     """
     return problem.value_of_predictions(np.asarray(problem.X @ found.x) + found.intercept)
 
 
 def at_the_edge(radii: Sequence[float] | np.ndarray, chosen: int, problem: Problem, w: Any) -> list[str]:
-    """Return what to do if the chosen radius is the first or the last of its grid, in a sentence; else nothing.
+    """Return advice if the chosen radius is the first or the last of its grid; else an empty list.
 
-    At the last radius there is nothing to say if the constraint does not bind: larger radii have the same answer.
+    If the constraint does not bind at the last radius, larger radii have the same solution, and no advice is needed.
 
     Parameters
     ----------
     radii : array
         The grid, ascending.
     chosen : int
-        Place of the chosen radius.
+        Index of the chosen radius.
     problem : Problem
-        Over the set of that radius.
+        The problem over the set of that radius.
     w : array
-        Its answer.
+        Its solution.
     """
     radius = float(radii[chosen])
     if len(radii) < 2 or 0 < chosen < len(radii) - 1:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 COLOURS = {"gap": "#c2410c", "gap_estimate": "#94a3b8", "fun": "#1d4ed8"}
 
 PALETTE = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf", "#111827"]
-"""Colours of the weights along a path, which can be told apart."""
+"""Distinct colours for the weights along a path."""
 
 MOST_GREY = 200
-"""How many weights without a name are drawn at most."""
+"""Most weights that are drawn without a name."""
 
 
 def _axes(ax: Any) -> Any:
@@ -31,28 +31,28 @@ def _axes(ax: Any) -> Any:
 
 
 def _title(result: "Result") -> str:
-    """Return the method, once, and how its run ended."""
+    """Return the method and the status of its run."""
     return f"{result.method} ({result.status})"
 
 
 def _curve(ax: Any, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
-    """Draw a curve for a logarithmic axis; nothing where there is nothing to see, a dot where there is one point."""
+    """Draw the positive, finite points of a curve for a logarithmic axis; a single point as a dot."""
     seen = np.isfinite(y) & (y > 0.0)
     if seen.any():
         ax.plot(x[seen], y[seen], marker="o" if seen.sum() == 1 else None, ms=5, **style)
 
 
 def plot_result(result: "Result", ax: Any = None) -> Any:
-    """Draw a run: how far the objective is above the best certified bound, and both gaps, against passes.
+    """Draw the objective above the best certified bound, and both gaps, against passes.
 
-    The bound is the best lower bound on ``F*`` that the run itself has proven in the end. It is only drawn where it is
-    one, for convex losses; there the curve is an honest ceiling on the true suboptimality. A curve that would hide
-    behind another is left out: the estimated gap of a method that looks at all rows is the exact one.
+    The bound is the best lower bound on ``F*`` that the run has proven, for convex losses only, so the curve is an
+    upper bound on the suboptimality. A curve that equals another is omitted: the estimated gap of a method that reads
+    all rows is the exact gap.
     """
     ax = _axes(ax)
     trace = result.trace
     passes = trace.passes
-    # zero has no place on a logarithmic axis; a run of few passes needs none
+    # A logarithmic axis cannot show zero; runs of few passes have a linear one.
     few = passes[-1] < 20.0 * passes[passes > 0].min(initial=np.inf)
     seen = np.full(len(passes), True) if few else passes > 0
     if not np.allclose(trace.gap_estimate, trace.fw_gap, rtol=1e-6, atol=0.0):
@@ -70,7 +70,7 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
 
 
 def weight_names(shape: tuple[int, ...], names: Any = None) -> list[str]:
-    """Return what to call the flat weights: by column, ``x0``, ``x1``, ... without names, and by number of the output.
+    """Return names of the flat weights: the column (``x0``, ``x1``, ... without names) and the number of the output.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def weight_names(shape: tuple[int, ...], names: Any = None) -> list[str]:
 
 
 def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = None) -> Any:
-    """Draw the weights along a path: those largest along all of it by name and in colour, the others in grey."""
+    """Draw the weights along a path: those largest on average in colour and with names, the others in grey."""
     ax = _axes(ax)
     called = weight_names(path.shape, path.names if names is None else names)
     last = path.coefs[[-1], :].toarray()[0]
@@ -100,7 +100,7 @@ def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = N
         ax.plot(path.radii, line, color=COLOURS["gap_estimate"], lw=0.8, marker=dot, label=label)
     weights = path.coefs[:, named].toarray()
     palette = PALETTE * (1 + len(named) // len(PALETTE))
-    for k in np.argsort(-last[named], kind="stable"):  # the legend in the order of the curves' ends
+    for k in np.argsort(-last[named], kind="stable"):  # the legend is in the order of the last points
         ax.plot(path.radii, weights[:, k], color=palette[k], lw=1.8, marker=dot, label=called[named[k]])
     ax.axhline(0.0, color="black", lw=0.8)
     title = f"{np.count_nonzero(last)} of {last.size} weights are not zero at the end"
@@ -111,7 +111,7 @@ def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = N
 
 
 def plot_scores(radii: np.ndarray, scores: np.ndarray, chosen: int, name: str, ax: Any = None) -> Any:
-    """Draw a validation curve: mean and standard error of the folds' scores, and the radius that was chosen."""
+    """Draw a validation curve: mean and standard error of the scores over folds, and the chosen radius."""
     ax = _axes(ax)
     mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=min(1, len(scores) - 1)) / np.sqrt(len(scores))
     ax.fill_between(radii, mean - error, mean + error, color=COLOURS["fun"], alpha=0.2, lw=0, label="standard error")
@@ -136,7 +136,7 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
 
 
 def plot_spectrum(result: "Result", ax: Any = None) -> Any:
-    """Draw the singular values of the matrix that was found, those that count in colour."""
+    """Draw the singular values of the solution, those that count for its rank in colour."""
     values = result.singular_values
     ax, rank = _axes(ax), result.rank
     number = np.arange(1, len(values) + 1)
@@ -149,7 +149,7 @@ def plot_spectrum(result: "Result", ax: Any = None) -> Any:
 
 
 def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None) -> Any:
-    """Draw the Euclidean norm of each group of weights; those that are not selected are left out of the bars."""
+    """Draw the Euclidean norm of each group of weights."""
     labels, number = as_labels("plot_groups", groups)
     squares = np.square(np.asarray(result.x, dtype=np.float64)).ravel()
     if len(labels) != len(squares):

@@ -1,6 +1,6 @@
 """`warm_up`: compile before the first fit, for containers and clusters."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,14 +21,14 @@ from frankwolfe.run import minimize
 from frankwolfe.sets.named import as_constraint
 
 LOSSES, SETS, METHODS = ("logistic", "multinomial", "squared"), ("l1",), ("auto",)
-"""What is compiled by default: the defaults of the estimators and of the command line."""
+"""Defaults, which are also those of the estimators and of the command line."""
 
 ROWS, COLUMNS = 40, 6
-"""Size of the problems that are solved to compile for them."""
+"""Size of the problems that are solved to compile code."""
 
 
 class Combination(NamedTuple):
-    """A problem to compile for, a method, and how to call the two."""
+    """A problem and a method to compile for, and their name."""
 
     problem: Problem
     method: Method
@@ -47,10 +47,10 @@ def warm_up(
 ) -> float:
     """Compile combinations of losses, sets and methods, so that later processes load them from disk.
 
-    Stochastic methods, large data and losses of your own use compiled code; other runs need none. Each combination is
+    Stochastic methods, large data and users' own losses need compiled code; other runs do not. Each combination is
     compiled for dense and for sparse rows (float64), with and without an intercept. The reader of svmlight files is
-    compiled too. Call it once where an image of a container is built, or once on each machine of a cluster. The code is
-    kept where ``NUMBA_CACHE_DIR`` says, by default next to the package.
+    compiled too. Call it once when a container image is built, or once on each machine of a cluster. The code is stored
+    in the folder ``NUMBA_CACHE_DIR``, by default next to the package.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ def warm_up(
     progress : bool
         Whether to show a progress bar (needs tqdm).
     callback : callable, optional
-        Called before each combination with the number of those done, the number of all, and its name.
+        Called before each combination with the number done so far, the number of all, and its name.
 
     Returns
     -------
     float
-        Seconds that were spent on compiling and loading: small where all had been compiled before.
+        Seconds of compiling and loading: few if all had been compiled before.
 
     Raises
     ------
     ValueError
-        If a name is unknown, or if no loss goes with any of the sets. Single combinations that do not fit each other,
-        such as a trace-norm ball for one output, are left out.
+        If a name is unknown, or if no loss goes with any of the sets. Combinations that are not possible, such as a
+        trace-norm ball for one output, are skipped.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def warm_up(
 
 
 def _compiled(problem: Problem, method: Method) -> float:
-    """Run a method with kernels, which data of this size would not use; return the seconds spent on compiling."""
+    """Run a method with kernels, which data of this size would not use; return the seconds of compiling."""
     with compile_above(0):
         seconds = minimize(problem, method, max_passes=30, trace=0, random_state=0).compile_seconds
         _warm_columns(problem, method)
@@ -116,23 +116,17 @@ def _combinations(losses: list[Any], constraints: list[Any], methods: list[Metho
         X, y = _data(loss, is_sparse)
         try:
             outputs = y.shape[1] if y.ndim > 1 else len(np.unique(y)) * (loss.targets == "classes")
-            posed = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
-            check(posed, pick(np.inf, posed.needs_smoothing) if method.engine == "auto" else method)
+            problem = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
+            check(problem, pick(np.inf, problem.needs_smoothing) if method.engine == "auto" else method)
         except ValueError as error:
             refused = error
             continue
-        found.append(Combination(posed, method, " ".join(_names(posed, method, is_sparse, intercept))))
+        parts = method.name, type(problem.loss).__name__, type(problem.constraint).__name__
+        name = " ".join([*parts, "sparse" if is_sparse else "dense", *(["intercept"] * intercept)])
+        found.append(Combination(problem, method, name))
     if not found and refused is not None:
         raise refused
     return found
-
-
-def _names(problem: Problem, method: Method, is_sparse: bool, intercept: bool) -> Iterator[str]:
-    """Yield the words that name a combination."""
-    yield from (method.name, type(problem.loss).__name__, type(problem.constraint).__name__)
-    yield "sparse" if is_sparse else "dense"
-    if intercept:
-        yield "intercept"
 
 
 def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:

@@ -1,10 +1,11 @@
-"""`Result`: the answer of a run, how it ended (`Status`), and how it went (`Trace`)."""
+"""`Result`: the answer of a run, its end (`Status`) and its course (`Trace`)."""
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from frankwolfe.problem import Problem
 
 
-# --- `Trace`: how a run went, point by point.
+# --- `Trace`: the course of a run, point by point.
 
 COLUMNS = (
     "nit",
@@ -31,17 +32,34 @@ COLUMNS = (
     "violation",
 )
 LAZY = ("fun", "gap", "fw_gap", "complexity", "violation")
-"""Columns that are worked out when they are first read."""
+"""Columns that are computed when they are first read."""
 PENDING_BYTES = 2**28
-"""Memory that iterates waiting to be evaluated may take before that is done at once."""
+"""Memory limit for iterates that wait to be evaluated; beyond it they are evaluated at once."""
+
+
+class _Pending(NamedTuple):
+    """A point that waits to be evaluated: its row of the trace, the iterate, and what proves a lower bound.
+
+    If ``nonzero`` is an array, it holds the places of the weights in ``values``, and the others are zero.
+    """
+
+    row: dict[str, float]
+    values: Any
+    nonzero: np.ndarray | None
+    table: np.ndarray | None
+    multipliers: np.ndarray | None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self[1:] if part is not None)
 
 
 class Trace(Mapping[str, np.ndarray]):
-    """How a run went: equally long columns, read as ``trace["fun"]`` or ``trace.fun``.
+    """The course of a run: columns of equal length, read as ``trace["fun"]`` or ``trace.fun``.
 
-    While the run goes on only the iterates are kept. The exact objective and gap, a pass over the data for each
-    point, are worked out when they are first read: who does not look does not pay. A run with ``trace=0`` keeps no
-    iterates. Its trace has what the method knew by itself, and NaN elsewhere.
+    A run only stores iterates. The exact objective and gap, which cost a pass over the data for each point, are
+    computed when they are first read. A run with ``trace=0`` stores no iterates: its trace has only the numbers that
+    the method computes anyway, and NaN elsewhere.
 
     Columns: ``nit`` (steps), ``passes`` (gradient evaluations / n), ``seconds`` (of the method alone), ``fun`` (exact
     objective), ``gap`` (how far that is above the best lower bound that the run, or a traced point, has proven by then;
@@ -63,114 +81,98 @@ class Trace(Mapping[str, np.ndarray]):
     def __init__(self, problem: "Problem"):
         self._problem: Problem | None = problem
         self._convex = bool(problem.loss.convex)
-        self._least_gap = 0.0 if problem.side is None else -np.inf  # beside side constraints a point may be too low
+        self._least_gap = 0.0 if problem.side is None else -np.inf  # infeasible points may be below the optimum
         self._rows: list[dict[str, float]] = []
-        self._pending: list[tuple[dict[str, float], Any]] = []
+        self._pending: list[_Pending] = []
         self._pending_bytes = 0
-        # where rows are on disk their memory bounds this, too: each table of slopes has a number for every row
-        self._table_room = np.inf if problem.objective.reads is None else problem.X.memory // 8
+        # A table has a number for every row. If rows are on disk, their memory limit holds for tables, too.
+        self._table_bytes = np.inf if problem.objective.reads is None else problem.X.memory // 8
 
     def record(
         self, w: Any, table: np.ndarray | None = None, multipliers: np.ndarray | None = None, **numbers: float
     ) -> None:
-        """Add a point, with the table of slopes, and the multipliers of side constraints, that went with it.
+        """Add a point, with the table of slopes and the multipliers of side constraints at that step.
 
-        Numbers for ``fun``, ``gap`` and ``fw_gap`` that are known already save the work later.
+        ``fun``, ``gap`` and ``fw_gap`` are not computed later if they are among the numbers.
         """
-        self._drop_note(numbers["nit"])
+        if self._rows and self._rows[-1].get("noted") and self._rows[-1]["nit"] == numbers["nit"]:
+            self._rows.pop()  # a note on the same iterate
         self._rows.append(numbers)
         if not np.isnan(numbers.get("fw_gap", np.nan)):
-            assert self._problem is not None
-            numbers["complexity"] = self._problem.complexity(w)
-            numbers["violation"] = self._problem.violation(w)
+            self._measure(numbers, w)
             return
-        packed: tuple[Any, Any] = (None, w)
+        nonzero, values = None, w
         if isinstance(w, np.ndarray):
-            nonzero = np.flatnonzero(w)
-            packed = (nonzero, w[nonzero]) if 2 * nonzero.size < w.size else (None, w.copy())
-        if table is not None and ("gap" in numbers or self._pending_bytes + table.nbytes > self._table_room):
-            table = None
-        table = None if table is None else table.copy()
-        multipliers = None if table is None or multipliers is None else multipliers.copy()
-        self._wait(numbers, *packed, table, multipliers)
+            places = np.flatnonzero(w)
+            nonzero, values = (places, w[places]) if 2 * places.size < w.size else (None, w.copy())
+        if table is None or "gap" in numbers or self._pending_bytes + table.nbytes > self._table_bytes:
+            table = multipliers = None
+        self._wait(_Pending(numbers, values, nonzero, copy(table), copy(multipliers)))
         if self._pending_bytes > PENDING_BYTES:
             self._evaluate_pending()
 
     def note(self, **numbers: float) -> None:
-        """Add a point of which nothing but these numbers will be known: the weights are not kept."""
+        """Add a point without its iterate: only these numbers will be known of it."""
         self._rows.append({**numbers, "noted": True})
 
-    def _drop_note(self, nit: float) -> None:
-        """Remove the note on an iterate that is about to be recorded."""
-        if self._rows and self._rows[-1].get("noted") and self._rows[-1]["nit"] == nit:
-            self._rows.pop()
-
-    def _wait(
-        self,
-        numbers: dict[str, float],
-        nonzero: np.ndarray | None,
-        values: Any,
-        table: np.ndarray | None,
-        multipliers: np.ndarray | None,
-    ) -> None:
-        """Let a point wait to be evaluated: its weights, of an array perhaps only those that are not zero."""
-        point = nonzero, values, table, multipliers
-        self._pending.append((numbers, point))
-        self._pending_bytes += sum(part.nbytes for part in point if part is not None)
-
     def know_last(self, **numbers: float) -> None:
-        """Take note of what has come to be known of the latest point."""
+        """Add numbers to the latest point."""
         self._rows[-1].update(numbers)
-
-    def state(self) -> dict[str, Any]:
-        """Return the points as a flat mapping; evaluated or not, they stay as they are."""
-        rows = json.dumps(self._rows, default=np.generic.item)
-        found: dict[str, Any] = {"rows": rows}
-        places = {id(row): place for place, row in enumerate(self._rows)}
-        for numbers, (nonzero, values, table, multipliers) in self._pending:
-            name = f"pending.{places[id(numbers)]}"
-            found |= named_weights(f"{name}.values", values)
-            found |= {} if nonzero is None else {f"{name}.nonzero": nonzero}
-            found |= {} if table is None else {f"{name}.table": table}
-            found |= {} if multipliers is None else {f"{name}.multipliers": multipliers}
-        return found
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over the points of the trace with this state."""
-        self._rows = json.loads(state["rows"])
-        self._pending, self._pending_bytes = [], 0
-        for place in sorted({int(name.split(".")[1]) for name in state if name.startswith("pending.")}):
-            name = f"pending.{place}"
-            values = weights_named(f"{name}.values", state)
-            nonzero, table, multipliers = (state.get(f"{name}.{part}") for part in ("nonzero", "table", "multipliers"))
-            self._wait(self._rows[place], nonzero, values, table, multipliers)
-
-    @property
-    def problem(self) -> "Problem | None":
-        """What was solved; None in a copy, which lets go of the data."""
-        return self._problem
 
     def last_nit(self) -> int:
         """Step number of the latest point, -1 if there is none."""
         return int(self._rows[-1]["nit"]) if self._rows else -1
 
+    @property
+    def problem(self) -> "Problem | None":
+        """The problem that was solved; None in a copy, which does not hold the data."""
+        return self._problem
+
+    def _wait(self, point: _Pending) -> None:
+        self._pending.append(point)
+        self._pending_bytes += point.nbytes
+
+    def _measure(self, row: dict[str, float], w: Any) -> None:
+        """Add the complexity of an iterate and its violation of side constraints to a row."""
+        assert self._problem is not None
+        row |= {"complexity": self._problem.complexity(w), "violation": self._problem.violation(w)}
+
     def _evaluate_pending(self) -> None:
-        """Evaluate the iterates that wait."""
-        for numbers, (nonzero, values, table, multipliers) in self._pending:
+        """Evaluate the points that wait."""
+        for row, values, nonzero, table, multipliers in self._pending:
             assert self._problem is not None
             w = values
             if nonzero is not None:
                 w = np.zeros(self._problem.size)
                 w[nonzero] = values
             found = self._problem.evaluate(w)
-            if np.isnan(numbers.get("fw_gap", np.nan)):
-                numbers["fw_gap"] = found.gap
-            numbers.setdefault("fun", found.value)
-            numbers["complexity"] = self._problem.complexity(w)
-            numbers["violation"] = self._problem.violation(w)
+            if np.isnan(row.get("fw_gap", np.nan)):
+                row["fw_gap"] = found.gap
+            row.setdefault("fun", found.value)
+            self._measure(row, w)
             if table is not None:
-                numbers["lower_bound"] = max(numbers["lower_bound"], self._problem.dual_value(table, multipliers))
+                row["lower_bound"] = max(row["lower_bound"], self._problem.dual_value(table, multipliers))
         self._pending, self._pending_bytes = [], 0
+
+    def state(self) -> dict[str, Any]:
+        """Return the points as a flat mapping. Points that wait stay unevaluated."""
+        found: dict[str, Any] = {"rows": json.dumps(self._rows, default=np.generic.item)}
+        places = {id(row): place for place, row in enumerate(self._rows)}
+        for row, values, *arrays in self._pending:
+            name = f"pending.{places[id(row)]}"
+            found |= named_weights(f"{name}.values", values)
+            named = zip(_Pending._fields[2:], arrays, strict=True)
+            found |= {f"{name}.{part}": array for part, array in named if array is not None}
+        return found
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Replace the points by those of a state."""
+        self._rows = json.loads(state["rows"])
+        self._pending, self._pending_bytes = [], 0
+        for place in sorted({int(name.split(".")[1]) for name in state if name.startswith("pending.")}):
+            name = f"pending.{place}"
+            arrays = (state.get(f"{name}.{part}") for part in _Pending._fields[2:])
+            self._wait(_Pending(self._rows[place], weights_named(f"{name}.values", state), *arrays))
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in COLUMNS:
@@ -182,9 +184,9 @@ class Trace(Mapping[str, np.ndarray]):
         return np.array([row.get(column, np.nan) for row in self._rows])
 
     def _gaps(self) -> np.ndarray:
-        """Return how far each objective is above the best bound by then, and no more than its own gap.
+        """Return how far each objective is above the best lower bound by then, and no more than its own gap.
 
-        At the last point that may be less than what the run has found: it had no need to look at all traced points.
+        At the last point that may be less than the gap of the result: a run does not evaluate all traced points.
         """
         gaps, bound = [], -np.inf
         for row in self._rows:
@@ -212,20 +214,20 @@ class Trace(Mapping[str, np.ndarray]):
         return f"<Trace: {len(self._rows)} points of {', '.join(COLUMNS)}>"
 
     def __getstate__(self) -> dict:
-        self._evaluate_pending()  # so that a pickled trace need not carry the data
+        self._evaluate_pending()  # a pickled trace does not hold the data
         return {**self.__dict__, "_problem": None}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
 
 
-# --- `Result`: the answer of a run, and how it ended (`Status`).
+# --- `Result`: the answer of a run, and its end (`Status`).
 
 
 class Status(StrEnum):
-    """Every way a run can end. Only ``CONVERGED`` is a success, and only a proven gap makes it one.
+    """The end of a run. Only ``CONVERGED`` is a success, and it needs a proven gap.
 
-    ``LIKELY``, with ``stop="likely"`` alone, is none: the gap is within the tolerance with high probability.
+    ``LIKELY``, with ``stop="likely"`` only, is no success: the gap is within the tolerance with high probability.
     """
 
     CONVERGED = "converged"
@@ -262,8 +264,8 @@ class Result:
     confidence : float
         With ``stop="likely"``, 0.99; NaN otherwise.
     lower_bound : float
-        ``fun - gap``: no point of the set (that keeps to side constraints) has a smaller objective. Minus infinity
-        where the loss is not convex.
+        ``fun - gap``: no point of the set that satisfies the side constraints has a smaller objective. Minus infinity
+        if the loss is not convex.
     gap_estimate : float
         The method's own estimate at the end, for comparison; never the reason for success.
     status : Status
@@ -334,7 +336,7 @@ class Result:
     state: Mapping[str, Any] = field(repr=False)
     violation: float | None = None
     violation_tolerance: float | None = None
-    told: list[str] | None = field(default=None, repr=False)
+    known_advice: list[str] | None = field(default=None, repr=False)
     likely_gap: float = np.nan
     confidence: float = np.nan
     reads: float | None = None
@@ -343,7 +345,7 @@ class Result:
     def advice(self) -> list[str]:
         """What to do about columns of unlike scale, or a radius that lets next to nothing be fitted; mostly empty.
 
-        Worked out when it is first asked for, from some rows of the data.
+        Computed from some rows of the data when it is first read.
 
         Examples
         --------
@@ -353,16 +355,15 @@ class Result:
         >>> fw.minimize(problem).advice[0][:45]
         'Radius 0.1 lowers the objective by only 0.2%,'
         """
-        if self.told is None:
+        if self.known_advice is None:
             from frankwolfe.advice import advice_on
 
             problem = self.trace.problem
-            self.told = [] if problem is None else advice_on(problem, self)
-        return self.told
+            self.known_advice = [] if problem is None else advice_on(problem, self)
+        return self.known_advice
 
     def __getstate__(self) -> dict:
-        self.advice  # noqa: B018 - worked out while the data is at hand, which a pickled result does not carry
-        return self.__dict__
+        return {**self.__dict__, "known_advice": self.advice}  # a pickled result does not hold the data
 
     @property
     def lower_bound(self) -> float:
@@ -376,7 +377,7 @@ class Result:
 
     @property
     def nonzeros(self) -> int:
-        """Number of entries of ``x`` that are not zero; of its factors, where it is kept as such."""
+        """Number of entries of ``x`` that are not zero; of its factors, if it is stored as factors."""
         parts = (self.x,) if isinstance(self.x, np.ndarray) else (self.x.left, self.x.right)
         return sum(int(np.count_nonzero(part)) for part in parts)
 
@@ -395,7 +396,7 @@ class Result:
         return np.linalg.svd(self.x, compute_uv=False) if isinstance(self.x, np.ndarray) else self.x.singular_values
 
     def size_in_words(self) -> str:
-        """Say how large ``x`` is."""
+        """Return the size of ``x`` in words."""
         if isinstance(self.x, np.ndarray) and self.x.ndim == 1:
             return f"{self.x.size} entries, {self.nonzeros} not zero"
         p, q = self.x.shape
@@ -403,11 +404,11 @@ class Result:
 
     @property
     def is_likely(self) -> bool:
-        """Whether the run was asked for a likely bound, so that no pass was taken and nothing is proven."""
+        """Whether the run stopped by ``stop="likely"``: it took no exact pass, and nothing is proven."""
         return not np.isnan(self.confidence)
 
     def numbers_in_words(self) -> list[tuple[str, str]]:
-        """Say what is known of the objective: exact and proven, or likely."""
+        """Return what is known of the objective in words: exact and proven, or likely."""
         if self.is_likely:
             claim = f"{self.confidence:.0%} confidence, not proven; wanted {self.tolerance:.3g}"
             unknown = "not evaluated: problem.value(result.x)"
@@ -415,13 +416,17 @@ class Result:
         proof = "proven" if self.convex else "exact"
         return [("fun", f"{self.fun:.12g}"), ("gap", f"{self.gap:.3g} ({proof}; wanted {self.tolerance:.3g})")]
 
+    def violation_in_words(self) -> str:
+        """Return the violation of side constraints in words."""
+        return f"{self.violation:.3g} of a side constraint's size (wanted {self.violation_tolerance:.3g})"
+
     def __repr__(self) -> str:
         lines = [
             ("status", f"{self.status} ({'success' if self.success else 'not certified to tolerance'})"),
             ("message", self.message),
             *self.numbers_in_words(),
             ("gap_estimate", f"{self.gap_estimate:.3g}"),
-            *self._violation_line(),
+            *([] if self.violation is None else [("violation", self.violation_in_words())]),
             ("x", self.size_in_words()),
             ("method", f"{self.method}, batch size {self.batch_size}"),
             ("nit", f"{self.nit}"),
@@ -431,14 +436,6 @@ class Result:
             *(("advice", sentence) for sentence in self.advice),
         ]
         return "\n".join(f"{name:>12}: {text}" for name, text in lines)
-
-    def _violation_line(self) -> list[tuple[str, str]]:
-        """Return what to show of side constraints: nothing where there are none."""
-        if self.violation is None:
-            return []
-        return [
-            ("violation", f"{self.violation:.3g} of a side constraint's size (wanted {self.violation_tolerance:.3g})")
-        ]
 
     def _repr_html_(self) -> str:
         from frankwolfe.display import html_of
@@ -451,7 +448,7 @@ class Result:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -462,12 +459,12 @@ class Result:
         return plot_result(self, ax=ax)
 
     def plot_complexity(self, ax: Any = None) -> Any:
-        """Draw how the rank of the iterate, or its number of non-zeros, went along the run (needs matplotlib).
+        """Draw the rank of the iterate, or its number of non-zeros, against passes (needs matplotlib).
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -483,7 +480,7 @@ class Result:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -501,9 +498,9 @@ class Result:
         groups : list of lists of int, or array of shape (d,)
             As `GroupBall` takes them: the coordinates of each group, or a label for each coordinate.
         names : list of str, optional
-            What to call the groups; their numbers otherwise.
+            Names of the groups; by default their numbers.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------

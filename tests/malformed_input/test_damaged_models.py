@@ -227,18 +227,3 @@ def test_sparse_parts_with_indices_out_of_range_are_refused(tmp_path):
     arrays = arrays_of(whole)
     pieces = json.loads(str(arrays["about"]))["constraint"]["fields"]["A"]["sparse"]
     refused(changed(whole, **{pieces[1]: arrays[pieces[1]] + 10**6}), tmp_path, "indices")
-
-
-def test_the_first_layout_is_still_read(model, whole, tmp_path):
-    arrays = arrays_of(whole)
-    about = json.loads(str(arrays["about"]))
-    about |= {"format": 1, "features": {"first": 0, "number": 4}}
-    del about["preparation"], about["arrays"], arrays["fill"], arrays["center"], arrays["scale"]
-    arrays |= {"about": np.array(json.dumps(about)), "feature_names": np.array(["a", "b", "c", "d"])}
-    path = tmp_path / "old.npz"
-    path.write_bytes(packed(arrays))
-    old = fw.load_model(path)
-    assert old.features.names == ["a", "b", "c", "d"]
-    assert vars(old.preparation) == vars(Preparation())
-    np.testing.assert_array_equal(old.weights, model.weights)
-    assert old.predict(np.zeros((1, 4))).tolist() == ["yes" if model.intercept > 0 else "no"]

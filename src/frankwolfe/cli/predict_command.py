@@ -46,15 +46,16 @@ def predict(
     the file. If the file holds the target too, a score is printed.
     """
     with answering():
+        import numpy as np
+
         fitted = _loaded(model, data)
-        found = _opened(data, fitted, memory) if data.is_dir() else _read(data, fitted, missing)
-        whole = _rows_without_gaps(found, fitted)
         if data.is_dir():
-            notes: list[str] = []
-            scores = _stored_scores(found, fitted)
+            found, scores = _from_store(data, fitted, memory)
+            whole, notes = np.arange(len(scores)), list[str]()
         else:
-            table = found.table if len(whole) == found.table.n else found.table.rows(whole)
-            matrix, notes = fitted.prepared(table)
+            found = _read(data, fitted, missing)
+            whole = _rows_without_gaps(found, fitted)
+            matrix, notes = fitted.prepared(found.table if len(whole) == found.table.n else found.table.rows(whole))
             scores = fitted.scores(matrix)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
@@ -89,9 +90,10 @@ def _read(data: Path, model: "FittedModel", missing: str) -> "Data":
     return read_data(data, model.target, features=model.features, words=words, advice=None if let_through else ADVICE)
 
 
-def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
-    """Return a row store, whose columns must be those of the model."""
+def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[Data, Any]":
+    """Return the data of a row store, whose columns must be those of the model, and the scores of its rows."""
     from frankwolfe.io.read import Data, row_number
+    from frankwolfe.shards.disk import StoredRows
     from frankwolfe.store.reader import DEFAULT_MEMORY, open_rows
 
     store = open_rows(data, DEFAULT_MEMORY if memory is None else memory)
@@ -102,24 +104,16 @@ def _opened(data: Path, model: "FittedModel", memory: str | None) -> "Data":
     if prepared.categories or any(values is not None for values in (prepared.fill, prepared.center, prepared.scale)):
         raise Complaint(f"{model.features.number:,} columns of the model are prepared: it cannot predict a row store")
     targets = store.y if store.classes is None or store.y is None else store.classes[store.y.astype(int)]
-    return Data(store, model.features, targets, None, row_number, {})
-
-
-def _stored_scores(found: "Data", model: "FittedModel") -> Any:
-    """Return the scores of the rows of a store, read once."""
-    from frankwolfe.shards.disk import StoredRows
-
-    return StoredRows(found.X).dot_all(model.weights) + model.intercept
+    scores = StoredRows(store).dot_all(model.weights) + model.intercept
+    return Data(store, model.features, targets, None, row_number, {}), scores
 
 
 def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
     """Return the numbers of the rows without missing values, or of all if the model fills them."""
     import numpy as np
 
-    from frankwolfe.store.reader import RowStore
-
     whole = np.ones(found.X.shape[0], dtype=bool)
-    if model.preparation.fill is None and not isinstance(found.X, RowStore):
+    if model.preparation.fill is None:
         for rows in found.table.gaps().values():
             whole[rows] = False
     return np.flatnonzero(whole)

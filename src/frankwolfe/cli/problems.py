@@ -34,7 +34,7 @@ from frankwolfe.io.tables import listed
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
 from frankwolfe.model.preparation import Preparation
-from frankwolfe.path import posed
+from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check_on_cluster
 from frankwolfe.sets.named import as_constraint
@@ -122,7 +122,7 @@ class Specification:
             X = preparation.apply(table, names).X
         elif rows is not None:
             raise ValueError("no rows can be held out of a row store: convert those to hold out to another one")
-        problem = posed(X, y, self.loss, self.constraint, self.weights(rows), intercept=self.intercept)
+        problem = make_problem(X, y, self.loss, self.constraint, self.weights(rows), intercept=self.intercept)
         if self.radius is not None:
             problem = problem.over(as_constraint(self.constraint, self.radius, problem.d, problem.outputs))
         return problem, preparation

@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.cli.options import HeldOut
 from frankwolfe.cli.problems import Specification
 from frankwolfe.linalg.threads import single_threaded
-from frankwolfe.path import held_out_loss, posed
+from frankwolfe.path import held_out_loss, make_problem
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 
@@ -157,7 +157,7 @@ def held_out(
     for train, test in splits:
         problem, preparation = spec.problem(train)
         X = preparation.apply(data.table.rows(test), data.features.names).X
-        others = posed(X, spec.y[test], spec.loss, spec.constraint, spec.weights(test, train), intercept=False)
+        others = make_problem(X, spec.y[test], spec.loss, spec.constraint, spec.weights(test, train), intercept=False)
         rows = _Rows(spec, train, test, others)
         results = list(run(problem))
         if any(found.status is Status.INTERRUPTED for found in results):

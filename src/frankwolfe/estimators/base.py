@@ -19,23 +19,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from frankwolfe.advice import advice_on
-from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse, refuse_dates
+from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest
 from frankwolfe.arguments.settings import warn_user
 from frankwolfe.compile.part import is_part
+from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
-from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
 from frankwolfe.sets.named import as_constraint, carried
-from frankwolfe.shards.disk import StoredRows
-from frankwolfe.store.reader import RowStore
 
 Checkpoint = str | PathLike[str] | None
 
@@ -208,29 +205,18 @@ def _run(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any], chec
 def on_chunks(shape: Callable[[Any], tuple]) -> Callable[[Callable], Callable]:
     """Make a prediction method return a lazy dask array for a dask collection, computed chunk by chunk.
 
-    `shape` returns the number of columns of the prediction (None for a vector) and optionally its dtype.
+    `shape` returns the number of columns of the prediction (None for a vector) and its dtype.
     """
 
     def decorate(method: Callable) -> Callable:
         @wraps(method)
         def predicted(self: Any, X: Any) -> Any:
-            if not is_on_cluster(X):
-                return method(self, X)
-            from frankwolfe.estimators.dask_data import lazily
-
             check_is_fitted(self)
-            return lazily(self, method.__name__, X, *shape(self))
+            return functions_for(X).predicted(self, X, method, shape)
 
         return predicted
 
     return decorate
-
-
-def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """Return sample weights as finite, non-negative numbers; None if there are none. Workers check their own."""
-    if sample_weight is None or is_on_cluster(X):
-        return sample_weight
-    return as_raw_weights(sample_weight, X.shape[0])
 
 
 class LinearModel(CertifiedEstimator, ABC):
@@ -271,14 +257,7 @@ class LinearModel(CertifiedEstimator, ABC):
         -------
         self
         """
-        if is_on_cluster(X):
-            from frankwolfe.estimators.dask_data import training_data
-
-            X, y, sample_weight = training_data(self, X, y, sample_weight)
-        elif isinstance(X, RowStore):
-            X, y, sample_weight = self._stored_data(X, y, sample_weight)
-        else:
-            X, y = self._training_data(X, y)
+        X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
         self._solve(self._problems(X, y, sample_weight), checkpoint)
         return self
 
@@ -314,42 +293,15 @@ class LinearModel(CertifiedEstimator, ABC):
         checks = self._target_checks()
         return validate_data(self, X, y, accept_sparse="csr", dtype=list(FLOATS), order="C", reset=reset, **checks)
 
-    def _stored_data(self, store: RowStore, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Return a store, or its rows if they fit into memory, with targets and weights: by default its own."""
-        if y is None:
-            if store.y is None:
-                raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
-            y = store.y if store.classes is None else store.classes[store.y.astype(np.int64)]
-        y = np.asarray(y)
-        if len(y) != store.shape[0]:
-            raise ValueError(f"y has {len(y)} entries, but there are {store.shape[0]} rows in {store.path}")
-        validate_data(self, np.empty((0, store.shape[1])), skip_check_array=True)
-        if store.feature_names is not None:
-            self.feature_names_in_ = np.array(store.feature_names, dtype=object)
-        weights = store.sample_weight if sample_weight is None else sample_weight
-        return (store.matrix() if store.fits else store), y, weights
-
     def _target_checks(self) -> dict[str, bool]:
         """Return what `validate_data` checks of the targets."""
         return {}
-
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
-        check_is_fitted(self)
-        coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
-        if isinstance(X, RowStore):
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(f"{X.path} has {X.shape[1]} columns, and {self.n_features_in_} are expected")
-            dense = coef.toarray() if sparse.issparse(coef) else coef
-            return StoredRows(X).dot_all(np.ascontiguousarray(dense.T)) + self.intercept_
-        X = validate_data(self, checked_sparse("X", X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
-        return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
 
     # --- from parameters to problems, from results to coefficients ---
 
     @abstractmethod
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        """Return the problems to solve: one, or one for each class."""
+        """Return the problems to solve for checked data: one, or one for each class."""
 
     @abstractmethod
     def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
@@ -386,5 +338,5 @@ class LinearModel(CertifiedEstimator, ABC):
         """Return advice on a result; a default radius is questioned sooner than a chosen one."""
         problem = found.trace.problem
         if problem is not None and self.radius is None and isinstance(self.constraint, str):
-            found.told = advice_on(problem, found, default_radius=True)
+            found.known_advice = advice_on(problem, found, default_radius=True)
         return found.advice

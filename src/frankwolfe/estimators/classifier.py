@@ -6,18 +6,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.arguments.names import lookup, teaching
-from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
+from frankwolfe.estimators.array_data import functions_for
+from frankwolfe.estimators.base import LinearModel, on_chunks
 from frankwolfe.estimators.streaming import StreamClassifier
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import Logistic, Multinomial, as_loss
 from frankwolfe.model.probabilities import has_probabilities, probabilities_of, probability_of_second
 from frankwolfe.problem import Problem
-from frankwolfe.problem.on_cluster import is_on_cluster
 
 MULTI_CLASS = {name: name for name in ("auto", "multinomial", "ovr")}
 
@@ -31,12 +30,8 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
-def _entries(codes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return values[codes.astype(np.int64)]
-
-
-def _class_count(model: Any) -> tuple[int]:
-    return (len(model.classes_),)
+def _class_count(model: Any) -> tuple[int, type]:
+    return len(model.classes_), np.float64
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):
@@ -70,15 +65,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     # --- problems ---
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        if is_on_cluster(X):
-            from frankwolfe.estimators.dask_data import encoded
-
-            self.classes_, codes, shares = encoded(y, sample_weight)
-        else:
-            check_classification_targets(y)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            sample_weight = checked_weights(sample_weight, X)
-            shares = np.bincount(codes, sample_weight, minlength=len(self.classes_))
+        self.classes_, codes, shares = functions_for(X).encoded(y, sample_weight)
         self._by_class = self._class_weights(shares)
         return self._posed(X, codes, self._weighted(codes, sample_weight), bool(self.fit_intercept))
 
@@ -89,12 +76,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         count = len(self.classes_)
         if self._together(loss):
             return [self._pose(X, y, Multinomial(count), weights, intercept)]
-        if count > 2 and is_on_cluster(X):
-            raise ValueError(
-                f"one problem for each of {count} classes would load the rows {count} times: use the loss 'logistic' "
-                "without multi_class='ovr', or fit a model for each class in turn, to y == the class"
-            )
         positives = [1] if count == 2 else range(count)
+        functions_for(X).check_copies(len(positives))
         return [self._pose(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
     def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
@@ -128,8 +111,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """Return the weight of each sample times that of its class; codes of a dask collection are a lazy array."""
         if self._by_class is None:
             return given
-        by_class, is_lazy = self._by_class, is_on_cluster(codes)
-        own = codes.map_blocks(_entries, by_class, dtype=np.float64) if is_lazy else _entries(codes, by_class)
+        own = functions_for(codes).class_weights(codes, self._by_class)
         return own if given is None else given * own
 
     def _adopt(self, results: list[Any]) -> None:
@@ -144,7 +126,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     # --- predictions ---
 
-    @on_chunks(lambda model: (None if model.coef_.shape[0] == 1 else model.coef_.shape[0],))
+    @on_chunks(lambda model: (None if model.coef_.shape[0] == 1 else model.coef_.shape[0], np.float64))
     def decision_function(self, X: Any) -> Any:
         """Return the scores of the classes.
 
@@ -157,7 +139,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         -------
         array of shape (n,) for two classes, else (n, n_classes)
         """
-        scores = self._scores(X)
+        scores = functions_for(X).scores(self, X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @on_chunks(lambda model: (None, model.classes_.dtype))
@@ -233,12 +215,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         -------
         float
         """
-        if is_on_cluster(X):
-            from frankwolfe.estimators.dask_data import accuracy
-
-            check_is_fitted(self)
-            return accuracy(self, X, y, sample_weight)
-        return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        return functions_for(X).score(self, X, y, sample_weight, super().score)
 
 
 class FrankWolfeClassifier(StreamClassifier, LinearClassifier):

@@ -14,7 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from frankwolfe.advice import on_radius
 from frankwolfe.arguments.names import lookup, teaching
-from frankwolfe.estimators.base import LinearModel, checked_weights
+from frankwolfe.estimators.array_data import training_data
+from frankwolfe.estimators.base import LinearModel
 from frankwolfe.estimators.classifier import LinearClassifier
 from frankwolfe.estimators.regressor import SignedRegressor
 from frankwolfe.linalg.threads import single_threaded
@@ -56,7 +57,7 @@ class RadiusSearch(LinearModel):
         routed = self._routed("fit", sample_weight, params)
         who = f"{type(self).__name__} fits to parts of the rows, so it"
         require_memory(X, who, "try radii one by one with an estimator without CV, and score other rows")
-        X, y = self._training_data(X, y)
+        X, y, sample_weight = training_data(self, X, y, sample_weight)
         problems = self._problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, **routed.splitter.split))
@@ -86,15 +87,15 @@ class RadiusSearch(LinearModel):
         return max((radius_grid(problem, self.radii) for problem in problems), key=lambda grid: grid[-1])
 
     @single_threaded
-    def _fold(self, X: Any, y: np.ndarray, sample_weight: Any, train: Any, test: Any, scoring: dict) -> list[float]:
+    def _fold(self, X: Any, y: np.ndarray, weights: Any, train: Any, test: Any, scoring: dict) -> list[float]:
         """Return the scores on the test rows along the path of the training rows."""
         model, scorer = clone(self), self._scorer()
         model.n_features_in_ = X.shape[1]
-        weights = checked_weights(sample_weight, X)
-        problems = model._problems(X[train], y[train], None if weights is None else weights[train])
+        of_train, of_test = (None if weights is None else weights[rows] for rows in (train, test))
+        problems = model._problems(X[train], y[train], of_train)
         held_out, truth = X[test], y[test]
         by_loss = self.scoring is None
-        others = model._held_out(held_out, truth, None if weights is None else weights[test]) if by_loss else []
+        others = model._held_out(held_out, truth, of_test) if by_loss else []
         arrays = {name: np.asarray(value) for name, value in scoring.items()}
         extra = {
             name: array[test] if array.shape[:1] == X.shape[:1] else scoring[name] for name, array in arrays.items()

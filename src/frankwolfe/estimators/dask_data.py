@@ -1,8 +1,9 @@
-"""Dask collections for estimators: checks before any rows are loaded, lazy predictions and scores by chunk.
+"""Data of estimators in dask collections: checks before rows are loaded, lazy predictions, scores by chunk.
 
-Imported only for dask collections, so dask stays optional.
+The functions without an underscore are those of `frankwolfe.estimators.array_data`.
 """
 
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any
@@ -11,12 +12,14 @@ import dask
 import dask.array as da
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, mapped_partitions
 from frankwolfe.cluster.target_survey import survey_targets
+from frankwolfe.estimators import array_data
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem.requirements import check_on_cluster
@@ -31,12 +34,12 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
         raise ValueError("y is missing: pass the targets, a dask array or series with the chunks of X")
     loss = as_loss(model.loss)
     check_on_cluster(loss, bool(model.fit_intercept), as_method(model.method))
-    check_columns(model, X, reset=True)
+    _check_columns(model, X, reset=True)
     weights = None if sample_weight is None else _column("sample_weight", sample_weight, X)
     return X, _column("y", y, X), weights
 
 
-def check_columns(model: Any, X: Any, reset: bool) -> None:
+def _check_columns(model: Any, X: Any, reset: bool) -> None:
     """Set the number and names of the features or, without `reset`, compare them with those of the fit."""
     framed = type(X).__name__ == "DataFrame"
     if not framed and not isinstance(X, da.Array):
@@ -93,10 +96,24 @@ def _codes(y: Any, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, np.asarray(y)).astype(np.float64)
 
 
+def class_weights(codes: Any, by_class: np.ndarray) -> Any:
+    """Return the weight of each target's class, as a lazy dask array."""
+    return codes.map_blocks(array_data.class_weights, by_class, dtype=np.float64, meta=np.empty(0))
+
+
+def check_copies(problems: int) -> None:
+    """Raise ValueError for several problems: each would load the rows."""
+    if problems > 1:
+        raise ValueError(
+            f"one problem for each of {problems} classes would load the rows {problems} times: use the loss 'logistic' "
+            "without multi_class='ovr', or fit a model for each class in turn, to y == the class"
+        )
+
+
 # --- chunk by chunk ---------------------------------------------------------------------------------------------------
 
 
-def mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
+def _mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
     """Apply a function to each chunk and return a lazy dask array with `columns` columns; None for a vector."""
     if is_frame(X):
         return mapped_partitions(X, function, columns, dtype)
@@ -107,54 +124,58 @@ def mapped(X: Any, function: Any, columns: int | None, dtype: Any) -> Any:
     return X.map_blocks(function, chunks=(X.chunks[0], (columns,)), dtype=dtype, meta=meta)
 
 
-def spread_lazily(columns: Any, X: Any) -> Any:
+def signed(columns: Any, X: Any) -> Any:
     """Return the rows with signed columns (`SignedColumns`), as a lazy dask array."""
     kind = np.float64 if is_frame(X) or X.dtype.kind != "f" else X.dtype
-    return mapped(X, partial(_signed, columns=columns, dtype=np.dtype(kind)), len(columns.at), kind)
+    return _mapped(X, partial(_signed_chunk, columns=columns, dtype=np.dtype(kind)), len(columns.at), kind)
 
 
-def _signed(chunk: Any, columns: Any, dtype: np.dtype) -> Any:
-    return columns.spread(as_block(chunk).astype(dtype, copy=False))
+def _signed_chunk(chunk: Any, columns: Any, dtype: np.dtype) -> Any:
+    return array_data.signed(columns, _as_block(chunk).astype(dtype, copy=False))
 
 
-def as_block(chunk: Any) -> Any:
+def _as_block(chunk: Any) -> Any:
     """Return a chunk as an array or a sparse matrix, without column names."""
     return chunk if sparse.issparse(chunk) else np.asarray(numeric_frame(chunk))
 
 
-def lazily(model: Any, method: str, X: Any, columns: int | None = None, dtype: Any = np.float64) -> Any:
-    """Apply a method of a fitted model to all rows, as a lazy dask array."""
-    check_columns(model, X, reset=False)
-    answer = partial(answer_on_chunk, model=light(model), method=method, columns=columns, dtype=np.dtype(dtype))
-    return mapped(X, answer, columns, dtype)
+def predicted(model: Any, X: Any, method: Callable, shape: Callable[[Any], tuple]) -> Any:
+    """Apply a prediction method of a fitted model to all rows, as a lazy dask array.
+
+    Workers get a copy of the model without the attributes that predictions do not need.
+    """
+    _check_columns(model, X, reset=False)
+    columns, dtype = shape(model)
+    light = copy(model)
+    light.__dict__ = {name: value for name, value in vars(model).items() if name not in LEFT_BEHIND}
+    answer = partial(_answer, model=light, method=method.__name__, columns=columns, dtype=np.dtype(dtype))
+    return _mapped(X, answer, columns, dtype)
 
 
-def answer_on_chunk(chunk: Any, model: Any, method: str, columns: int | None, dtype: np.dtype) -> np.ndarray:
+def _answer(chunk: Any, model: Any, method: str, columns: int | None, dtype: np.dtype) -> np.ndarray:
     """Apply a method of a model to the rows of a chunk, which may have none."""
-    rows = as_block(chunk)
+    rows = _as_block(chunk)
     if not rows.shape[0]:
         return np.empty((0,) if columns is None else (0, columns), dtype)
     return np.asarray(getattr(model, method)(rows), dtype=dtype)
 
 
-def light(model: Any) -> Any:
-    """Return a copy of a fitted model without the attributes that predictions do not need."""
-    found = copy(model)
-    found.__dict__ = {name: value for name, value in vars(model).items() if name not in LEFT_BEHIND}
-    return found
-
-
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
-def accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable) -> float:
+    """Return the accuracy of a classifier, or R2 of a regressor, as scikit-learn's methods do."""
+    return (_accuracy if is_classifier(model) else _explained)(model, X, y, sample_weight)
+
+
+def _accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy: the weighted share of rows whose class is predicted."""
     truth, weights = _truth(X, one_column(_column("y", y, X)), sample_weight)
     hits, total = _computed((weights * (model.predict(X) == truth)).sum(), weights.sum())
     return float(hits / total)
 
 
-def explained(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def _explained(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return R2, the explained share of the variance, as the mean over the outputs.
 
     The mean of the targets is computed first: sums of squares about it do not cancel, however large it is.

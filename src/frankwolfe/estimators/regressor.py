@@ -3,20 +3,18 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.names import teaching
-from frankwolfe.estimators.base import LinearModel, checked_weights, on_chunks
+from frankwolfe.estimators.array_data import functions_for
+from frankwolfe.estimators.base import LinearModel, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
-from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
-from frankwolfe.store.reader import RowStore
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
@@ -35,31 +33,23 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return {"multi_output": self._several_outputs, "y_numeric": True}
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        return self._posed(X, y, checked_weights(sample_weight, X), bool(self.fit_intercept))
+        return self._posed(X, y, sample_weight, bool(self.fit_intercept))
 
     def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
         return self._posed(X, y, weights, intercept=False)
 
     def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         if not self._several_outputs:
-            y = self._one_output(X, y)
+            y = functions_for(X).one_column(y)
         self._target_shape = y.shape[1:]
         y = self._targets(y)
         self._signed = self._columns(X.shape[1])
-        rows = X if self._signed is None else self._signed.spread(X)
+        rows = X if self._signed is None else functions_for(X).signed(self._signed, X)
         return [self._pose(rows, y, self._loss_for(y), weights, intercept)]
 
     def _columns(self, d: int) -> "SignedColumns | None":
         """Return the signed columns that replace the features, if weights must have signs."""
         return None
-
-    def _one_output(self, X: Any, y: Any) -> Any:
-        """Return targets as a vector."""
-        if not is_on_cluster(X):
-            return column_or_1d(y, warn=True)
-        from frankwolfe.estimators.dask_data import one_column
-
-        return one_column(y)
 
     def _targets(self, y: Any) -> Any:
         """Return the targets in the shape of the loss: a vector for one output."""
@@ -87,7 +77,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
-    @on_chunks(lambda model: model._target_shape)
+    @on_chunks(lambda model: (*(model._target_shape or (None,)), np.float64))
     def predict(self, X: Any) -> Any:
         """Return the predicted targets.
 
@@ -100,7 +90,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         array of shape (n,), or (n, outputs)
         """
-        scores = self._scores(X)
+        scores = functions_for(X).scores(self, X)
         return scores if self._target_shape else scores[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -119,12 +109,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
         -------
         float
         """
-        if is_on_cluster(X):
-            from frankwolfe.estimators.dask_data import explained
-
-            check_is_fitted(self)
-            return explained(self, X, y, sample_weight)
-        return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        return functions_for(X).score(self, X, y, sample_weight, super().score)
 
     def densify(self) -> Self:
         """Store ``coef_`` as an array again, of one dimension for one output.
@@ -157,17 +143,6 @@ class SignedColumns(NamedTuple):
         positive, negative = np.flatnonzero(signs >= 0), np.flatnonzero(signs <= 0)
         sign = np.repeat([1.0, -1.0], [len(positive), len(negative)])
         return cls(np.concatenate([positive, negative]), sign, len(signs))
-
-    def spread(self, X: Any) -> Any:
-        """Return the data with these columns."""
-        if isinstance(X, RowStore):
-            raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
-        if is_on_cluster(X):
-            from frankwolfe.estimators.dask_data import spread_lazily
-
-            return spread_lazily(self, X)
-        sign = self.sign.astype(X.dtype)
-        return X[:, self.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, self.at] * sign
 
     def gather(self, w: np.ndarray) -> np.ndarray:
         """Return the weights of the features, given those of the columns."""

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,10 +26,9 @@ _LABELS = re.compile(rb"^\s*[+-]?\d+(,[+-]?\d+)+(\s+\d+:[^\s,;#]+)+\s*(#.*)?$")
 
 def _open_zstd(path: Path, mode: str) -> Any:
     try:
-        from compression import zstd  # type: ignore[import-not-found]  # from Python 3.14 on
+        return import_module("compression.zstd").open(path, mode)
     except ImportError:
         raise ValueError(f"{path} is compressed with zstd, which needs Python 3.14: decompress it first") from None
-    return zstd.open(path, mode)
 
 
 _OPENERS: dict[bytes, Callable[[Path, str], Any]] = {

@@ -147,7 +147,7 @@ def _floats(X: Any) -> np.ndarray:
         raise ValueError("X must be a rectangle of numbers: its rows differ in length") from None
     if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
         with suppress(TypeError, ValueError):  # an error is raised below
-            array = np.where(array == None, np.nan, array).astype(np.float64)  # noqa: E711  # entry by entry
+            array = array.astype(np.float64)  # None becomes NaN
     if array.dtype.kind not in "fiub":
         raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
     # in C order: products round differently in other layouts, and equal rows should have equal scores

@@ -188,3 +188,8 @@ def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarra
     array([[2.]])
     """
     return H - cross.T @ pseudo_inverse(total) @ cross
+
+
+def evenly_spread(n: int, most: int) -> np.ndarray:
+    """Return the numbers of at most ``most`` of ``n`` rows, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))

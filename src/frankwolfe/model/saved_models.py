@@ -25,7 +25,7 @@ from frankwolfe.storage.archive import Archive, reason, require_size
 from frankwolfe.storage.files import open_regular, replacing
 
 FORMAT = 2
-"""Version of the layout. The first had no list of its arrays, names of columns in an array, and no preparation."""
+"""Version of the layout."""
 
 
 def write_model(model: FittedModel, path: str | os.PathLike) -> None:
@@ -48,7 +48,8 @@ def write_model(model: FittedModel, path: str | os.PathLike) -> None:
     arrays["about"] = np.array(json.dumps(about))
     require_size(sum(array.nbytes for array in arrays.values()))
     with replacing(path) as stream:
-        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+        named: dict[str, Any] = arrays
+        np.savez_compressed(stream, **named)
 
 
 def load_model(path: str | os.PathLike) -> FittedModel:
@@ -106,14 +107,13 @@ def _model_in(archive: Archive) -> FittedModel:
     about = json.loads(str(archive.array("about")))
     if not isinstance(about, dict) or not isinstance(about["format"], int):
         raise ValueError("it has no version of the format")
-    if about["format"] > FORMAT:
-        made = about["versions"]["frankwolfe"]
-        raise ValueError(f"it was written by frankwolfe {made}, a newer version than this one ({__version__})")
-    if "arrays" in about:
-        archive.require(about["arrays"])
-    features = _features(about["features"], archive)
+    if about["format"] != FORMAT:
+        made, age = about["versions"]["frankwolfe"], "a newer" if about["format"] > FORMAT else "an older"
+        raise ValueError(f"it was written by frankwolfe {made}, {age} version than this one ({__version__})")
+    archive.require(about["arrays"])
+    features = _features(about["features"])
     loss = as_loss(restored(about["loss"], archive))
-    preparation = _restored_preparation(about.get("preparation"), archive, features.number)
+    preparation = _restored_preparation(about["preparation"], archive, features.number)
     size = preparation.width(features.number) * max(1, loss.outputs)
     intercept = archive.array("intercept", size)
     return FittedModel(
@@ -130,9 +130,8 @@ def _model_in(archive: Archive) -> FittedModel:
     )
 
 
-def _features(stored: dict, archive: Archive) -> Features:
-    names = archive.array("feature_names").tolist() if "feature_names" in archive else stored.get("names")
-    first, number = stored["first"], stored["number"]
+def _features(stored: dict) -> Features:
+    names, first, number = stored["names"], stored["first"], stored["number"]
     if not all(type(count) is int and count >= 0 for count in (first, number)):
         raise ValueError("its numbers of columns are not natural numbers")
     return Features(None if names is None else _texts("names", names), first, number)
@@ -172,10 +171,8 @@ def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarra
     return {"categories": [[place, list(words)] for place, words in sorted(preparation.categories.items())]}
 
 
-def _restored_preparation(stored: dict | None, archive: Archive, number: int) -> Preparation:
+def _restored_preparation(stored: dict, archive: Archive, number: int) -> Preparation:
     """Return the preparation that `_described_preparation` described."""
-    if stored is None:
-        return Preparation()
     categories: dict[int, tuple[str | None, ...]] = {}
     for place, words in stored["categories"]:
         if type(place) is not int or not 0 <= place < number or place in categories:

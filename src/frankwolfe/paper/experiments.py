@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.datasets import Table
+from frankwolfe.datasets import Dataset
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.losses import Cauchy, Sigmoid
 from frankwolfe.methods.table import as_method
@@ -73,7 +73,7 @@ def run_methods(
 class Race(NamedTuple):
     """All methods on one of the paper's problems, with its certified optimum."""
 
-    table: Table
+    table: Dataset
     problem: Problem
     optimum: Result
     curves: dict[str, Curve]
@@ -104,7 +104,7 @@ class Race(NamedTuple):
 
 
 def race(
-    table: Table,
+    table: Dataset,
     methods: Sequence[str] = PAPER_METHODS + EXTRA_METHODS,
     seeds: Sequence[int] = (0, 1, 2),
     passes: float = 50.0,
@@ -126,7 +126,7 @@ class Stopping(NamedTuple):
 
     Attributes
     ----------
-    table : Table
+    table : Dataset
         The data.
     passes, gap_estimate, error_bar, gap, bound, suboptimality : array
         Along the run: the estimated gap and its free error bar ``D_inf H``, the exact Frank-Wolfe gap, the distance to
@@ -141,7 +141,7 @@ class Stopping(NamedTuple):
         A run with an unreachable tolerance, which takes all the certificates it is allowed.
     """
 
-    table: Table
+    table: Dataset
     passes: np.ndarray
     gap_estimate: np.ndarray
     error_bar: np.ndarray
@@ -154,7 +154,7 @@ class Stopping(NamedTuple):
     certified: Result
 
 
-def observe(table: Table, best: float, passes: float = 50.0, seed: int = 0) -> Stopping:
+def observe(table: Dataset, best: float, passes: float = 50.0, seed: int = 0) -> Stopping:
     """Trace the estimated gap, its error bar and the proven gaps along a run, given the optimal value."""
     problem = table.problem()
     run = partial(minimize, problem, "sfw", batch_size=problem.n // 100 or 1, max_passes=passes, random_state=seed)
@@ -248,7 +248,7 @@ class Descent(NamedTuple):
         return float(self.curves[method].gap.min(axis=1).mean())
 
 
-def descend(table: Table, seeds: Sequence[int] = (0, 1, 2), passes: float = 50.0) -> Descent:
+def descend(table: Dataset, seeds: Sequence[int] = (0, 1, 2), passes: float = 50.0) -> Descent:
     """Run both methods with the sigmoid loss on labels, or with the Cauchy loss on targets with 5% outliers."""
     if table.loss == "logistic":
         title, problem = f"{table.label}, sigmoid loss", table.problem(Sigmoid())

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_vector
+from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.objective.intercept import is_shifted
 from frankwolfe.problem.linear_bounds import LinearBounds
@@ -62,6 +63,19 @@ class PosedProblem:
     def on_cluster(self) -> bool:
         """Whether the rows are on the workers of a cluster."""
         return isinstance(self._samples.rows, RemoteRows)
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the rows can be read: a cluster may have been closed."""
+        return not self.on_cluster or self._X.in_reach
+
+    def some_rows(self, most: int) -> Any:
+        """Return at most so many rows, as an array or a CSR array: evenly spread ones, or the first of a store."""
+        if self.on_cluster:
+            return self._X.some_rows(most)
+        if isinstance(self._X, RowStore):
+            return self._X.head(most)
+        return self._X[evenly_spread(self.n, most)]
 
     @property
     def pieces(self) -> int:

@@ -1,0 +1,105 @@
+"""Data of estimators that is in memory or in a row store.
+
+`frankwolfe.estimators.dask_data` has the same functions for dask collections. `functions_for` chooses between them, so
+that estimators need not know where their rows are.
+"""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse
+from frankwolfe.problem.on_cluster import is_on_cluster
+from frankwolfe.shards.disk import StoredRows
+from frankwolfe.store.reader import RowStore
+
+
+def functions_for(X: Any) -> ModuleType:
+    """Return the module whose functions take such data: `dask_data` for dask collections, else this one."""
+    if not is_on_cluster(X):
+        return sys.modules[__name__]
+    from frankwolfe.estimators import dask_data  # imports dask, which is optional
+
+    return dask_data
+
+
+def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Return the checked arguments of `fit`. A store has targets and weights of its own; it is read if it fits."""
+    if not isinstance(X, RowStore):
+        X, y = model._training_data(X, y)
+        return X, y, checked_weights(sample_weight, X)
+    if y is None:
+        if X.y is None:
+            raise ValueError(f"{X.path} holds no targets: pass y, or write them with fw.write_rows")
+        y = X.y if X.classes is None else X.classes[X.y.astype(np.int64)]
+    y = np.asarray(y)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"y has {len(y)} entries, but there are {X.shape[0]} rows in {X.path}")
+    validate_data(model, np.empty((0, X.shape[1])), skip_check_array=True)
+    if X.feature_names is not None:
+        model.feature_names_in_ = np.array(X.feature_names, dtype=object)
+    weights = X.sample_weight if sample_weight is None else sample_weight
+    return (X.matrix() if X.fits else X), y, checked_weights(weights, X)
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return sample weights as finite, non-negative numbers; None if there are none."""
+    return None if sample_weight is None else as_raw_weights(sample_weight, X.shape[0])
+
+
+def one_column(y: np.ndarray) -> np.ndarray:
+    """Return targets of one output as a vector."""
+    return column_or_1d(y, warn=True)
+
+
+def encoded(y: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the classes, the code of each target's class, and the total weight of each class."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes, np.bincount(codes, sample_weight, minlength=len(classes))
+
+
+def class_weights(codes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
+    """Return the weight of each target's class."""
+    return by_class[codes.astype(np.int64)]
+
+
+def check_copies(problems: int) -> None:
+    """Raise ValueError if the rows cannot be used in several problems. In one process they are shared."""
+
+
+def signed(columns: Any, X: Any) -> Any:
+    """Return the rows with signed columns (`SignedColumns`)."""
+    if isinstance(X, RowStore):
+        raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
+    sign = columns.sign.astype(X.dtype)
+    return X[:, columns.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, columns.at] * sign
+
+
+def scores(model: Any, X: Any) -> np.ndarray:
+    """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
+    coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
+    if isinstance(X, RowStore):
+        if X.shape[1] != model.n_features_in_:
+            raise ValueError(f"{X.path} has {X.shape[1]} columns, and {model.n_features_in_} are expected")
+        dense = coef.toarray() if sparse.issparse(coef) else coef
+        return StoredRows(X).dot_all(np.ascontiguousarray(dense.T)) + model.intercept_
+    X = validate_data(model, checked_sparse("X", X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
+    return safe_sparse_dot(X, coef.T, dense_output=True) + model.intercept_
+
+
+def predicted(model: Any, X: Any, method: Callable, shape: Callable[[Any], tuple]) -> np.ndarray:
+    """Return the result of a prediction method."""
+    return method(model, X)
+
+
+def score(model: Any, X: Any, y: Any, sample_weight: Any, method: Callable) -> float:
+    """Return the score by scikit-learn's method."""
+    return method(X, y, sample_weight)
