@@ -1,12 +1,10 @@
 """Estimators for scikit-learn (needs it: ``pip install 'frankwolfe[sklearn]'``)."""
 
-from importlib.metadata import PackageNotFoundError, version
-
 try:
-    RELEASE = tuple(int(part) for part in version("scikit-learn").split(".")[:2])
-except PackageNotFoundError:
-    RELEASE = (0, 0)
-if RELEASE < (1, 6):
+    from sklearn import __version__ as release
+except ImportError:
+    release = "0.0"
+if tuple(int(part) for part in release.split(".")[:2]) < (1, 6):
     raise ImportError(
         "the estimators need scikit-learn 1.6 or newer: pip install 'frankwolfe[sklearn]'. "
         "fw.Problem, fw.minimize and fw.radius_path do not need it"
