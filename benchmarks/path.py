@@ -17,7 +17,7 @@ import numpy as np
 from tables import read
 
 import frankwolfe as fw
-from frankwolfe.path import posed, radius_grid
+from frankwolfe.path import make_problem, radius_grid
 
 LEVEL = 1e-4
 LIMIT = 120
@@ -118,7 +118,8 @@ def main():
     end = parser.parse_args().end
     warnings.simplefilter("ignore")
     X, y = read("rcv1_subset")
-    radii = np.geomspace(end / 1000, end, 30) if end else radius_grid(posed(X, y, "logistic", "l1", None, False), 30)
+    problem = make_problem(X, y, "logistic", "l1", None, False)
+    radii = np.geomspace(end / 1000, end, 30) if end else radius_grid(problem, 30)
     print(f"{len(radii)} radii from {radii[0]:.4g} to {radii[-1]:.4g}")
     judge = Judge(X, y, radii)
     single, _ = timed(lambda: fw.minimize(fw.Problem(X, y, "logistic", fw.L1Ball(radii[-1])), tol=LEVEL))

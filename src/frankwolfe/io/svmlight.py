@@ -269,7 +269,7 @@ def parse_block(text: np.ndarray, rows: Rows, compiled: bool = True) -> Rows:
     return rows.part(slice(int(state[1])), slice(int(state[2])))
 
 
-class Line(NamedTuple):
+class ParsedLine(NamedTuple):
     """The target and the entries of a line."""
 
     target: float
@@ -277,13 +277,13 @@ class Line(NamedTuple):
     values: list[float]
 
 
-def parse_line(line: bytes) -> Line | None:
+def parse_line(line: bytes) -> ParsedLine | None:
     """Parse ``target index:value ... # remark`` in plain Python; return None for a line without a target.
 
     Examples
     --------
     >>> parse_line(b"+1 qid:7 2:0.5 10:3 # first")
-    Line(target=1.0, indices=[2, 10], values=[0.5, 3.0])
+    ParsedLine(target=1.0, indices=[2, 10], values=[0.5, 3.0])
     >>> parse_line(b"1 3:1 2:1")
     Traceback (most recent call last):
     ...
@@ -309,7 +309,7 @@ def parse_line(line: bytes) -> Line | None:
                 raise ValueError(f"index {index} comes after {indices[-1]}: indices must increase")
             indices.append(index)
             values.append(value)
-    return Line(target, indices, values)
+    return ParsedLine(target, indices, values)
 
 
 def _parse_pair(pair: bytes) -> tuple[int, float]:
