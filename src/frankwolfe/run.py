@@ -312,7 +312,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
     that works its batch out from the number of rows, or whose batches grow, is taken at its word. From disk a batch has
     `GROUP_BATCH` rows at least. On a cluster a step is a round trip, so batches are large.
     """
-    if problem.on_cluster:
+    if problem.objective.shards.calls_are_costly:
         return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
     if callable(method.batch_size):
         return min(method.batch_size(problem.n), problem.n)

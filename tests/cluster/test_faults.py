@@ -66,6 +66,19 @@ def test_workers_killed(whole, optimum, number):
     assert cluster.reloads or cluster.placement.moves or next(cluster._numbers) > cluster.calls
 
 
+def test_tables_of_killed_workers_are_computed_again(whole):
+    def posed():
+        return fw.Problem(chunked(X), chunked(Y), "logistic", fw.L1Ball(1.5))
+
+    given = {"batch_size": 9, "tol": 0.0, "max_passes": 4, "random_state": 0}
+    expected, disturbed = fw.minimize(posed(), "sfw", **given), posed()
+    cluster = at_call(disturbed, 25, lambda: kill(whole, 1))
+    found = fw.minimize(disturbed, "sfw", **given)
+    assert cluster.reloads or cluster.placement.moves or next(cluster._numbers) > cluster.calls
+    np.testing.assert_array_equal(found.x, expected.x)
+    assert (found.fun, found.gap, found.passes) == (expected.fun, expected.gap, expected.passes)
+
+
 def test_parts_loaded_again_give_the_same_bits(whole):
     def posed():
         return fw.Problem(chunked(X), chunked(Y), "logistic", fw.L1Ball(1.5))

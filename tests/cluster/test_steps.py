@@ -7,6 +7,7 @@ import frankwolfe as fw
 from frankwolfe.engines import task_steps
 from frankwolfe.engines.corrective import active_atoms
 from frankwolfe.engines.corrective.active_atoms import HessianLimits
+from frankwolfe.running import likely
 from tests.cluster.tables import chunked
 from tests.losses.test_unbounded import Poisson
 
@@ -131,6 +132,16 @@ def test_batches_with_an_intercept_are_certified(client, interpreted, method, lo
     best = fw.minimize(here, tol=1e-9).fun
     assert found.fun - found.gap <= best <= found.fun + 1e-12
     np.testing.assert_allclose(found.fun, here.evaluate(found.x).value, rtol=1e-12)
+
+
+def test_a_likely_end(client, interpreted, monkeypatch):
+    monkeypatch.setattr(likely, "VISITED_SAMPLE", 200)
+    here, there = problems()
+    run = {"stop": "likely", "tol": 0.1, "random_state": 0, "batch_size": 0.1}
+    found, again = (fw.minimize(there, "sfw", **run) for _ in range(2))
+    assert found.status is fw.Status.LIKELY
+    assert here.value(found.x) - fw.minimize(here, tol=1e-8).fun <= found.likely_gap <= found.tolerance
+    assert (found.likely_gap, found.nit) == (again.likely_gap, again.nit)
 
 
 def test_a_line_search_goes_with_batches(client):

@@ -116,7 +116,7 @@ def test_rows_are_counted_as_they_are_read(name):
             return super().derivative(z, y)
 
     samples = problem.samples._replace(loss=Counting(*predictions))
-    run.engine.problem._samples = samples
+    run.engine.problem._samples, run.engine.problem._objective = samples, None
     run.run(60)
     assert run.engine.rows_read == sum(read)
     if name in ("sfw", "saga", "sagafw", "one-sample"):

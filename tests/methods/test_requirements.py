@@ -36,8 +36,6 @@ REFUSED = [
     (LIKELY, Facts(fw.Sigmoid()), "a convex loss, but Sigmoid is not convex: use stop='proven'"),
     (LIKELY, Facts(LOGISTIC, intercept=True), "no intercept, .* but the problem has one: use stop='proven'"),
     (LIKELY, Facts(UNBOUNDED), "a conjugate, but Poisson does not define it: use stop='proven', or define it"),
-    (LIKELY, Facts(LOGISTIC, store=STORE), "all rows in memory .*: use stop='proven', or .*memory="),
-    (LIKELY, Facts(LOGISTIC, on_cluster=True), "all rows in memory .* on a cluster: use stop='proven'"),
     (LIKELY, Facts(LOGISTIC, table=False), "a method whose table .* 'who' has none: use 'sfw'"),
     (STREAM, Facts(fw.Hinge(), stream=True), "smooth, but Hinge has a kink: use fit, or .* 'squared-hinge'"),
     (

@@ -8,6 +8,7 @@ import frankwolfe as fw
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.base import Abilities
+from frankwolfe.running import likely
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
 from frankwolfe.shards.local import Block, Local
 from tests.test_side_constraints import optimum
@@ -274,11 +275,17 @@ def test_methods_that_need_all_rows_say_so_before_anything_runs(tmp_path):
         problem.kappa()
 
 
-def test_a_likely_end_is_refused_before_anything_runs(tmp_path):
-    problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
-    for method in ("sfw", "auto", "stochastic-pairwise"):
-        with pytest.raises(ValueError, match=r"stop='likely' needs all rows in memory .* does not fit into memory"):
-            fw.minimize(problem, method, stop="likely")
+def test_a_likely_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(likely, "VISITED_SAMPLE", 150)
+    problem, same = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
+    for method in ("sfw", "stochastic-pairwise"):
+        run = {"stop": "likely", "tol": 0.3, "random_state": 0, "batch_size": 5}
+        found = fw.minimize(problem, method, **run)
+        assert found.status is fw.Status.LIKELY
+        assert same.value(found.x) - fw.minimize(same, tol=1e-6).fun <= found.likely_gap <= found.tolerance
+        assert np.array_equal(found.x, fw.minimize(problem, method, **run).x)
+    with pytest.raises(ValueError, match="stop='likely' needs a method whose table"):
+        fw.minimize(problem, stop="likely")
 
 
 # --- side constraints, and losses with a kink -------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from frankwolfe.shards.disk import ShuffledGroups
 from frankwolfe.store.reader import Room
 
 
-class Group:
+class RowGroup:
     """Rows that are in memory together, and what is remembered of them.
 
     Parameters
@@ -41,29 +41,29 @@ class WholeData(Sampler):
 
     Parameters
     ----------
-    samples : Samples
-        The rows.
+    problem : Problem
+        Of the rows.
     others
         As those of `Sampler`.
     """
 
     left = float("inf")
 
-    def __init__(self, samples: Samples, *given: Any):
-        super().__init__(len(samples.weights), *given)
-        self._samples = samples
+    def __init__(self, problem: Problem, *given: Any):
+        super().__init__(problem.n, *given)
+        self._problem = problem
 
-    def head(self, whole: Any) -> Group:
+    def head(self, whole: Any) -> RowGroup:
         """Return a group to compile for."""
-        return Group(self._samples, whole)
+        return RowGroup(self._problem.samples, whole)
 
-    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> Group:
+    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> RowGroup:
         """Return the group that steps are made on; ``whole`` is the estimate's state for all rows."""
-        return Group(self._samples, whole)
+        return RowGroup(self._problem.samples, whole)
 
-    def present(self, whole: Any) -> Group | None:
+    def present(self, whole: Any) -> RowGroup | None:
         """Return the group that steps were made on last."""
-        return Group(self._samples, whole)
+        return RowGroup(self._problem.samples, whole)
 
     def leave_if_done(self, whole: Any) -> None:
         """Do nothing: there is no other group."""
@@ -75,7 +75,7 @@ class WholeData(Sampler):
         """Do nothing: the group has the arrays for all rows."""
 
 
-class ShardGroup(Group):
+class ShardGroup(RowGroup):
     """The rows of some shards.
 
     Parameters
@@ -274,8 +274,7 @@ def groups_of(
     first: int,
 ) -> WholeData | ShardGroups:
     """Return the groups of a problem's rows, and what deals batches from them, for steps from number ``first`` on."""
-    samples = problem.samples
     if problem.objective.shards.groups > 1:
-        return ShardGroups(samples, abilities.row_arrays or (), batch_size, generator)
+        return ShardGroups(problem.samples, abilities.row_arrays or (), batch_size, generator)
     ahead, two = abilities.reads_upcoming, abilities.two_batches
-    return WholeData(samples, batch_size, generator, growing, first, ahead, two)
+    return WholeData(problem, batch_size, generator, growing, first, ahead, two)

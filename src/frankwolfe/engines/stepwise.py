@@ -11,7 +11,7 @@ import numpy as np
 
 from frankwolfe.engines.exact_passes import ExactPasses, StepPlan
 from frankwolfe.engines.loop import Batches, advance, saved_generator
-from frankwolfe.engines.row_groups import Group, groups_of
+from frankwolfe.engines.row_groups import RowGroup, groups_of
 from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
 from frankwolfe.engines.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks
@@ -228,7 +228,7 @@ class StepwiseEngine:
                 break
             self.sampler.leave_if_done(self.parts[0])
 
-    def _call(self, group: Group, batches: Batches, steps: int) -> int:
+    def _call(self, group: RowGroup, batches: Batches, steps: int) -> int:
         """Make steps on a group of rows by the compiled loop; return how many were made."""
         before, state = self.steps, group.state
         advance(

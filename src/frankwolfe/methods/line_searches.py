@@ -29,14 +29,14 @@ from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 # --- Steps that measure the objective along the move.
 #
 # They read all rows each step, so they belong with the full gradient; with a stochastic estimate every step is
-# charged a full pass. A rule knows the objective by a *line* only: in the loop a `Line` of all samples, elsewhere one
-# whose sums are computed by tasks on the shards (`frankwolfe.objective.point.ShardLine`).
+# charged a full pass. A rule knows the objective by a *line* only: in the loop a `SampleLine` of all samples, elsewhere
+# a `frankwolfe.objective.point.ShardLine`, whose sums are computed by tasks on the shards.
 
 ROUNDING = 1e-14
 """Relative error allowed to a sum of losses when two of them are compared."""
 
 
-class Line(NamedTuple):
+class SampleLine(NamedTuple):
     """All samples, their predictions ``z`` at the iterate, and the changes ``q`` that a whole step makes to them."""
 
     samples: Any
@@ -75,7 +75,7 @@ def line_along(move, samples, iterate, z, q):
     for i in range(len(z)):
         z[i] = prediction(iterate, rows, i)
         q[i] = shift(move, rows, i, z[i])
-    return Line(samples, z, q)
+    return SampleLine(samples, z, q)
 
 
 @step_rule(reads_all_rows=True, searches_line=True, needs=(BOUNDED_CURVATURE,))

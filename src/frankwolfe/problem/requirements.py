@@ -27,7 +27,6 @@ LIKELY = (
     "a convex loss",
     "no intercept, since slopes bound the optimum only if they sum to zero over all rows",
     "a loss with a conjugate",
-    "all rows in memory to sample from",
     "a method whose table of derivatives sums to r",
 )
 """Needs of ``stop="likely"``."""
@@ -138,9 +137,7 @@ REFUSALS = (
         "{loss} does not define it",
         "use stop='proven', or define it (docs/extending.md)",
     ),
-    Refusal(LIKELY[3], lambda p: p.store, _ON_DISK, f"use stop='proven', {_KEEP}"),
-    Refusal(LIKELY[3], lambda p: p.on_cluster, "they are on a cluster", "use stop='proven'"),
-    Refusal(LIKELY[4], lambda p: not p.table, "{method!r} has none", "use 'sfw' or 'stochastic-pairwise'"),
+    Refusal(LIKELY[3], lambda p: not p.table, "{method!r} has none", "use 'sfw' or 'stochastic-pairwise'"),
     Refusal(STREAM[0], lambda p: not p.loss.smooth, _KINK, "use fit{neighbours}"),
     Refusal(DASK[0], lambda p: not p.loss.smooth, _KINK, "load the data into memory (X.compute()){neighbours}"),
     Refusal(DASK[1], lambda p: p.side, "there are some", "load the data into memory (X.compute())"),

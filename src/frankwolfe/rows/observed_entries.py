@@ -175,6 +175,10 @@ class ObservedEntries(NamedTuple):
         starts = np.clip(self.starts, part.start, part.stop) - part.start
         return ObservedEntries(self.rows[part], self.columns[part], starts)
 
+    def some_rows(self, chosen: np.ndarray) -> "ObservedEntries":
+        """Return some entries, whose numbers are in ascending order, copied."""
+        return ObservedEntries(self.rows[chosen], self.columns[chosen], np.searchsorted(chosen, self.starts))
+
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
         """Return the data as matrices ``left S right'`` see it."""
         return SeenEntries(self, left, right)

@@ -216,8 +216,6 @@ class Driver:
         problem = self.engine.problem
         with self.watch.waiting.counted():
             self.engine.warm_up()
-            if self.likely is not None:
-                self.likely.warm_up()
         tolerance = problem.tolerance(self.limits.tol)
         self.certifier.aim_at(tolerance, self.limits.side_tol)
         with self.watch.charged():

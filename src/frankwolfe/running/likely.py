@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.kernels import kernel
-from frankwolfe.compile.verbs import prediction, residual
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.objective.sums import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.limits import Stopwatch
+from frankwolfe.shards.local import Block, Local
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
@@ -62,13 +62,46 @@ class LikelyGap(NamedTuple):
     rows: int
 
 
-@kernel
-def fill_residuals(samples, point, table, chosen, found):
-    """Fill in the residuals of some rows, which have weight."""
-    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-    for k in range(len(chosen)):
-        i = chosen[k]
-        found[k] = residual(loss, prediction(point, rows, i), targets[i], table[i] / weights[i])
+def strata(local: Local, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows with weight that steps have visited, and the others."""
+    weighty = local.samples.weights > 0.0
+    visited = table.reshape(len(weighty), -1).any(axis=1)
+    return np.flatnonzero(visited & weighty), np.flatnonzero(~visited & weighty)
+
+
+def stratum_sizes(local: Local, table: np.ndarray) -> tuple:
+    """Return a list of one entry: the number of a shard, and the rows and weights of its strata."""
+    weights = local.samples.weights
+    return ([(local.number, [(len(rows), float(weights[rows].sum())) for rows in strata(local, table)])],)
+
+
+def stratum_residuals(local: Local, table: np.ndarray, w: Any, draws: list[dict[int, int] | None], seed: int) -> tuple:
+    """Return a list of one entry: the residuals of rows drawn from both strata of a shard, and their weights.
+
+    ``draws`` has, for each stratum, how many rows each shard draws, or None: then all rows are read.
+    """
+    weights, rng, chosen = local.samples.weights, np.random.default_rng([seed, local.number]), []
+    for rows, numbers in zip(strata(local, table), draws, strict=True):
+        if numbers is None or not len(rows):
+            chosen.append(rows)
+        else:
+            ends = np.cumsum(weights[rows])
+            uniform = rng.random(numbers[local.number])
+            chosen.append(rows[np.searchsorted(ends, ends[-1] * uniform, side="right")])
+    every, table = np.unique(np.concatenate(chosen)), table.reshape(local.samples.shape)
+    found = np.empty(len(every))
+
+    def fill(block: Block) -> tuple:
+        part, (rows, targets, weights, _) = block
+        first, last = np.searchsorted(every, (part.start, part.stop))
+        here = every[first:last] - part.start
+        if len(here):
+            slopes = per_weight(table[every[first:last]], weights[here])
+            found[first:last] = local.losses.residual(rows.some_rows(here).dot_all(w), targets[here], slopes)
+        return ()
+
+    local.each(fill)
+    return ([[(found[np.searchsorted(every, rows)], weights[rows]) for rows in chosen]],)
 
 
 def margin(values: np.ndarray, doubt: float) -> float:
@@ -104,20 +137,23 @@ def likely_gap(
     doubt : float
         Probability with which the bound may be wrong.
     """
-    samples, point = problem.samples, problem.point(w)
-    visited, weighty = table.any(axis=1) if table.ndim == 2 else table.astype(bool), samples.weights > 0.0
-    strata = (np.flatnonzero(visited & weighty), VISITED_SAMPLE), (np.flatnonzero(~visited & weighty), UNVISITED_SAMPLE)
-    doubt /= max(1, sum(len(members) > most for members, most in strata))
+    run, most = problem.objective.shards.run, (VISITED_SAMPLE, UNVISITED_SAMPLE)
+    shards = dict(run(stratum_sizes, table)[0])
+    sizes = np.array([*shards.values()])  # shard, stratum, rows and weight
+    sampled = [sizes[:, k, 0].sum() > most[k] for k in range(2)]
+    draws: list[dict[int, int] | None] = [None, None]
+    for k in (k for k in range(2) if sampled[k]):
+        parts = sizes[:, k, 1] / sizes[:, k, 1].sum()
+        draws[k] = dict(zip(shards, rng.multinomial(most[k], parts).tolist(), strict=True))
+    (answers,) = run(stratum_residuals, table, w, draws, int(rng.integers(2**62)))
+    doubt /= max(1, sum(sampled))
     bound = estimate = max(problem.gap_for(r, w, proof=True), 0.0)
     rows = 0
-    for members, most in strata:
-        weights, whole = samples.weights[members], len(members) <= most
-        ends = np.cumsum(weights)
-        chosen = members if whole else members[np.searchsorted(ends, ends[-1] * rng.random(most), side="right")]
-        found = np.empty(len(chosen))
-        fill_residuals(samples, point, table, chosen, found)
-        mean, above = (weights @ found, 0.0) if whole else (ends[-1] * found.mean(), ends[-1] * margin(found, doubt))
-        bound, estimate, rows = bound + float(mean + above), estimate + float(mean), rows + len(chosen)
+    for k in range(2):
+        found, weights = (np.concatenate([answer[k][side] for answer in answers]) for side in range(2))
+        total = float(sizes[:, k, 1].sum())
+        mean, above = (total * found.mean(), total * margin(found, doubt)) if sampled[k] else (weights @ found, 0.0)
+        bound, estimate, rows = bound + float(mean + above), estimate + float(mean), rows + len(found)
     return LikelyGap(bound if bound == bound else np.inf, estimate, rows)
 
 
@@ -155,11 +191,6 @@ class LikelyStop:
     def has_met(self, tolerance: float) -> bool:
         """Whether the last bound was taken at the iterate, and is within the tolerance."""
         return self._last_step == self.engine.steps and self._last <= tolerance
-
-    def warm_up(self) -> None:
-        """Compile, or load from the cache."""
-        problem, nothing = self.engine.problem, np.arange(0)
-        fill_residuals(problem.samples, problem.point(self.engine.point()), self.engine.table(), nothing, np.empty(0))
 
     def due(self, passes: float, bound_estimate: float, tolerance: float) -> bool:
         """Whether to take a bound now, given the online estimate of it."""
