@@ -1,6 +1,6 @@
 """What happens when a constant of the corrective engines is doubled or halved: the source of what their docstrings say.
 
-    FRANKWOLFE_DATA=folder python benchmarks/constants.py [--only STALE_CURVATURE RIDGES] [--rounds 3]
+    FRANKWOLFE_DATA=folder python benchmarks/constants.py [--only STALE_CURVATURE MIN_NEW_ATOMS] [--rounds 3]
 
 Each constant is changed alone. Large problems, those that `compare.py` times, are run to a gap of 1e-6 of ``F(0)``: the
 table has the geometric mean of their times and of their passes over the data, and the problem that changed most. Small

@@ -10,7 +10,7 @@ from scipy import sparse
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.compile.waiting import timed
-from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.engines.corrective import engine_for
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem

@@ -288,7 +288,7 @@ def _corrective_engine(
     With a generator, for data on disk, stochastic steps come first.
     """
     # imported here: a good deal of code that the other methods do without
-    from frankwolfe.engines.corrective.choose import engine_for
+    from frankwolfe.engines.corrective import engine_for
 
     if generator is None:
         return engine_for(problem)(problem, w, earlier)
@@ -299,7 +299,7 @@ def _corrective_engine(
 
 def _saves_reads(problem: Problem) -> bool:
     """Whether stochastic steps can name columns to copy from disk."""
-    from frankwolfe.engines.corrective.copied_columns import can_be_copied
+    from frankwolfe.engines.corrective.few_reads import can_be_copied
 
     return can_be_copied(problem)
 

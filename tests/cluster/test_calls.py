@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import sampled_start
+from frankwolfe.engines.corrective import start
 from tests.cluster.tables import chunked
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(ROWS, COLUMNS)) * (RNG.random((ROWS, COLUMNS)) < 0.7)
 SCORES = X @ np.linspace(-1.0, 1.0, COLUMNS) + RNG.normal(size=ROWS)
 Y = np.where(SCORES > 0.0, 1.0, -1.0)
-WITHOUT = np.where(np.arange(ROWS) % sampled_start.SAMPLED == 0, 0.0, 1.0)  # rows of the samples have no weight
+WITHOUT = np.where(np.arange(ROWS) % start.SAMPLED == 0, 0.0, 1.0)  # rows of the samples have no weight
 
 CASES = {
     "dense": (X, Y, "logistic", fw.L1Ball(1.5), {}),
@@ -34,7 +34,7 @@ CASES = {
 @pytest.fixture
 def sampled(monkeypatch):
     """Let small data start from samples."""
-    monkeypatch.setattr(sampled_start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
+    monkeypatch.setattr(start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
 
 
 def posed(name, chunk=1_000):
@@ -57,7 +57,7 @@ def test_samples_on_workers_lead_to_the_same_answer(client, name, sampled, monke
     result, names = calls_of(posed(name), monkeypatch, method="corrective", tol=1e-11)
     expected = fw.minimize(fw.Problem(X, y, loss, constraint, **given), "corrective", tol=1e-11)
     assert result.success
-    assert names.count("sample") == 1
+    assert names.count("sample_optimum") == 1
     assert result.fun == pytest.approx(expected.fun, rel=1e-10, abs=1e-10)
 
 
@@ -74,11 +74,11 @@ def test_a_sample_saves_calls_and_the_last_steps_share_a_hessian(client, sampled
         result, names = calls_of(problem, patch, tol=1e-4)
     assert result.success
     # at zero, where the run starts; the samples, and the point that they lead to; a model, and the steps it is worth
-    assert names == ["exact_pass", "sample", "exact_pass", "model", "exact_pass", "exact_pass"]
+    assert names == ["exact_pass", "sample_optimum", "exact_pass", "model_sums", "exact_pass", "exact_pass"]
     with monkeypatch.context() as patch:
-        patch.setattr(sampled_start, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
+        patch.setattr(start, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
         others = calls_of(problem, patch, tol=1e-4)[1]
-    assert others.count("model") > 1
+    assert others.count("model_sums") > 1
     assert len(others) > len(names)
 
 

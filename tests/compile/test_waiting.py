@@ -118,7 +118,7 @@ PROGRAM = """
 import json, sys
 from time import perf_counter
 import frankwolfe as fw
-import frankwolfe.run, frankwolfe.engines.corrective.choose
+import frankwolfe.run, frankwolfe.engines.corrective
 
 if sys.argv[1] == "warm-up":
     seconds = fw.warm_up(losses=["squared"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import sampled_start
+from frankwolfe.engines.corrective import start
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.exceptions import CheckpointWarning
@@ -193,8 +193,8 @@ def test_after_a_smaller_budget_it_ends_as_with_the_larger_one(method, kind, tmp
 @pytest.mark.parametrize("kind", ["l1-csr", "l2", "trace", "groups"])
 def test_no_budget_leaves_rounds_that_were_cut_short(kind, sampled, tmp_path, monkeypatch):
     if sampled:  # a start from a sample of the rows, which small budgets do not allow for
-        monkeypatch.setattr(sampled_start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
-        monkeypatch.setattr(sampled_start, "ROWS_PER_WEIGHT", 0)
+        monkeypatch.setattr(start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
+        monkeypatch.setattr(start, "ROWS_PER_WEIGHT", 0)
     given = {"method": "corrective", "tol": 1e-9}
     last, seen = fw.minimize(problem_of(kind), max_passes=LONG, **given), set()
     for budget in np.arange(0.0, 8.0):

@@ -11,11 +11,11 @@ from scipy.special import expit
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel, compile_above
 from frankwolfe.engines.corrective.active_atoms import HESSIAN_LIMITS, Coordinates, HessianLimits
-from frankwolfe.engines.corrective.columns import DenseColumns
+from frankwolfe.engines.corrective.active_matrix import ActiveMatrix, copied_columns, joined_images
+from frankwolfe.engines.corrective.column_model import by_columns
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian import coupled_curvatures
 from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
-from frankwolfe.engines.corrective.row_blocks import active_matrix
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.samples import Samples, as_rows
@@ -401,7 +401,7 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     for limits in (HessianLimits(300, 300, 300), NONE):  # each loads the code of its own kind of model
-        monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
+        monkeypatch.setattr("frankwolfe.engines.corrective.start._warm", set())
         engine = engine_of(problem, limits=limits)
         engine.warm_up()
         assert ("cycle" in called) == (limits is NONE)
@@ -434,7 +434,7 @@ def test_matrix_of_active_columns(layout):
     problem = cases.problem(layout=layout, n=30, d=12)
     active = np.array([1, 4, 5, 11])
     A = np.asarray(problem.X.todense() if sparse.issparse(problem.X) else problem.X, dtype=np.float64)[:, active]
-    matrix, rng = active_matrix(problem.objective, active), np.random.default_rng(0)
+    matrix, rng = copied_columns(problem.objective.shards, active), np.random.default_rng(0)
     u, v, curvatures = rng.normal(size=4), rng.normal(size=30), rng.random(30) * (rng.random(30) > 0.2)
     assert matrix.predict(u) == pytest.approx(A @ u, rel=1e-12)
     assert matrix.project(v) == pytest.approx(A.T @ v, rel=1e-12, abs=1e-14)
@@ -445,7 +445,7 @@ def test_matrix_of_active_columns(layout):
             assert matrix.gram(curves, np.array(chosen)) == pytest.approx(
                 B.T @ (curves[:, None] * B), rel=1e-12, abs=1e-14
             )
-    columns, bent = matrix.by_columns(), np.zeros(30)
+    columns, bent = by_columns(matrix), np.zeros(30)
     for j in range(4):
         assert columns.column_dot(j, v) == pytest.approx(A[:, j] @ v, rel=1e-12, abs=1e-14)
         columns.column_add_bent(j, u[j], curvatures, bent)
@@ -454,7 +454,7 @@ def test_matrix_of_active_columns(layout):
 
 @pytest.mark.parametrize("kind", ["dense", "single", "centred"])
 def test_matrix_of_active_columns_of_rows_in_pieces(kind, monkeypatch):
-    monkeypatch.setattr("frankwolfe.engines.corrective.row_blocks.JOINED_ENTRIES", 40)  # several blocks a piece
+    monkeypatch.setattr("frankwolfe.engines.corrective.active_matrix.JOINED_ENTRIES", 40)  # several blocks a piece
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6)).astype(np.float32 if kind == "single" else np.float64)
     means = X.mean(axis=0) if kind == "centred" else np.zeros(6)
@@ -462,7 +462,7 @@ def test_matrix_of_active_columns_of_rows_in_pieces(kind, monkeypatch):
     samples = Samples(ChunkedRows(pieces, [11, 19]), np.ones(30), np.full(30, 1 / 30), fw.Squared())
     u, v, curvatures = rng.normal(size=6), rng.normal(size=30), rng.random(30)
     for active in (np.array([1, 4, 5]), np.arange(6)):
-        A, matrix = (X - means).astype(np.float64)[:, active], active_matrix(Objective(samples, 6), active)
+        A, matrix = (X - means).astype(np.float64)[:, active], copied_columns(Objective(samples, 6).shards, active)
         np.testing.assert_allclose(matrix.predict(u[: len(active)]), A @ u[: len(active)], rtol=1e-12)
         np.testing.assert_allclose(matrix.project(v), A.T @ v, rtol=1e-12)
         np.testing.assert_allclose(matrix.squares(curvatures), (A * A).T @ curvatures, rtol=1e-12)
@@ -473,7 +473,9 @@ def test_matrix_of_active_columns_of_rows_in_pieces(kind, monkeypatch):
 
 def test_hessian_is_renewed_where_curvatures_have_changed():
     columns, rng = np.random.default_rng(0).normal(size=(5, 40)), np.random.default_rng(1)
-    hessian, curvatures, everyone = Hessian(DenseColumns(columns)), rng.random(40), np.arange(5)
+    problem = fw.Problem(columns.T, np.ones(40), "squared", fw.L1Ball(1.0))
+    everyone, curvatures = np.arange(5), rng.random(40)
+    hessian = Hessian(ActiveMatrix.of_columns(problem.objective, everyone))
     first = hessian.at(curvatures, everyone).copy()
     assert first == pytest.approx(columns * curvatures @ columns.T)
     assert hessian.at(curvatures * (1.0 + 0.5 * STALE_CURVATURE), everyone) == pytest.approx(first, rel=0, abs=0)
@@ -484,7 +486,8 @@ def test_hessian_is_renewed_where_curvatures_have_changed():
 
 def test_hessian_follows_the_atoms_that_are_chosen():
     columns, curvatures = np.random.default_rng(0).normal(size=(5, 40)), np.random.default_rng(1).random(40)
-    hessian = Hessian(DenseColumns(columns))
+    problem = fw.Problem(columns.T, np.ones(40), "squared", fw.L1Ball(1.0))
+    hessian = Hessian(ActiveMatrix.of_columns(problem.objective, np.arange(5)))
     for chosen in ([0, 2, 3], [2, 3], [0, 1, 3, 4], [4], [0, 1, 2, 3, 4]):
         expected = columns[chosen] * curvatures @ columns[chosen].T
         assert hessian.at(curvatures, np.array(chosen)) == pytest.approx(expected, rel=1e-12)
@@ -499,7 +502,7 @@ def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
     w, chosen = np.random.default_rng(0).normal(size=problem.size), np.array([0, 2, 3, 7, 11, 12, 17])
     at = problem.objective.point(problem.objective.predict(w))
     curvatures = coupled_curvatures(problem, at, care, 1e-12)
-    H = Hessian(active_matrix(problem.objective, np.arange(problem.size))).at(curvatures, chosen)
+    H = Hessian(ActiveMatrix.of_columns(problem.objective, np.arange(problem.size))).at(curvatures, chosen)
     h, unit = 1e-6, np.eye(problem.size)
     true = [(problem.gradient(w + h * unit[j]) - problem.gradient(w - h * unit[j]))[chosen] / (2.0 * h) for j in chosen]
     above = H - np.array(true)
@@ -510,7 +513,7 @@ def test_the_hessian_of_coupled_outputs_is_the_true_one(layout, care):
         slopes, losses = at.alpha.reshape(20, 3) / problem.samples.weights[:, None], at.losses
         along = np.einsum("ic,icd,id->i", slopes, curvatures, slopes) / (slopes**2).sum(axis=1)
         assert (along >= (1.0 - 1e-9) * problem.samples.weights * 0.5 * (slopes**2).sum(axis=1) / losses).all()
-    vertices = DenseColumns(np.asarray(problem.design.todense()).T[chosen].copy())
+    vertices = joined_images(problem.objective.shards, np.asarray(problem.design.todense()).T[chosen])
     np.testing.assert_allclose(vertices.gram(curvatures, np.arange(len(chosen))), H, atol=1e-12)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.compile.kernels import Kernel, compile_above
-from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.engines.corrective import engine_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian import FullHessian, loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.interior import InteriorEngine, QuadraticModel, with_small_common_parts
@@ -34,7 +34,7 @@ def ill_scaled(name, loss=None):
 
 def test_a_kind_of_problem_is_warmed_up_once(monkeypatch):
     problem, called, run = cases.problem(fw.Logistic(), fw.L2Ball(2.0), n=60, d=9), set(), Kernel.__call__
-    monkeypatch.setattr("frankwolfe.engines.corrective.warm_kinds._warm", set())
+    monkeypatch.setattr("frankwolfe.engines.corrective.start._warm", set())
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     engine = InteriorEngine(problem, problem.default_start())
     with compile_above(0):

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import add_row
-from frankwolfe.engines.corrective.trace_model import project_to_trace_ball
+from frankwolfe.engines.corrective.low_rank import project_to_trace_ball
 from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective

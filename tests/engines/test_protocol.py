@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective.choose import engine_for
+from frankwolfe.engines.corrective import engine_for
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import row_blocks, sampled_start
+from frankwolfe.engines.corrective import active_matrix, start
 from frankwolfe.rows import blocks
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
@@ -30,10 +30,10 @@ AS_IF_LARGE = (
     (blocks, "SMALL", 0),
     (blocks, "LEAST", 16),
     (blocks, "PER_COLUMN", 0),
-    (row_blocks, "JOINED_ENTRIES", 16),
-    (sampled_start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
-    (sampled_start, "ROWS_PER_WEIGHT", 0.1),
-    (sampled_start, "SAMPLED", 3),
+    (active_matrix, "JOINED_ENTRIES", 16),
+    (start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
+    (start, "ROWS_PER_WEIGHT", 0.1),
+    (start, "SAMPLED", 3),
 )
 """Constants with which small data is treated as large data is."""
 

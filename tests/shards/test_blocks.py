@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import row_blocks
+from frankwolfe.engines.corrective import active_matrix
 from frankwolfe.linalg.threads import VARIABLES, default_threads
 from frankwolfe.rows import blocks
 from frankwolfe.rows.blocks import even_parts, parts_by_size
@@ -25,8 +25,8 @@ def many_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(blocks, "LEAST", 40)
     monkeypatch.setattr(blocks, "PER_COLUMN", 0)
-    monkeypatch.setattr(row_blocks, "JOINED_ENTRIES", 40)
-    monkeypatch.setattr(row_blocks, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
+    monkeypatch.setattr(active_matrix, "JOINED_ENTRIES", 40)
+    monkeypatch.setattr(active_matrix, "PRODUCTS_PER_HESSIAN_ENTRY", 0.0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])

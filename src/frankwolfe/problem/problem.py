@@ -4,7 +4,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
 from frankwolfe.arguments.names import teaching
@@ -355,16 +354,6 @@ class Problem(PosedProblem):
             slice(0, part.n)
         )  # with an intercept of its own: nothing is left behind
         part._objective = None
-        return part
-
-    def thinned(self, every: int) -> "Problem":
-        """Return the problem of one row in so many, copied; among themselves they keep their weights' proportions."""
-        part = copy(self)
-        part._zero_model = part._guess = None
-        part._X = self._X[::every] if issparse(self._X) else np.ascontiguousarray(self._X[::every])
-        targets, weights = self._samples.targets[::every].copy(), self._samples.weights[::every]
-        part._samples = _samples(part._X, targets, weights / weights.sum(), self._loss, self.outputs, self.intercept)
-        part._objective = Objective(part._samples, self.size, self.objective.executor)
         return part
 
     def with_columns(self, X: Any, constraint: Any) -> "Problem":

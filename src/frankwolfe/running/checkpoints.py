@@ -287,7 +287,7 @@ class SavedRun:
                 problem.expect(start.w, start.intercept)
             if method.engine != "loop":
                 # imported here: a good deal of code that the other methods do without
-                from frankwolfe.engines.corrective.choose import restored_engine
+                from frankwolfe.engines.corrective import restored_engine
 
                 engine = restored_engine(problem, state, method.engine == "few-reads")
             else:

@@ -1,7 +1,76 @@
-"""The fully corrective methods: engines whose steps are rounds.
+"""The fully corrective method, in rounds: an exact gradient, which certifies, then as much correction as it is worth.
 
-`engine` works on active atoms: `active_atoms` keeps them, `columns` holds their predictions, `models` minimises
-quadratic models over them with the compiled loops of `pairwise_descent` and `cyclic_descent`. `low_rank` works on
-trace-norm balls, with the model of `trace_model`. `interior` minimises models over the whole set, with `barrier_model`
-and `hessian`. What the engines share is in `rounds`; `choose` says which of them a problem gets.
+`rounds` holds what all its engines share: an engine evaluates its iterate and makes a round. `engine` makes rounds over
+active atoms (`active_atoms`, their predictions in `active_matrix`): Newton steps on a quadratic model, with its Hessian
+formed if atoms are few (`hessian_model`) and column by column if they are many (`column_model`). `interior` minimises
+models over a set with a barrier, `low_rank` over matrices of low rank. `hessian` is the Hessian in all weights, `start`
+has samples to start from, and `few_reads` saves reads of data on disk.
 """
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.engines.corrective.engine import CorrectiveEngine
+from frankwolfe.engines.corrective.interior import InteriorEngine
+from frankwolfe.engines.corrective.low_rank import LowRankEngine
+from frankwolfe.engines.protocol import Engine
+from frankwolfe.problem import Problem
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.shards.local import Block, Local
+
+UNEVEN_RATIO = 30.0
+"""Ratio of the columns' lengths, or of their common mean to the average length, from which on data is uneven: active
+atoms that join one at a time, and low-rank steps, then take many rounds."""
+
+
+def engine_for(problem: Problem) -> Callable[..., Engine]:
+    """Return what makes an engine: from a problem, a start and what an earlier run hands over.
+
+    Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
+    weights: beyond what a barrier says, problems that are easy for the other engines are left to them.
+    """
+    structure = problem.constraint.structure()
+    if structure.hull is None and problem.size <= 600:
+        barrier = problem.barrier()
+        if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
+            return partial(InteriorEngine, barrier=barrier)
+    return CorrectiveEngine if structure.trace_norm is None else LowRankEngine
+
+
+def restored_engine(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Engine:
+    """Return the engine for a problem, going on where the one with this state was; ``saves_reads``: of data on disk."""
+    if saves_reads:
+        from frankwolfe.engines.corrective.few_reads import FewReadsEngine
+
+        return FewReadsEngine.from_state(problem, state)
+    kind: Any = engine_for(problem)
+    kind, how = (kind.func, kind.keywords) if isinstance(kind, partial) else (kind, {})
+    engine: Engine = kind.from_state(problem, state, **how)
+    return engine
+
+
+def is_uneven(problem: Problem) -> bool:
+    """Return whether columns differ much in length, or rows hardly differ from their mean, which no intercept takes."""
+    squares, means = problem.objective.shards.run(column_moments)
+    lengths = np.sqrt(squares[squares > 0.0])
+    if len(lengths) == 0 or not np.isfinite(lengths).all():
+        return False
+    if lengths.max() > UNEVEN_RATIO * lengths.min():
+        return True
+    return not problem.intercept and float(means @ means) * len(lengths) > UNEVEN_RATIO * float(squares.sum())
+
+
+def column_moments(local: Local) -> tuple:
+    """Return the weighted sums of the columns' squares, and of the columns: by one read."""
+    weights, d = local.samples.weights, local.size // max(1, local.samples.rows.outputs)
+
+    def add(block: Block) -> tuple:
+        rows, some = block.samples.rows, weights[block.part]
+        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        return rows.column_norms(some, d) ** 2, np.asarray(rows.add_all(some, d), np.float64)
+
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+        return local.each(add)

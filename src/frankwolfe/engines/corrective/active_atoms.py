@@ -11,37 +11,21 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel, worth_compiling
 from frankwolfe.compile.verbs import deposit, oracle, rebuild
-from frankwolfe.engines.corrective.columns import DenseColumns
-from frankwolfe.engines.corrective.copied_columns import column_room
-from frankwolfe.engines.corrective.remote_matrix import placed
-from frankwolfe.engines.corrective.row_blocks import active_matrix
+from frankwolfe.engines.corrective.active_matrix import ActiveMatrix
+from frankwolfe.engines.corrective.column_model import DenseColumns, SparseColumns, by_columns
+from frankwolfe.engines.corrective.hessian_model import Hessian
 from frankwolfe.engines.state import PLAIN, copied, require_like
 from frankwolfe.objective import tasks
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.base import Hull, tracker_of
-from frankwolfe.shards.local import Local
 
 MIN_NEW_ATOMS = 50
 """Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""
 
-LEAST_NEW_ATOMS = 4
-"""Coordinates that a round may add where columns of rows on disk do not fit into memory: each round reads the
-rows twice."""
-
-NEW_PER_ACTIVE, NEW_PER_ACTIVE_FAST = 1, 4
-"""Coordinates that a round may add for each that has weight; the second holds where at least nine in ten of those
-added last got some. Twice or half as many: passes change by 1%; with half the second, some runs take a tenth longer."""
-
-SPARE_LEVEL, SPARE_PER_ACTIVE = 0.5, 2
-"""Columns of sparse data are copied before they are needed, because a copy reads all of the data: those whose slope is
-at least `SPARE_LEVEL` times what would give them weight, and at most `SPARE_PER_ACTIVE` for each that is needed. Half
-the level, or twice as many: 1 to 4% fewer passes, but up to a quarter more time on RCV1, where copies are large."""
-
 DENSE_ROW = 40
-"""Active entries in a row, on average, from which on rows count as dense: the Hessian costs the square of them.
-Twice or half: no difference on our data."""
+"""Active entries in a row, on average, from which on rows count as dense: the Hessian costs the square of them."""
 
 
 class HessianLimits(NamedTuple):
@@ -65,6 +49,15 @@ LIMITS_WITHOUT_KERNELS = HessianLimits(2048, 2048, 2048)
 """Limits for small data: NumPy takes microseconds to visit a column."""
 
 
+def column_room(problem: Problem) -> int:
+    """Return how many entries of columns of a store fit into memory.
+
+    Two copies have half of it each: the columns that were read, and those among them that are active. (Above some
+    hundred atoms the active ones are kept column by column as well.)
+    """
+    return problem.X.memory // 2 // (12 if problem.X.is_sparse else 8)
+
+
 @kernel
 def name_vertex(constraint, tracker, r, iterate):
     """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
@@ -72,8 +65,8 @@ def name_vertex(constraint, tracker, r, iterate):
     deposit(oracle(constraint, tracker, r), iterate, 1.0)
 
 
-class Shifted:
-    """What all active atoms share: a set may add the same shift to each of its points. Atoms are without it.
+class ActiveAtoms:
+    """What both kinds share. A set may add the same shift to each of its points: atoms are without it.
 
     Parameters
     ----------
@@ -83,13 +76,19 @@ class Shifted:
         What the set adds.
     """
 
-    matrix: Any
+    matrix: ActiveMatrix
+    hessian: Hessian
+    u: np.ndarray
 
     def __init__(self, objective: Objective, shift: np.ndarray | None):
         self.objective, self.shift = objective, shift
         self.base: Any = None if shift is None else objective.predict(shift).ravel()
 
-    def predict(self, u: np.ndarray) -> np.ndarray:
+    def _use(self, matrix: ActiveMatrix) -> None:
+        """Work with the predictions of other atoms from now on."""
+        self.matrix, self.hessian = matrix, Hessian(matrix)
+
+    def predict(self, u: np.ndarray) -> Any:
         """Return the predictions for weights of the atoms."""
         z = self.matrix.predict(u)
         return z if self.base is None else self.objective.sum_of(z, self.base)
@@ -106,10 +105,11 @@ class Shifted:
         return keep(tasks.mix, self.base, keep(tasks.difference, z, self.base), factor)
 
 
-class Coordinates(Shifted):
-    """Active atoms of a set whose vertices are single coordinates: the columns in use and their weights."""
+class Coordinates(ActiveAtoms):
+    """Active atoms of a set whose vertices have one non-zero entry: the columns in use and their weights."""
 
     indirect = False  # predictions are sums over the columns, as they are at the point itself
+    _columns: SparseColumns | DenseColumns | None
 
     REMEMBERED = ("active", "u", "taken", "growth", "spare", "settled", "covered")
     """Attributes that are part of a state."""
@@ -123,10 +123,8 @@ class Coordinates(Shifted):
         w = w if shift is None else w - shift
         self.active = np.flatnonzero(w)
         self.u = hull.fit(w[self.active] if hull.signed else np.maximum(w[self.active], 0.0))
-        self.matrix: Any = None
-        self.hessian: Any = None
-        self._columns: Any = None
-        self.taken, self.growth, self.spare = 0, NEW_PER_ACTIVE, False
+        self._release()
+        self.taken, self.growth, self.spare = 0, 1, False
         self.settled = self.covered = False
         rows = problem.samples.rows
         self._copies_ahead = rows.is_sparse and not problem.outputs
@@ -150,7 +148,7 @@ class Coordinates(Shifted):
         if last_digits and self.settled:
             return count <= self.limits.last_digits
         share = count / len(self.active)  # of the entries that are stored, were columns all alike
-        dense = self.matrix.sparse and share * self.matrix.stored > DENSE_ROW * self.n
+        dense = share * self.matrix.stored > DENSE_ROW * self.n
         return count <= (self.limits.dense_rows if dense else self.limits.usual)
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
@@ -180,18 +178,28 @@ class Coordinates(Shifted):
         return gradient[self.active]
 
     def forget_columns(self) -> None:
-        """Let go of the copy column by column: where a Hessian is formed it would only take up room."""
+        """Release the copy column by column: where a Hessian is formed it would only take up memory."""
+        self._columns = None
+
+    def _release(self) -> None:
+        """Release all copies: before new ones are made."""
+        self.matrix = self.hessian = None  # type: ignore[assignment]
         self._columns = None
 
     @property
     def columns(self) -> Any:
-        """The matrix column by column, copied when it is first asked for."""
+        """The matrix column by column, copied when it is first needed."""
         if self._columns is None:
-            self._columns = self.matrix.by_columns()
+            self._columns = by_columns(self.matrix.blocks)
         return self._columns
 
     def extend(self, found: Evaluation) -> bool:
-        """Take in the columns that promise most, let go of those without weight; say if any was taken in."""
+        """Add the columns that promise most, drop those without weight; return whether any was added.
+
+        Columns of sparse data are copied before they are needed, because a copy reads all of the data: those whose
+        slope is at least half of what would give them weight, at most two for each that is needed. A quarter instead of
+        half, or twice as many: 1 to 4% fewer passes, but up to a quarter more time on RCV1, where copies are large.
+        """
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
         level, kept = self._level(found.gradient[self.active]), self.u != 0.0
         keys[self.active[kept]] = -np.inf
@@ -202,20 +210,19 @@ class Coordinates(Shifted):
         if self.covered:
             return False  # what there is serves on
         self.active, self.u = self.active[kept], self.u[kept]
-        self.growth = NEW_PER_ACTIVE_FAST if len(self.u) >= 0.9 * self.taken else NEW_PER_ACTIVE
-        room = max(self._most - len(self.u), LEAST_NEW_ATOMS)
+        self.growth = 4 if len(self.u) >= 0.9 * self.taken else 1  # new ones for each that has weight
+        room = max(self._most - len(self.u), 4)
         joining = min(len(promising), self._room(len(self.u)), room)
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
         self.spare = self._copies_ahead and self.taken <= self.limits.usual
         if self.spare:
-            promising = np.flatnonzero(keys > (SPARE_LEVEL * level if level > 0.0 else level / SPARE_LEVEL))
-            joining = min(joining + SPARE_PER_ACTIVE * self.taken, room)
+            promising = np.flatnonzero(keys > (0.5 * level if level > 0.0 else 2.0 * level))
+            joining = min(joining + 2 * self.taken, room)
         w = self._spread(self.u)
         self.active = np.sort(np.concatenate([self.active, self._best(keys, promising, joining)]))
         self.u = w[self.active]
-        self.matrix = self.hessian = self._columns = None  # the old copies go before the new ones come
-        self.matrix = active_matrix(self.objective, self.active)
-        self.hessian = self.matrix.hessian()
+        self._release()
+        self._use(ActiveMatrix.of_columns(self.objective, self.active))
         return True
 
     def state(self) -> dict[str, Any]:
@@ -230,12 +237,11 @@ class Coordinates(Shifted):
         for name in self.REMEMBERED:
             setattr(self, name, copied(state[f"atoms.{name}"]))
         if "hessian.H" in state:
-            self.matrix = active_matrix(self.objective, self.active)
-            self.hessian = self.matrix.hessian()
+            self._use(ActiveMatrix.of_columns(self.objective, self.active))
             self.hessian.restore(state)
 
 
-class Vertices(Shifted):
+class Vertices(ActiveAtoms):
     """Active atoms of any other set: the vertices its oracle named, and their predictions."""
 
     settled = True
@@ -246,9 +252,8 @@ class Vertices(Shifted):
         super().__init__(problem.objective, shift)
         self.hull, self.problem = Hull(1.0, False, False), problem
         point = w.copy() if shift is None else w - shift
-        self.points, self.u = point[None, :], np.ones(1)
-        self.matrix: Any = self._matrix_of([self._images(point)])
-        self.hessian: Any = None
+        self.points, self.u, self.images = point[None, :], np.ones(1), [self.objective.predict(point)]
+        self._use(ActiveMatrix.of_images(self.objective, self.images))
         self.tracker = tracker_of(problem.constraint, problem.size)
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
@@ -271,14 +276,6 @@ class Vertices(Shifted):
     def forget_columns(self) -> None:
         """Do nothing: there is no other copy."""
 
-    def _images(self, point: np.ndarray) -> Any:
-        """Return the predictions of a point."""
-        return self.objective.predict(point)
-
-    def _matrix_of(self, images: list[Any]) -> Any:
-        """Return the predictions of all atoms as a matrix."""
-        return placed(self.objective, self.objective.shards.keep(vertex_images, tuple(images)))
-
     def extend(self, found: Evaluation) -> bool:
         """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
         kept = self.u != 0.0
@@ -288,37 +285,21 @@ class Vertices(Shifted):
         name(self.problem.constraint, self.tracker, found.gradient, vertex)
         point = vertex.v if self.shift is None else vertex.v - self.shift
         self.points = np.vstack([self.points[kept], point])
-        self.matrix = self._matrix_of([*self.matrix.chosen(kept), self._images(point)])
-        self.hessian = self.matrix.hessian()
+        self.images = [*(self.images[k] for k in np.flatnonzero(kept)), self.objective.predict(point)]
+        self._use(ActiveMatrix.of_images(self.objective, self.images))
         self.u = np.append(self.u[kept], 0.0)
         return True
 
     def state(self) -> dict[str, Any]:
-        """Return the atoms, their predictions and weights, and the Hessian, which is made with the first round.
-
-        Predictions on a cluster are left out: they are made again from the atoms.
-        """
-        found = {"atoms.u": self.u, "atoms.points": self.points}
-        if isinstance(self.matrix, DenseColumns):
-            found["atoms.images"] = self.matrix.values
-        return found if self.hessian is None else found | self.hessian.state()
+        """Return the atoms and their weights, and the Hessian. Predictions are made again from the atoms."""
+        return {"atoms.u": self.u, "atoms.points": self.points} | self.hessian.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over all that a state holds."""
         self.u, self.points = (copied(state[f"atoms.{name}"]) for name in ("u", "points"))
-        if "atoms.images" in state:
-            self.matrix = DenseColumns(copied(state["atoms.images"]))
-        else:
-            self.matrix = self._matrix_of([self._images(point) for point in self.points])
-        if "hessian.H" in state:
-            self.hessian = self.matrix.hessian()
-            self.hessian.restore(state)
-
-
-def vertex_images(local: Local, images: tuple[np.ndarray, ...]) -> DenseColumns:
-    """Return the predictions of some vertices, as columns."""
-    width = int(np.prod(local.samples.shape))
-    return DenseColumns(np.vstack([image.reshape(-1, width) for image in images]))
+        self.images = [self.objective.predict(point) for point in self.points]
+        self._use(ActiveMatrix.of_images(self.objective, self.images))
+        self.hessian.restore(state)
 
 
 def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits | None = None) -> Coordinates | Vertices:

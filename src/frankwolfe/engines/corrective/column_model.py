@@ -1,16 +1,21 @@
-"""The quadratic model of many atoms: its Hessian stays a product of the columns, which are visited in turn."""
+"""The quadratic model of many atoms: its Hessian stays a product of the columns, which are visited in turn.
+
+The model is that of `frankwolfe.engines.corrective.hessian_model`. One atom after the other is moved toward or away
+from, by compiled loops over its column; faces are solved by conjugate gradients.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.corrective.cyclic_descent import FollowingIntercept, cycle
-from frankwolfe.engines.corrective.models import Model
-
-CG_ACCURACY, MAX_CG_STEPS = 0.1, 12
-"""How exactly conjugate gradients solve a face, and in how many steps at most; each failure doubles the steps. Half
-the steps: 1% more passes. Twice as many, or twice or half the accuracy: no difference in passes."""
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import routine, verb
+from frankwolfe.engines.corrective.active_matrix import RowBlocks
+from frankwolfe.engines.corrective.hessian_model import Model
+from frankwolfe.rows.csr import ONE, TWO
+from frankwolfe.rows.dense import dot_row
+from frankwolfe.sets.base import SPENT
 
 
 class ColumnModel(Model):
@@ -18,7 +23,8 @@ class ColumnModel(Model):
 
     def __init__(self, atoms: Any, slope: np.ndarray, curvatures: np.ndarray, z: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u)
-        self.matrix, self.columns, self.curvatures, self.bent = atoms.matrix, atoms.columns, curvatures, curvatures * z
+        self.matrix: RowBlocks = atoms.matrix.blocks
+        self.columns, self.curvatures, self.bent = atoms.columns, curvatures, curvatures * z
         self.free, outputs, m = shifts > 0, max(1, shifts), len(slope)
         totals, homes, pulls = np.ones(outputs), atoms.active % outputs, np.zeros(m)
         if self.free:
@@ -58,7 +64,7 @@ class ColumnModel(Model):
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
     def leap(self, failures: int) -> bool:
-        """Go toward the minimiser of the face by conjugate gradients; say whether that was any way."""
+        """Move toward the minimiser of the face by conjugate gradients; return whether the weights changed."""
         face, signs, spent = self._face()
         slope = (self.linear + self._along(self.bent, self.intercept.sums))[face]
         square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
@@ -69,16 +75,13 @@ class ColumnModel(Model):
             bent = self.curvatures * self.matrix.predict(whole)
             return self._along(bent, self._sums(bent, len(self.intercept.sums)))[face]
 
-        move = conjugate_gradients(
-            product, slope, square, signs if spent else None, CG_ACCURACY, MAX_CG_STEPS * 2**failures
-        )
+        move = conjugate_gradients(product, slope, square, signs if spent else None, 0.1, 12 * 2**failures)
         if not (slope @ move < 0.0):
             return False
         return self._go(face, signs, move, spent)
 
-    def _jump(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray) -> bool:
-        """Make the whole move, with the weights that would change their sign set to zero, if the model falls."""
-        goal = self._cut(face, signs, move)
+    def _jump(self, goal: np.ndarray) -> bool:
+        """Move to other weights, if the model is lower there; return whether it is."""
         images = self.matrix.predict(goal)
         bent, totals = images * self.curvatures, self.intercept.totals
         saved = (self._sums(bent, len(totals)) ** 2 / totals).sum() if self.free else 0.0
@@ -97,9 +100,8 @@ class ColumnModel(Model):
         """Return the model's value."""
         weighted = self.curvatures > 0.0
         saved = (self.intercept.sums**2 / self.intercept.totals).sum()
-        return float(
-            self.linear @ self.u + 0.5 * ((self.bent[weighted] ** 2 / self.curvatures[weighted]).sum() - saved)
-        )
+        curve = (self.bent[weighted] ** 2 / self.curvatures[weighted]).sum()
+        return float(self.linear @ self.u + 0.5 * (curve - saved))
 
 
 def conjugate_gradients(
@@ -137,3 +139,202 @@ def conjugate_gradients(
         before, size = size, residual @ ahead
         search = size / before * search - ahead
     return move
+
+
+# --- columns, one by one ----------------------------------------------------------------------------------------------
+
+
+@verb
+def column_dot(columns, j, v):
+    """Inner product of column ``j`` with ``v``."""
+    return columns.column_dot(j, v)
+
+
+@verb
+def column_add_bent(columns, j, c, curvatures, v):
+    """Add ``c`` times column ``j``, each entry times its sample's curvature, to ``v``, in place."""
+    return columns.column_add_bent(j, c, curvatures, v)
+
+
+class SparseColumns(NamedTuple):
+    """Columns by their stored entries."""
+
+    data: np.ndarray
+    samples: np.ndarray
+    starts: np.ndarray
+
+    def column_dot(self, j, v):
+        """Inner product of column ``j`` with ``v``."""
+        data, samples, even, odd = self.data, self.samples, 0.0, 0.0
+        k, stop = np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])
+        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, four times slower
+            even += data[k] * v[samples[k]]
+            odd += data[k + ONE] * v[samples[k + ONE]]
+            k += TWO
+        return even + odd if k == stop else even + odd + data[k] * v[samples[k]]
+
+    def column_add_bent(self, j, c, curvatures, v):
+        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        data, samples = self.data, self.samples
+        for k in range(np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])):
+            i = samples[k]
+            v[i] += c * data[k] * curvatures[i]
+
+
+class DenseColumns(NamedTuple):
+    """Columns laid out one after the other."""
+
+    values: np.ndarray
+
+    def column_dot(self, j, v):
+        """Inner product of column ``j`` with ``v``."""
+        return dot_row(self.values, j, v)
+
+    def column_add_bent(self, j, c, curvatures, v):
+        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        values = self.values
+        for i in range(len(v)):
+            v[i] += c * values[j, i] * curvatures[i]
+
+
+def by_columns(matrix: RowBlocks) -> SparseColumns | DenseColumns:
+    """Return a copy of a matrix, column by column."""
+    if not matrix.sparse:
+        return DenseColumns(np.ascontiguousarray(np.concatenate([block.columns() for block in matrix.blocks]).T))
+    free = np.zeros(matrix.blocks[0].width + 1, np.uint64)  # where the next entry of each column goes
+    for block in matrix.blocks:
+        free[1:] += np.bincount(block.rows.indices, minlength=len(free) - 1).astype(np.uint64)
+    starts = np.cumsum(free)
+    free = starts.copy()
+    data, samples = np.empty(matrix.stored), np.empty(matrix.stored, np.uint32)
+    for block in matrix.blocks:
+        sort_by_columns(*block.rows, np.uint32(block.part.start), free, data, samples)
+    return SparseColumns(data, samples, starts)
+
+
+@kernel
+def sort_by_columns(data, columns, starts, first, free, to_data, to_samples):
+    """Move the entries of rows to where the next entries of their columns go, ``free``; the rows begin at ``first``."""
+    for i in range(len(starts) - 1):
+        sample = first + np.uint32(i)
+        for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+            at = free[columns[k]]
+            to_data[at] = data[k]
+            to_samples[at] = sample
+            free[columns[k]] = at + ONE
+
+
+# --- cyclic descent ---------------------------------------------------------------------------------------------------
+
+
+@routine
+def moved(hull, u, slope, bent, square, total, curve):
+    """Return the sign of an atom, and the best step from the combination toward it: negative if away from it."""
+    sign = 1.0
+    if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
+        sign = -1.0
+    radius, size = hull.radius, abs(u)
+    lead = total - radius * sign * slope
+    least = -size / (radius - size) if size < radius else 0.0
+    bow = radius * radius * square - 2.0 * radius * sign * bent + curve
+    if lead > 0.0:
+        return sign, (1.0 if lead >= bow else lead / bow)
+    return sign, (least if lead <= least * bow else lead / bow)
+
+
+@routine
+def multiply(scale, u, bent, sums):
+    """Multiply the weights, and what depends on them, by the factor that was kept apart."""
+    for k in range(len(u)):
+        u[k] *= scale
+    for i in range(len(bent)):
+        bent[i] *= scale
+    for c in range(len(sums)):
+        sums[c] *= scale
+
+
+class FollowingIntercept(NamedTuple):
+    """The intercept of a model in which it follows the weights, in numbers that one atom at a time can keep up to date.
+
+    Attributes
+    ----------
+    totals : array of shape (outputs,)
+        Sums of the curvatures. Without an intercept a single one, which nothing refers to.
+    homes : array of shape (m,)
+        The output that each column meets.
+    pulls : array of shape (m,)
+        Sums of the columns, each entry times its curvature; zeros without an intercept.
+    sums : array of shape (outputs,)
+        Sums of ``D A u``: the intercept has moved by minus ``sums / totals``.
+    """
+
+    totals: np.ndarray
+    homes: np.ndarray
+    pulls: np.ndarray
+    sums: np.ndarray
+
+
+@kernel
+def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, turns, tolerance):
+    """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
+
+    The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
+    shrinking ``u`` and all that depends on it is one factor. ``bent`` is ``D X u``. While the budget is not spent,
+    weight comes from the zero atom instead, which is ordinary coordinate descent. An ``intercept`` follows each move.
+    """
+    totals, homes, pulls, sums = intercept.totals, intercept.homes, intercept.pulls, intercept.sums
+    radius, scale, gap = hull.radius, 1.0, 0.0
+    for _ in range(turns):
+        size, pull, curve = 0.0, 0.0, 0.0
+        for i in range(len(curvatures)):
+            curve += bent[i] * bent[i] / curvatures[i] if curvatures[i] > 0.0 else 0.0
+        for c in range(len(sums)):
+            curve -= sums[c] * sums[c] / totals[c]
+        for j in range(len(u)):
+            size += abs(u[j])
+            pull += linear[j] * u[j]
+        gap = pull + curve if hull.filled else 0.0
+        for j in visit:
+            home = homes[j]
+            weight, along = scale * u[j], scale * (column_dot(columns, j, bent) - pulls[j] * sums[home] / totals[home])
+            slope = linear[j] + along
+            key = -abs(slope) if hull.signed else slope
+            gap = max(gap, pull + curve - radius * key)
+            slack = radius - size
+            if hull.filled and slack > SPENT * radius:
+                goal = weight - slope / square[j] if square[j] > 0.0 else weight
+                goal = min(max(goal, -abs(weight) - slack), abs(weight) + slack)
+                if not hull.signed:
+                    goal = max(goal, 0.0)
+                change = goal - weight
+                size += abs(goal) - abs(weight)
+                pull += change * linear[j]
+                curve += change * (2.0 * along + change * square[j])
+            else:
+                if weight == 0.0 and pull + curve <= radius * key:
+                    continue
+                sign, gamma = moved(hull, weight, slope, along, square[j], pull + curve, curve)
+                if gamma == 0.0:
+                    continue
+                change, left = gamma * radius * sign, 1.0 - gamma
+                goal = left * weight + change
+                if sign * goal <= 0.0:
+                    goal = 0.0
+                pull = left * pull + change * linear[j]
+                curve = left * left * curve + change * (2.0 * left * along + change * square[j])
+                size = left * size + gamma * radius
+                scale *= left
+                if scale < 1e-6:
+                    multiply(scale, u, bent, sums)
+                    scale = 1.0
+            if change != 0.0:
+                u[j] = goal / scale
+                column_add_bent(columns, j, change / scale, curvatures, bent)
+                sums[home] += change / scale * pulls[j]
+        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
+            scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
+        multiply(scale, u, bent, sums)
+        scale = 1.0
+        if gap <= tolerance:
+            break
+    return gap

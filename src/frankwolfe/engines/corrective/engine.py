@@ -1,25 +1,21 @@
 """The fully corrective method: after each exact gradient, the weights of all atoms found so far are made optimal.
 
 A round takes the exact gradient, which certifies, adds the atoms that promise most, and minimises the objective over
-all combinations of the active ones by Newton steps: a quadratic model with the losses' curvatures
-(`frankwolfe.engines.corrective.models`), solved as exactly as the gap is worth, and a line search on the objective.
+all combinations of the active ones by Newton steps: a quadratic model with the losses' curvatures (`hessian_model` or
+`column_model`), solved as exactly as the gap is worth, and a line search on the objective.
 """
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.kernels import compile_above
 from frankwolfe.engines.corrective.active_atoms import HessianLimits, atoms_of
 from frankwolfe.engines.corrective.column_model import ColumnModel
 from frankwolfe.engines.corrective.hessian import coupled_curvatures, slopes_on_face
-from frankwolfe.engines.corrective.hessian_model import HessianModel
-from frankwolfe.engines.corrective.models import minimise
+from frankwolfe.engines.corrective.hessian_model import HessianModel, Model, minimise
 from frankwolfe.engines.corrective.rounds import VALUE_ROUNDING, RoundEngine
-from frankwolfe.engines.corrective.sampled_start import SAMPLED, mean_sample_optimum, minimise_sample, worth_sampling
-from frankwolfe.engines.corrective.warm_kinds import is_new_kind
+from frankwolfe.engines.corrective.start import is_new_kind, start_from_sample, worth_sampling
 from frankwolfe.engines.dual_bound import dual_gap
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
@@ -78,11 +74,6 @@ difference where runs are certified."""
 ROUNDS_TO_DUAL_BOUND = 8
 """Rounds without a lower gap or objective after which, each time, a bound from the dual is sought. Twice or half as
 many: no difference."""
-
-
-SAME_HESSIAN = 3.0
-"""A step with the Hessian of the one before is expected to leave at most so many times the part of the gap that that
-one left. Were it more, the next step would have a Hessian of its own. Only on a cluster, where calls are costly."""
 
 
 class Passed(NamedTuple):
@@ -244,28 +235,19 @@ class CorrectiveEngine(RoundEngine):
 
     def _start_from_sample(self, found: Evaluation) -> bool:
         """Go where the objective of a sample of the rows is lowest, if the objective is lower there; say whether."""
-        w, rows_read = self._sample_optimum()
+        w, rows_read = start_from_sample(self.problem, self.limits)
         self.rows_read += rows_read
-        at = self._evaluate_start(w)
+        if w is None:
+            return False
+        if self._costly:  # an exact pass, for the next round begins there
+            self._last_pass = self._pass(w)
+            at = self._last_pass.at
+        else:
+            at = self._evaluate_predictions(self.problem.objective.predict(w))
         if not at.value < found.value:
             return False
         self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits), at, None
         return True
-
-    def _sample_optimum(self) -> tuple[np.ndarray, int]:
-        """Return weights that are optimal for a sample of the rows, about, and how many rows were read for them."""
-        if self._costly:
-            return mean_sample_optimum(self.problem)
-        sample = self.problem.thinned(SAMPLED)
-        with compile_above(0) if self.problem.objective.compiled else nullcontext():  # kernels are loaded already
-            return minimise_sample(CorrectiveEngine(sample, sample.default_start(), limits=self.limits))
-
-    def _evaluate_start(self, w: np.ndarray) -> Any:
-        """Return the point with some weights; charged as a pass."""
-        if self._costly:  # an exact pass, for the next round begins there
-            self._last_pass = self._pass(w)
-            return self._last_pass.at
-        return self._evaluate_predictions(self.problem.objective.predict(w))
 
     def _close_enough(self, slope: np.ndarray, gap: float, goal: float) -> bool:
         """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
@@ -302,24 +284,22 @@ class CorrectiveEngine(RoundEngine):
         if len(chosen) == 0:
             return False  # no weight, and nothing promises any
         few = atoms.hessian_is_affordable(len(chosen), self._for_last_digits(gap))
-        if self._costly:
-            if not few:
-                raise ClusterError(
-                    f"{len(chosen):,} atoms are active, and on a cluster Hessians are formed of {atoms.limits.usual:,} "
-                    "at most: use a smaller radius, a larger tol, or data in memory"
-                )
-            # where a step like the last one, with the same Hessian, should meet the tolerance, no other is summed up
-            atoms.hessian.serves_on = self.promised < np.inf and SAME_HESSIAN * self.left * gap <= self.target
-        self.by_columns = not few
+        if self._costly and not few:
+            raise ClusterError(
+                f"{len(chosen):,} atoms are active, and on a cluster Hessians are formed of {atoms.limits.usual:,} "
+                "at most: use a smaller radius, a larger tol, or data in memory"
+            )
+        self.by_columns, curvatures = not few, self._curvatures(gap, few)
+        shifts = 0 if self.at.shift is None else len(self.at.shift)
+        model: Model
         if few:
             atoms.forget_columns()
-        curvatures = self._curvatures(gap, few)
-        shifts = 0 if self.at.shift is None else len(self.at.shift)
-        model: Any = (
-            HessianModel(atoms, chosen, slope, curvatures, shifts)
-            if few
-            else ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
-        )
+            # where calls are costly, and a step like the last one with the same Hessian should meet the tolerance
+            as_it_is = self.promised < np.inf and 3.0 * self.left * gap <= self.target
+            H = atoms.hessian.at(curvatures, chosen, shifts, as_it_is)
+            model = HessianModel(atoms.hull, H, atoms.u, slope, chosen, self.problem.objective.compiled)
+        else:
+            model = ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
         u = minimise(model, self._model_share(few) * gap)
         if not np.isfinite(u).all():
             return False  # the curvatures overflowed: there is no model to go by
@@ -402,7 +382,7 @@ class CorrectiveEngine(RoundEngine):
         if not self._costly or self.problem.intercept:
             return self.atoms.predict(u), None
         passed = self._last_pass = self._pass(self.atoms.w(u), self.at.z)
-        self.problem.objective.note_slopes(self.atoms.matrix.matrix, passed.at.alpha, self.atoms.slope(passed.gradient))
+        self.problem.objective.note_slopes(self.atoms.matrix.blocks, passed.at.alpha, self.atoms.slope(passed.gradient))
         return passed.at.z, passed.at
 
     def _adapt(self, gamma: float) -> None:

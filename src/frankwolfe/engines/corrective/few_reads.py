@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from frankwolfe.engines.corrective.copied_columns import column_room, copied_columns, set_of
+from frankwolfe.engines.corrective.active_atoms import column_room
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.loop import generator_state
@@ -21,7 +22,10 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
+from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.sets.base import Hull
+from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
+from frankwolfe.shards.local import Block
 
 BATCH = 10
 """Rows in a batch of the first pass. With one, the last atoms of RCV1 at radius 1000 come at four times the rank."""
@@ -166,7 +170,7 @@ class FewReadsEngine(RoundEngine):
         """Read the columns that promise most, and begin to solve for them."""
         chosen = self._chosen(self.slope if self._found is None else self._found.gradient)
         self.columns, self.inner, self._found = chosen, None, None  # the old copy goes before the new one comes
-        small = self.problem.with_columns(copied_columns(self.problem, chosen), set_of(self.hull))
+        small = self.problem.with_columns(read_columns(self.problem, chosen), set_of(self.hull))
         self.inner = self._solver(small, self._narrow(self.w))
         before = self.rows_read
         self._begin_inner()
@@ -307,7 +311,7 @@ class FewReadsEngine(RoundEngine):
             rng.bit_generator.state = generator_state(scout)
             engine.scout = StepwiseEngine.from_state(problem, scout, METHODS["sfw"], engine.batch, rng)
         if parts["inner"]:
-            small = problem.with_columns(copied_columns(problem, engine.columns), set_of(engine.hull))
+            small = problem.with_columns(read_columns(problem, engine.columns), set_of(engine.hull))
             engine.inner = CorrectiveEngine.from_state(small, parts["inner"])
         if parts["rest"]:
             engine.rest = CorrectiveEngine.from_state(problem, parts["rest"])
@@ -326,3 +330,65 @@ def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a state that belongs to one of the engines."""
     start = len(name) + 1
     return {key[start:]: value for key, value in state.items() if key.startswith(f"{name}.")}
+
+
+# --- columns of a store, in memory -----------------------------------------------------------------------------------
+
+
+def can_be_copied(problem: Problem) -> bool:
+    """Return whether vertices have one non-zero entry, and enough columns of a store fit into memory.
+
+    Fewer than fifty columns of average size would hardly hold an optimum.
+    """
+    structure, store = problem.constraint.structure(), problem.X
+    if structure.hull is None or structure.shift is not None:
+        return False
+    return store.nnz / store.shape[1] * min(50, store.shape[1]) <= column_room(problem)
+
+
+def set_of(hull: Hull) -> Any:
+    """Return the set that a hull describes, of any number of coordinates."""
+    if hull.signed:
+        return L1Ball(hull.radius)
+    return NonNegativeL1Ball(hull.radius) if hull.filled else Simplex(hull.radius)
+
+
+def read_columns(problem: Problem, columns: np.ndarray) -> Any:
+    """Return a copy of some columns of all rows, in ascending order, by one read: an array, or a CSR array."""
+    n, pieces = problem.n, dict[int, Any]()
+    place = np.full(problem.d, -1, np.int32)
+    place[columns] = np.arange(len(columns))
+    if not problem.X.is_sparse:
+        values = np.empty((n, len(columns)), problem.X.dtype)
+
+        def take(block: Block) -> tuple:
+            values[block.part] = _plain(block).values[:, columns]
+            return ()
+
+        problem.objective.shards.each(take)
+        return values
+
+    def press(block: Block) -> tuple:
+        pieces[block.part.start] = _plain(block).pressed(place)
+        return ()
+
+    problem.objective.shards.each(press)
+    entries = sum(len(data) for data, _, _ in pieces.values())
+    size = np.int32 if entries < 2**31 else np.int64
+    data, indices, starts = np.empty(entries), np.empty(entries, size), np.zeros(n + 1, size)
+    at = 0
+    for first in sorted(pieces):
+        some, where, ends = pieces.pop(first)  # let go of as it is copied
+        stop = at + len(some)
+        data[at:stop], indices[at:stop] = some, where
+        starts[first + 1 : first + len(ends)] = ends[1:] + at
+        at = stop
+    matrix = sparse.csr_array((data, indices, starts), shape=(n, len(columns)))
+    matrix.has_canonical_format = True  # as the rows were
+    return matrix
+
+
+def _plain(block: Block) -> Any:
+    """Return the rows of a block as they are in the data, but for their means."""
+    rows = block.samples.rows
+    return rows.rows if isinstance(rows, MultiOutput) else rows

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr
 
 from frankwolfe.engines.corrective.hessian import MIN_PIVOT, FullHessian, loss_curvatures, objective_hessian
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.corrective.warm_kinds import is_new_kind
+from frankwolfe.engines.corrective.start import is_new_kind
 from frankwolfe.engines.dual_bound import dual_gap, slopes_after
 from frankwolfe.engines.state import copied
 from frankwolfe.losses import has_dual

@@ -14,13 +14,13 @@ the large space. A decomposition of ``S`` drops the directions without weight.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.engines.corrective.rounds import RoundEngine
-from frankwolfe.engines.corrective.trace_model import TraceModel, gap_within
-from frankwolfe.engines.corrective.warm_kinds import is_new_kind
+from frankwolfe.engines.corrective.start import is_new_kind
 from frankwolfe.engines.state import built, flat
 from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
@@ -35,37 +35,11 @@ MIN_NEW_VECTORS = 8
 """Fewest leading singular vectors of the gradient that a round adds; else as many as there are already. Twice as many:
 no difference; half: passes on the low-rank problem grow by a third, and its time too."""
 
-GAP_LEFT_BY_ROUND = 0.2
-"""Part of the exact gap that may be left within the subspaces when a round ends. Twice or half: no difference."""
-
-MAX_NEWTON_STEPS = 10
-"""Most Newton steps in a round. Twice or half as many: no difference, for a round ends sooner."""
-
-MAX_PROJECTIONS = 60
-"""Most projections for a Newton step. Twice or half as many: no difference."""
-
 MOST_FORMED = 1500
-"""Most entries of ``S`` for which the Hessian is formed on a cluster: it has the square of their number."""
-
-MAX_HALVINGS = 30
-"""Most shorter steps that a line search tries. Twice or half as many: no difference."""
-
-ARMIJO = 0.01
-"""Part of the decrease that the slope promises which a step must bring (Armijo's rule). Twice or half: no
-difference."""
-
-CURVATURE_FLOOR = 1e-8
-"""Smallest curvature of a sample in a model, as a part of the largest there can be. Twice or half: no difference."""
+"""Most entries of ``S`` for which the Hessian is formed where calls are costly: it has the square of their number."""
 
 VALUE_ROUNDING = 1e-15
-"""Differences of the objective below this part of its first value are rounding. Twice or half: no difference."""
-
-ZERO_SINGULAR_VALUE = 1e-12
-"""Singular values below this part of the radius are rounding. Twice or half: no difference."""
-
-BOUND_SLACK = 0.05
-"""Part of the last gap by which the bound on the next one may be loose, where it is not exact. Twice or half: no
-difference."""
+"""Differences of the objective below this part of its first value are rounding."""
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
@@ -190,7 +164,7 @@ class LowRankEngine(RoundEngine):
     def _triplets(self, r: np.ndarray) -> Triplets:
         """Return leading singular triplets; where they cannot be exact, as close as the last gap makes worth while."""
         level = self.radius * self.found.bound
-        loose = BOUND_SLACK * min(1.0, self.last_gap / level) if level > 0.0 else BOUND_SLACK
+        loose = 0.05 * min(1.0, self.last_gap / level) if level > 0.0 else 0.05
         start = self.right if len(self.left) >= len(self.right) else self.left
         return self.norm.triplets(r, max(MIN_NEW_VECTORS, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
@@ -222,9 +196,9 @@ class LowRankEngine(RoundEngine):
         self.last_left, self.last_right = self.left, self.right
         S = np.zeros((left.shape[1], right.shape[1]))
         S[np.arange(rank), np.arange(rank)] = self.sizes
-        S = self._minimise(self._view(left, right), S, GAP_LEFT_BY_ROUND * found.gap)
+        S = self._minimise(self._view(left, right), S, 0.2 * found.gap)
         turn_left, sizes, turn_right = np.linalg.svd(S, full_matrices=False)
-        kept = sizes > ZERO_SINGULAR_VALUE * self.radius
+        kept = sizes > 1e-12 * self.radius
         self.left, self.sizes, self.right = left @ turn_left[:, kept], sizes[kept], right @ turn_right.T[:, kept]
         self._found = None
         self._exact()
@@ -247,14 +221,14 @@ class LowRankEngine(RoundEngine):
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
         """Make Newton steps on the small matrix until its gap is at most ``goal``."""
         at = self.at
-        for _ in range(MAX_NEWTON_STEPS):
+        for _ in range(10):
             slope = self.problem.objective.shards.run(pull, view, at.alpha)[0]
             if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
             # where there is no curvature along the slope, a step as long as the radius is as good a guess as any
             self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
-            there, self.bound = model.minimum(self.bound, MAX_PROJECTIONS, 0.5 * goal)
+            there, self.bound = model.minimum(self.bound, 60, 0.5 * goal)
             if not np.isfinite(self.bound):
                 self.bound = 0.0
                 break
@@ -269,12 +243,12 @@ class LowRankEngine(RoundEngine):
     ) -> tuple[np.ndarray, Point] | None:
         """Go along a change of ``S``: all the way, or half as far and so on; return where, or None."""
         gamma = 1.0
-        for _ in range(MAX_HALVINGS):
+        for _ in range(30):
             there = S + gamma * change
             reached = self._evaluate_predictions(self._predictions(view, there))
             # where all is rounding, the model knows better than the objective
             rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
-            if reached.value < at.value + ARMIJO * gamma * fall or rounding:
+            if reached.value < at.value + 0.01 * gamma * fall or rounding:
                 return there, reached
             gamma *= 0.5
         return None
@@ -284,7 +258,7 @@ class LowRankEngine(RoundEngine):
 
         Where calls are costly and ``S`` is small, the Hessian is formed.
         """
-        shards, floor = self.problem.objective.shards, CURVATURE_FLOOR * self.problem.objective.curvature_scale
+        shards, floor = self.problem.objective.shards, 1e-8 * self.problem.objective.curvature_scale
         curved = shards.keep(curved_at, at.z, at.shift, at.losses, at.alpha, floor)
         free = self.problem.intercept
         if shards.calls_are_costly and shape[0] * shape[1] <= MOST_FORMED:
@@ -302,3 +276,87 @@ class LowRankEngine(RoundEngine):
             return found if inverse is None else found - np.tensordot(inverse @ sums, pulls, axes=1)
 
         return multiplied
+
+
+# --- a quadratic model over small matrices, minimised by accelerated projections --------------------------------------
+
+
+def project_to_trace_ball(S: np.ndarray, radius: float) -> np.ndarray:
+    """Return the point of the trace-norm ball nearest to a small matrix.
+
+    Examples
+    --------
+    >>> project_to_trace_ball(np.diag([3.0, 1.0]), 2.0)
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    left, sizes, right = np.linalg.svd(S, full_matrices=False)
+    if sizes.sum() <= radius:
+        return S
+    levels = (np.cumsum(sizes) - radius) / np.arange(1, len(sizes) + 1)
+    level = levels[np.flatnonzero(sizes > levels)[-1]]
+    return (left * np.maximum(sizes - level, 0.0)) @ right
+
+
+def gap_within(slope: np.ndarray, S: np.ndarray, radius: float) -> float:
+    """Return the gap at a small matrix, where the gradient is ``slope``."""
+    return float(np.vdot(slope, S) + radius * np.linalg.norm(slope, 2))
+
+
+class TraceModel(NamedTuple):
+    """The quadratic ``<slope, S - S_0> + <S - S_0, H (S - S_0)> / 2``.
+
+    Attributes
+    ----------
+    product : function
+        From a matrix ``S`` to ``H S``.
+    centre, slope : arrays
+        ``S_0`` and the gradient there.
+    radius : float
+        Of the ball.
+    """
+
+    product: Callable[[np.ndarray], np.ndarray]
+    centre: np.ndarray
+    slope: np.ndarray
+    radius: float
+
+    def first_bound(self) -> float:
+        """Return the curvature along the slope: at most the largest there is, and rarely much less."""
+        return float(np.vdot(self.slope, self.product(self.slope)) / np.vdot(self.slope, self.slope))
+
+    def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, float]:
+        """Return a matrix whose gap in the model is at most ``goal``, and the curvature met.
+
+        Accelerated projected gradients (Beck and Teboulle 2009), restarted where a step turns back (O'Donoghue and
+        Candes 2015). ``bound`` is a guess of the largest curvature. A step costs one product with the Hessian: those of
+        points in between follow by linearity.
+        """
+        here = ahead = self.centre
+        H_here = H_ahead = np.zeros_like(self.slope)  # the Hessian times the distance from the centre
+        momentum = 1.0
+        for step in range(steps):
+            there, H_there, bound = self._descend(ahead, H_ahead, bound)
+            if not np.isfinite(bound):
+                break
+            turns_back = np.vdot(ahead - there, there - here) > 0.0
+            grown = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
+            push = 0.0 if turns_back else (momentum - 1.0) / grown
+            momentum = 1.0 if turns_back else grown
+            ahead, H_ahead = there + push * (there - here), H_there + push * (H_there - H_here)
+            here, H_here = there, H_there
+            last = step % 5 == 4
+            if last and gap_within(self.slope + H_here, here, self.radius) <= goal:
+                break
+        return here, bound
+
+    def _descend(self, S: np.ndarray, H_S: np.ndarray, bound: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Make a projected gradient step that is short enough for the curvature it meets."""
+        slope = self.slope + H_S
+        while True:
+            there = project_to_trace_ball(S - slope / bound, self.radius)
+            move = there - S
+            change = self.product(move)  # its own: differences of products end in rounding
+            if not np.vdot(move, change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
+                return there, H_S + change, bound
+            bound *= 1.5

@@ -1,0 +1,436 @@
+"""The matrix ``A`` of the predictions of all active atoms: a compact copy of their columns, in blocks of rows.
+
+What the fully corrective method minimises over are combinations ``u`` of few atoms, and all it needs of an atom is its
+predictions: a column of ``X`` where vertices have one non-zero entry. ``D`` holds the curvatures of the losses: one for
+each prediction or, where outputs are coupled, a matrix for each sample.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.linalg.matrices import weighted_gram
+from frankwolfe.objective.objective import Objective
+from frankwolfe.objective.tasks import combine
+from frankwolfe.rows.blocks import even_parts
+from frankwolfe.rows.csr import CSR, ONE, TWO
+from frankwolfe.rows.dense import Dense
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Block, Local
+
+JOINED_ENTRIES = 2**18
+"""Entries up to which blocks are joined: less work than that is not worth a call."""
+
+PRODUCTS_PER_HESSIAN_ENTRY = 4.0
+"""Least number of products for each entry of a Hessian that a group of blocks makes: each group has one to add."""
+
+
+class ActiveMatrix:
+    """The matrix ``A``, wherever the rows are.
+
+    Parameters
+    ----------
+    objective : Objective
+        Of the problem.
+    blocks : RowBlocks or Kept
+        The matrix, with the rows.
+    """
+
+    def __init__(self, objective: Objective, blocks: "RowBlocks | Kept"):
+        self.objective = objective
+        self.blocks: Any = blocks
+        self.costly = objective.shards.calls_are_costly
+
+    @classmethod
+    def of_columns(cls, objective: Objective, active: np.ndarray) -> "ActiveMatrix":
+        """Return a copy of the columns ``active``, in ascending order."""
+        return cls(objective, objective.shards.keep(copied_columns, active))
+
+    @classmethod
+    def of_images(cls, objective: Objective, images: list[Any]) -> "ActiveMatrix":
+        """Return the matrix whose columns are some predictions."""
+        return cls(objective, objective.shards.keep(joined_images, tuple(images)))
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries, if only those are kept and they are at hand; else 0."""
+        return self.blocks.stored if isinstance(self.blocks, RowBlocks) and self.blocks.sparse else 0
+
+    def predict(self, u: np.ndarray) -> Any:
+        """Return ``A u``."""
+        return self.objective.shards.keep(combine, self.blocks, u)
+
+    def project(self, v: Any) -> np.ndarray:
+        """Return ``A' v``: what came with a point, or a sum over all rows."""
+        found = self.objective.slopes_along(self.blocks, v)
+        return self.objective.shards.run(project, self.blocks, v)[0] if found is None else found
+
+    def hessian_sums(self, curvatures: Any, chosen: np.ndarray, shifts: int) -> tuple:
+        """Return ``A' D A`` for some atoms; with an intercept also the second derivatives in both, and in it alone."""
+        return self.objective.shards.run(model_sums, self.blocks, curvatures, chosen, shifts)
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def project(local: Local, blocks: "RowBlocks", v: np.ndarray) -> tuple:
+    """Return ``A' v``."""
+    return (blocks.project(v.ravel()),)
+
+
+def model_sums(local: Local, blocks: "RowBlocks", D: np.ndarray, chosen: np.ndarray, shifts: int) -> tuple:
+    """Return ``A' D A`` for some atoms and, for intercepts, the second derivatives in them and in both."""
+    H = blocks.gram(D, chosen)
+    if not shifts:
+        return (H,)
+    if D.ndim == 3:
+        cross = np.array([blocks.project(D[:, output].ravel())[chosen] for output in range(shifts)])
+        return H, cross, D.sum(axis=0)
+    diagonal, cross = D.reshape(-1, shifts), np.empty((shifts, len(chosen)))
+    for output in range(shifts):
+        own = np.zeros_like(diagonal)
+        own[:, output] = diagonal[:, output]
+        cross[output] = blocks.project(own.ravel())[chosen]
+    return H, cross, np.diag(diagonal.sum(axis=0))
+
+
+def joined_images(local: Local, images: tuple[np.ndarray, ...]) -> "RowBlocks":
+    """Return the matrix whose columns are some predictions."""
+    values = np.vstack([image.ravel() for image in images]).T
+    whole = local.samples.rows.outputs > 0  # matrices of curvatures go with one block
+    parts = [slice(0, len(values))] if whole else even_parts(len(values), len(images), JOINED_ENTRIES)
+    return RowBlocks([DenseBlock(part, values[part]) for part in parts], local.executor)
+
+
+def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
+    """Return a copy of the columns ``active``, in ascending order, as a matrix."""
+    rows = local.samples.rows
+    if not (rows.is_sparse or rows.outputs):
+        return RowBlocks(_dense_blocks(local, active), local.executor)
+    place, found = np.full(local.size, -1, np.int32), dict[int, SparseBlock]()
+    place[active] = np.arange(len(active))
+    outputs, compiled = rows.outputs, local.losses.compiled
+
+    def task(block: Block) -> tuple:
+        part, some = block.part, block.samples.rows
+        if outputs:
+            part, kept = slice(outputs * part.start, outputs * part.stop), _active_outputs(some, active)
+        else:
+            kept = CSR(*some.pressed(place))
+        found[part.start] = SparseBlock(part, kept, len(active), compiled)
+        return ()
+
+    local.each(task)
+    blocks = [found[start] for start in sorted(found)]
+    found.clear()
+    # matrices of curvatures go with one block
+    return RowBlocks([SparseBlock.joined(blocks)] if outputs else _joined_blocks(blocks), local.executor)
+
+
+def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
+    """Return some columns of dense rows: a copy in one piece, unless rows are in pieces themselves.
+
+    Memory for many small pieces would take longer to get than it takes to fill. Rows in pieces are those of a cluster,
+    where each column is used once or twice: it is taken when it is needed, which takes no longer, and no memory.
+    """
+    rows, n = local.samples.rows, len(local.samples.weights)
+    if isinstance(rows, ChunkedRows):
+        return [DenseBlock(part, None, rows.block(part), active) for part in rows.cut(JOINED_ENTRIES)]
+    if isinstance(rows, Dense) and rows.values.dtype == np.float64 and len(active) == local.size:
+        values = rows.values
+    else:
+        values = np.empty((n, len(active)))
+
+        def task(block: Block) -> tuple:
+            values[block.part] = block.samples.rows.some_columns(active)
+            return ()
+
+        local.each(task)
+    return [DenseBlock(part, values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
+
+
+def _joined_blocks(blocks: list["SparseBlock"]) -> list["SparseBlock"]:
+    """Join blocks that follow each other to larger ones; each is released as it is joined."""
+    joined: list[SparseBlock] = []
+    waiting, stored = [], 0
+    blocks.reverse()
+    while blocks:
+        waiting.append(blocks.pop())
+        stored += waiting[-1].stored
+        if stored >= JOINED_ENTRIES or not blocks:
+            joined.append(SparseBlock.joined(waiting))
+            waiting, stored = [], 0
+    return joined
+
+
+def _active_outputs(rows: MultiOutput, active: np.ndarray) -> CSR:
+    """Return some columns where there are several outputs: a row for each of them, and a column meets one of them."""
+    features, place = np.unique(active // rows.outputs, return_inverse=True)
+    if rows.rows.is_sparse:
+        last = max(int(rows.rows.indices.max(initial=0)), int(features.max(initial=0)))  # which may be an empty column
+        kept = sparse.csc_array(rows.rows.matrix(last + 1)[:, features])[:, place]
+    else:
+        kept = sparse.csc_array(rows.rows.some_columns(features))[:, place]
+    samples = kept.indices * rows.outputs + np.repeat(active % rows.outputs, np.diff(kept.indptr))
+    shape = (kept.shape[0] * rows.outputs, len(active))
+    spread = sparse.csc_array((kept.data.astype(np.float64), samples, kept.indptr), shape=shape).tocsr()
+    return CSR(spread.data, spread.indices.astype(np.int32).view(np.uint32), spread.indptr.astype(np.int64))
+
+
+# --- blocks of rows ---------------------------------------------------------------------------------------------------
+
+
+class RowBlocks:
+    """The matrix ``A`` in blocks of rows, on which an executor works.
+
+    Parameters
+    ----------
+    blocks : list of DenseBlock or SparseBlock
+        The rows, in order.
+    executor : Serial or Threads
+        Works on them.
+    """
+
+    def __init__(self, blocks: list[Any], executor: Any):
+        self.blocks, self.executor = blocks, executor
+
+    @property
+    def sparse(self) -> bool:
+        """Whether only stored entries are kept."""
+        return isinstance(self.blocks[0], SparseBlock)
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries."""
+        return sum(block.stored for block in self.blocks)
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u``."""
+        z = np.empty(self.blocks[-1].part.stop)
+
+        def task(block: Any) -> tuple:
+            z[block.part] = block.predict(u)
+            return ()
+
+        self.executor.run(task, self.blocks)
+        return z
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return ``A' v``."""
+        return self.executor.run(lambda block: (block.project(v[block.part]),), self.blocks)[0]
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return the diagonal of ``A' D A``."""
+        return self.executor.run(lambda block: (block.squares(curvatures[block.part]),), self.blocks)[0]
+
+    def gram(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return ``A' D A`` for some of the columns, in ascending order."""
+        size = len(chosen)
+
+        def task(group: list[Any]) -> tuple:
+            H = np.zeros((size, size))
+            for block in group:
+                # matrices of curvatures, one for each sample: their rows are in one block
+                block.add_gram(curvatures if curvatures.ndim == 3 else curvatures[block.part], chosen, H)
+            return (H,)
+
+        (H,) = self.executor.run(task, self._groups(PRODUCTS_PER_HESSIAN_ENTRY * size * size))
+        if self.sparse and curvatures.ndim == 1:
+            H = np.tril(H) + np.tril(H, -1).T
+        return H
+
+    def _groups(self, work: float) -> list[list[Any]]:
+        """Return the blocks in groups that multiply so many pairs of entries, or more, on average."""
+        if len(self.blocks) == 1:
+            return [self.blocks]
+        rows = self.blocks[-1].part.stop
+        pairs = self.stored * (self.stored / max(rows, 1))
+        count = int(min(len(self.blocks), max(1.0, pairs / max(work, 1.0))))
+        ends = np.linspace(0, len(self.blocks), count + 1).round().astype(int).tolist()
+        return [self.blocks[first:last] for first, last in pairwise(ends)]
+
+
+class DenseBlock(NamedTuple):
+    """Some rows of a matrix of dense columns: which samples they are of, and the entries, row by row.
+
+    Without ``values``, the columns ``active`` of ``rows`` are taken when they are needed.
+    """
+
+    part: slice
+    values: np.ndarray | None
+    rows: Any = None
+    active: np.ndarray = np.empty(0, np.intp)
+
+    @property
+    def stored(self) -> int:
+        """Number of entries."""
+        return (self.part.stop - self.part.start) * len(self.active) if self.values is None else self.values.size
+
+    def columns(self, chosen: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return all columns or some of them; they may be in memory that the next call uses again."""
+        return self.rows.look_at_columns(self.active[chosen]) if self.values is None else self.values[:, chosen]
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u`` for these rows."""
+        return self.columns() @ u
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return the part of ``A' v`` that these rows add."""
+        return v @ self.columns()
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return what these rows add to the diagonal of ``A' D A``."""
+        values = self.columns()
+        return np.einsum("ij,ij,i->j", values, values, curvatures)
+
+    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
+        """Add what these rows have of ``A' D A`` for some of the columns."""
+        width = len(self.active) if self.values is None else self.values.shape[1]
+        values = self.columns() if len(chosen) == width else self.columns(chosen)
+        if curvatures.ndim == 3:
+            outputs = values.reshape(*curvatures.shape[:2], len(chosen))
+            H += values.T @ np.einsum("icd,idj->icj", curvatures, outputs).reshape(values.shape)
+            return
+        curved = np.flatnonzero(curvatures)
+        if 2 * len(curved) <= len(curvatures):
+            values, curvatures = values[curved], curvatures[curved]
+        H += weighted_gram(values, curvatures)
+
+
+class SparseBlock(NamedTuple):
+    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row.
+
+    ``compiled`` says whether kernels work on them, or SciPy.
+    """
+
+    part: slice
+    rows: CSR
+    width: int
+    compiled: bool
+
+    @property
+    def stored(self) -> int:
+        """Number of stored entries."""
+        return len(self.rows.data)
+
+    def predict(self, u: np.ndarray) -> np.ndarray:
+        """Return ``A u`` for these rows."""
+        return self.rows.dot_all(u, self.compiled)
+
+    def project(self, v: np.ndarray) -> np.ndarray:
+        """Return the part of ``A' v`` that these rows add."""
+        return self.rows.add_all(v, self.width, self.compiled)
+
+    def squares(self, curvatures: np.ndarray) -> np.ndarray:
+        """Return what these rows add to the diagonal of ``A' D A``."""
+        return self.rows.weighted_squares(curvatures, self.width, self.compiled)
+
+    def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
+        """Add what these rows have of ``A' D A``, at least its lower half, for some of the columns in ascending order.
+
+        ``curvatures`` has an entry per row, or a matrix per sample whose rows are those of its outputs.
+        """
+        if self.compiled:
+            place = np.full(self.width, -1, np.int32)
+            place[chosen] = np.arange(len(chosen))
+            add = add_pairs if curvatures.ndim == 1 else add_coupled_pairs
+            add(*self.rows, curvatures, place, H)
+            return
+        A = self.rows.matrix(self.width)[:, chosen]
+        if curvatures.ndim == 1:
+            H += _sparse_gram(A, A, curvatures)
+            return
+        outputs = curvatures.shape[1]
+        parts = [A[c::outputs] for c in range(outputs)]  # a column has entries for one output only
+        homes = [np.unique(part.indices) for part in parts]
+        parts = [part[:, home] for part, home in zip(parts, homes, strict=True)]
+        for c, left in enumerate(parts):
+            for d, right in enumerate(parts):
+                H[np.ix_(homes[c], homes[d])] += _sparse_gram(left, right, curvatures[:, c, d])
+
+    @classmethod
+    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
+        """Return blocks that follow each other as one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        rows = [block.rows for block in blocks]
+        starts = np.cumsum(np.concatenate([[0], *(np.diff(row.indptr) for row in rows)]), dtype=np.int64)
+        data = np.concatenate([row.data for row in rows])
+        columns = np.concatenate([row.indices for row in rows])
+        part = slice(blocks[0].part.start, blocks[-1].part.stop)
+        return blocks[0]._replace(part=part, rows=CSR(data, columns, starts))
+
+
+def _sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:
+    """Return ``A' D B`` for a diagonal ``D``: by BLAS if about one entry in seven is stored, which is as fast then."""
+    curved = np.flatnonzero(curvatures)
+    if 2 * len(curved) <= len(curvatures):
+        A, B, curvatures = A[curved], B[curved], curvatures[curved]
+    if 7 * A.nnz > A.shape[0] * A.shape[1]:
+        return A.toarray().T @ (B.toarray() * curvatures[:, None])
+    bent = sparse.csr_array((B.data * np.repeat(curvatures, np.diff(B.indptr)), B.indices, B.indptr), shape=B.shape)
+    return (A.T @ bent).toarray()
+
+
+@kernel
+def add_pairs(data, columns, starts, curvatures, place, H):
+    """Add the lower half of the Hessian of the columns that have a ``place``; a row only meets pairs of its own.
+
+    Two entries at a time take all those before them: what is read of these serves both.
+    """
+    places, entries = np.empty(len(place) + 1, np.uint32), np.empty(len(place) + 1)
+    for i in range(len(curvatures)):
+        if curvatures[i] == 0.0:
+            continue
+        count = np.uint64(0)
+        for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):  # without a branch, as in `press`
+            j = place[columns[k]]
+            places[count] = j
+            entries[count] = data[k]
+            count += np.uint64(j >= 0)
+        at = np.uint64(0)
+        while at + ONE < count:
+            first, second = H[places[at]], H[places[at + ONE]]
+            x, y = curvatures[i] * entries[at], curvatures[i] * entries[at + ONE]
+            for other in range(at + ONE):
+                j, entry = places[other], entries[other]
+                first[j] += x * entry
+                second[j] += y * entry
+            second[places[at + ONE]] += y * entries[at + ONE]
+            at += TWO
+        if at < count:
+            first, x = H[places[at]], curvatures[i] * entries[at]
+            for other in range(at + ONE):
+                first[places[other]] += x * entries[other]
+
+
+@kernel
+def add_coupled_pairs(data, columns, starts, curvatures, place, H):
+    """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
+    most, outputs = 0, curvatures.shape[1]
+    for i in range(len(curvatures)):
+        most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
+    places, homes, entries = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1)
+    for i in range(len(curvatures)):
+        count = 0
+        for c in range(outputs):
+            for k in range(starts[i * outputs + c], starts[i * outputs + c + 1]):
+                j = place[columns[k]]
+                places[count] = j
+                homes[count] = c
+                entries[count] = data[k]
+                count += j >= 0
+        for k in range(count):
+            j, c, x = places[k], homes[k], entries[k]
+            for other in range(k + 1):
+                H[j, places[other]] += x * curvatures[i, c, homes[other]] * entries[other]
+    for j in range(len(H)):  # entries come output by output: each pair was added once, in one of two places
+        for other in range(j):
+            total = H[j, other] + H[other, j]
+            H[j, other] = total
+            H[other, j] = total
