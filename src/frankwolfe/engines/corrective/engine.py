@@ -21,9 +21,6 @@ from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 
-MAX_NEWTON_STEPS = 20
-"""Most Newton steps in a round. Twice or half as many: no difference, for a round ends much sooner."""
-
 GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_SETTLED = 0.3, 0.1
 """Part of the exact gap that may be left on the active atoms when a round ends: while many atoms join, and once few
 do. Twice or half: passes change by 1 to 4%, times by less than their noise."""
@@ -37,14 +34,6 @@ HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_SETTLED = 0.01, 0.001
 """Part of the gap that may be left in a model whose Hessian is formed: while many atoms join, and once few do. Twice
 the first: 1% more passes; half: 4% fewer."""
 
-COLUMN_MODEL_LEFT, COLUMN_MODEL_LEFT_ONCE_SETTLED = 0.3, 0.1
-"""The same for a model that works column by column, where exact answers are dear. Twice or half: no difference in
-passes."""
-
-SLOW_PROGRESS_FACTOR = 1e-5
-"""Factor on what may be left in a model with a Hessian, where the last step left over half the gap: on ill-scaled
-columns a gap says little about the way to the optimum. Twice or half: no difference."""
-
 COLUMN_MODEL_TRUST = 0.5
 """A column model is not solved further than this times the part of the gap that the last step left: where curvatures
 change on the way, an exact answer is worth little. Doubled: 2% more passes. Halved: no difference."""
@@ -54,26 +43,12 @@ DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
 `frankwolfe.objective.sums.fill_curvatures`); times `CURVATURE_FLOOR` it is the smallest curvature of a sample in the
 model, as a part of the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most."""
 
-MIN_CURVATURE_FLOOR = 1e-12
-"""What that smallest curvature does not fall below, times the part of the objective that is left: else models of
-separable data would have none. Twice or half: no difference."""
-
 LAST_DIGITS = 1e-4
 """Relative gap from which on the Hessian of more atoms is worth forming, unless one more step column by column should
 meet the tolerance: that takes half as long. Doubled: 1% fewer passes. Halved: no difference."""
 
-MAX_BLIND_TRIALS = 4
-"""Points that are tried along a step where the objective cannot tell which is better. Twice or half as many: no
-difference."""
-
 STALLED_ROUNDS = 50
-"""Rounds without a lower gap or objective after which a run is said to have stalled. Twice or half as many: no
-difference where runs are certified."""
-
-
-ROUNDS_TO_DUAL_BOUND = 8
-"""Rounds without a lower gap or objective after which, each time, a bound from the dual is sought. Twice or half as
-many: no difference."""
+"""Rounds without a lower gap or objective after which a run is said to have stalled."""
 
 
 class Passed(NamedTuple):
@@ -221,7 +196,7 @@ class CorrectiveEngine(RoundEngine):
         goal = (GAP_LEFT_ONCE_SETTLED if self.atoms.settled else GAP_LEFT_BY_ROUND) * found.gap
         slope = self.atoms.slope(found.gradient)
         gap = self.atoms.hull.gap(slope, self.atoms.u)
-        for _ in range(MAX_NEWTON_STEPS):
+        for _ in range(20):
             if self._close_enough(slope, gap, goal) or self.spent or not self._newton(slope, gap):
                 break
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
@@ -263,7 +238,7 @@ class CorrectiveEngine(RoundEngine):
         self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
         self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
         self.stuck = self.stuck or self.vain >= STALLED_ROUNDS
-        if self.stuck or self.vain % ROUNDS_TO_DUAL_BOUND == ROUNDS_TO_DUAL_BOUND - 1:
+        if self.stuck or self.vain % 8 == 7:
             self._bound_on_face(found)
 
     def _bound_on_face(self, found: Evaluation) -> None:
@@ -318,16 +293,16 @@ class CorrectiveEngine(RoundEngine):
         settled = self.atoms.settled
         if hessian:
             share = HESSIAN_MODEL_LEFT_ONCE_SETTLED if settled else HESSIAN_MODEL_LEFT
-            return share * SLOW_PROGRESS_FACTOR if self.left > 0.5 else share
-        share = COLUMN_MODEL_LEFT_ONCE_SETTLED if settled else COLUMN_MODEL_LEFT
+            # on ill-scaled columns a gap says little about the distance to the optimum
+            return 1e-5 * share if self.left > 0.5 else share
+        share = 0.1 if settled else 0.3  # exact answers are expensive column by column
         return max(share, COLUMN_MODEL_TRUST * self.left)
 
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
         """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
         care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
-        least = MIN_CURVATURE_FLOOR * max(
-            min(1.0, abs(self.at.value) / self.scale), 1e-100
-        )  # losses and curvatures vanish together
+        # losses and curvatures vanish together: without a floor, models of separable data would have no curvature
+        least = 1e-12 * max(min(1.0, abs(self.at.value) / self.scale), 1e-100)
         floor = max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
         if hessian and self.problem.outputs and self.problem.loss.coupled:
             return coupled_curvatures(self.problem, self.at, care, floor)
@@ -343,7 +318,7 @@ class CorrectiveEngine(RoundEngine):
         atoms, gamma, convex = self.atoms, 1.0, self.problem.loss.convex
         fall = -atoms.hull.along(slope, atoms.u, u)
         trusted = fall > 0.0 and self.unseen < STALLED_ROUNDS
-        for _ in range(MAX_BLIND_TRIALS):
+        for _ in range(4):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
             there = self._evaluate_predictions(atoms.predict(goal))
             slopes = atoms.matrix.project(there.alpha)
