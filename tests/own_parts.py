@@ -2,7 +2,7 @@
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``tracker``, ``oracle``, ``support`` and
 ``contains``, and ``hull`` if its vertices are single coordinates; a step rule ``length``; a gradient estimate
-``abilities`` and ``for_run``, which returns a state with ``refresh`` and ``follow``.
+its ``state`` and ``for_run``, which returns one: a class with ``refresh``.
 """
 
 from itertools import combinations
@@ -13,7 +13,6 @@ import numpy as np
 from scipy.optimize import nnls
 
 from frankwolfe.compile.verbs import derivative, prediction
-from frankwolfe.methods.base import Abilities
 from frankwolfe.methods.gradient import amend
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.base import Hull, Workspace
@@ -134,17 +133,6 @@ class HullOf(NamedTuple):
         return bool(distance <= tolerance * max(1.0, np.abs(self.points).max()))
 
 
-class SmoothedTable(NamedTuple):
-    """The paper's table, but a remembered derivative only moves a part ``rate`` of the way to the fresh one."""
-
-    rate: float = 0.5
-
-    abilities = Abilities(has_table=True)
-
-    def for_run(self, setting):
-        return SmoothedTableState(setting.table(), self.rate)
-
-
 class SmoothedTableState(NamedTuple):
     """What a run remembers: one derivative a sample."""
 
@@ -160,8 +148,16 @@ class SmoothedTableState(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        pass
+
+class SmoothedTable(NamedTuple):
+    """The paper's table, but a remembered derivative only moves a part ``rate`` of the way to the fresh one."""
+
+    rate: float = 0.5
+
+    state = SmoothedTableState
+
+    def for_run(self, setting):
+        return SmoothedTableState(setting.table(), self.rate)
 
 
 class ConstantThenDecay(NamedTuple):

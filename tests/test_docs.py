@@ -42,7 +42,7 @@ def test_quoted_parts_are_the_tested_ones():
     files = ("tests/own_parts.py", "src/frankwolfe/methods/estimates/sag.py")
     tested = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
     blocks = code_blocks(ROOT / "docs" / "extending.md")
-    quoted = [block for block in blocks if block.startswith(("class ", "@estimate"))]
+    quoted = [block for block in blocks if block.startswith(("class ", "@lent"))]
     assert len(quoted) == 7
     for block in quoted:
         assert block in tested

@@ -87,11 +87,10 @@ class CompletionProblem(Problem):
 
     def __init__(self, samples: Samples, shape: tuple[int, int], radius: float, offsets: Offsets):
         self.entries, self.offsets = samples.rows, offsets
-        self._shape, self._outputs, self.factored = shape, 0, True
+        self._shape, self.factored = shape, True
         self._samples, self._loss = samples, samples.loss
         self._X = self.entries.matrix(samples.targets, shape[1])
         self._constraint = SampledTraceBall(radius, shape[1], self.entries)
-        self._zero_model = None
 
     @property
     def n(self) -> int:

@@ -16,7 +16,7 @@ from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.problem.requirements import check
+from frankwolfe.problem.requirements import WHOLE_ATOMS, check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.checkpoints import KEPT, Checkpoints, Kept, SavedRun, as_checkpoint_path, settings_of
@@ -319,9 +319,9 @@ def _default_batch(problem: Problem, method: Method) -> float:
     if method.batch_size < 1 or method.engine != "loop":
         return method.batch_size
     own = min(method.batch_size, problem.n)
-    if method.estimate.abilities.grows:
+    if method.estimate.state.batch_sizes is not None:
         return own
-    stores_atoms = method.direction.keeps_atoms and problem.constraint.structure().coordinates is None
+    stores_atoms = WHOLE_ATOMS in method.direction.needs and problem.constraint.structure().coordinates is None
     if tracker_of(problem.constraint, problem.size).lazy and not stores_atoms:
         return min(max(own, GROUP_BATCH), problem.n) if isinstance(problem.X, RowStore) else own
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))

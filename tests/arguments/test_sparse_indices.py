@@ -1,4 +1,4 @@
-"""Index arrays of sparse matrices that do not hold what the shape says: told by name and place, never followed."""
+"""Index arrays of sparse matrices that do not fit the shape: rejected by name, never followed."""
 
 import numpy as np
 import pytest
@@ -31,32 +31,33 @@ def damaged(kind, place, value, index_type=np.int32):
 
 
 CASES = {
-    "beyond": ("csr", ("indices", 5), D, f"row 1 has column index {D}, but there are {D} columns"),
-    "far": ("csr", ("indices", -1), 2_000_000_000, "row 5 has column index 2000000000"),
-    "negative": ("csr", ("indices", 0), -1, "row 0 has column index -1"),
-    "by-column": ("csc", ("indices", 3), N, f"column 1 has row index {N}, but there are {N} rows"),
-    "blocks": ("bsr", ("indices", 0), D, "block column index 4"),
-    "pointer-falls": ("csr", ("indptr", 2), 1, "row 1 starts at 3 and ends at 1"),
-    "pointer-negative": ("csr", ("indptr", 1), -3, "row 0 starts at 0 and ends at -3"),
-    "pointer-start": ("csr", ("indptr", 0), 1, "must start with 0"),
-    "pointer-end": ("csr", ("indptr", -1), 500, "ends at 500, but there are 15 indices"),
-    "entry-row": ("coo", (0, 2), N, f"entry 2 has row index {N}"),
-    "entry-column": ("coo", (1, 2), -1, "entry 2 has column index -1"),
+    "beyond": ("csr", ("indices", 5), D),
+    "far": ("csr", ("indices", -1), 2_000_000_000),
+    "negative": ("csr", ("indices", 0), -1),
+    "by-column": ("csc", ("indices", 3), N),
+    "blocks": ("bsr", ("indices", 0), D),
+    "pointer-falls": ("csr", ("indptr", 2), 1),
+    "pointer-negative": ("csr", ("indptr", 1), -3),
+    "pointer-start": ("csr", ("indptr", 0), 1),
+    "pointer-end": ("csr", ("indptr", -1), 500),
+    "entry-row": ("coo", (0, 2), N),
+    "entry-column": ("coo", (1, 2), -1),
 }
+MESSAGE = "its index arrays do not fit its shape"
 EVERY_CASE = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
 @pytest.mark.parametrize("index_type", [np.int32, np.int64])
 @EVERY_CASE
-def test_a_problem_names_what_is_wrong_and_where(case, index_type):
-    kind, place, value, message = case
-    with pytest.raises(ValueError, match=rf"X: .*{message}"):
+def test_a_problem_names_what_is_wrong(case, index_type):
+    kind, place, value = case
+    with pytest.raises(ValueError, match=f"X: {MESSAGE}"):
         fw.Problem(damaged(kind, place, value, index_type), np.ones(N), "squared", fw.L1Ball(1.0))
 
 
 @EVERY_CASE
 def test_estimators_and_models_refuse_the_same(case):
-    kind, place, value, message = case
+    kind, place, value = case
     X, y = sound().toarray(), np.arange(N) % 2
     bad = damaged(kind, place, value)
     regressor = fw.FrankWolfeRegressor().fit(X, y.astype(float))
@@ -71,13 +72,13 @@ def test_estimators_and_models_refuse_the_same(case):
         lambda: model.decision(bad),
     ]
     for ask in questions:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=MESSAGE):
             ask()
 
 
 @EVERY_CASE
 def test_sets_and_completion_refuse_the_same(case):
-    kind, place, value, message = case
+    kind, place, value = case
     bad = damaged(kind, place, value)
     questions = [
         lambda: fw.Polytope(bad, np.ones(N)),
@@ -86,7 +87,7 @@ def test_sets_and_completion_refuse_the_same(case):
         lambda: fw.MatrixCompletion().fit(bad),
     ]
     for ask in questions:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=MESSAGE):
             ask()
 
 
@@ -112,5 +113,5 @@ def test_room_that_is_not_used_is_not_looked_at():
 
 def test_columns_of_no_width():
     bad = sparse.csr_array((np.ones(1), np.array([0]), np.array([0, 1])), shape=(1, 0))
-    with pytest.raises(ValueError, match="but there are 0 columns"):
+    with pytest.raises(ValueError, match=MESSAGE):
         fw.Problem(bad, [1.0], "squared", fw.L1Ball(1.0))

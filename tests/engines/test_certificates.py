@@ -16,9 +16,9 @@ interpreted = pytest.mark.usefixtures("interpreted")
 TABLES = [
     name
     for name, method in fw.methods.METHODS.items()
-    if method.engine == "loop" and method.estimate.abilities.has_table
+    if method.engine == "loop" and method.estimate.state.alpha is not None and method.estimate.state.side is None
 ]
-STOCHASTIC = [name for name in TABLES if not fw.methods.METHODS[name].estimate.abilities.reads_all_rows]
+STOCHASTIC = [name for name in TABLES if not isinstance(fw.methods.METHODS[name].estimate, fw.methods.FullGradient)]
 
 
 def engine_of(problem, method, steps):

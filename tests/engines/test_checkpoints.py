@@ -91,7 +91,7 @@ def has_horizon(method):
 
 
 def takes_snapshots(method):
-    return isinstance(method, fw.methods.Method) and method.estimate.abilities.takes_snapshots
+    return isinstance(method, fw.methods.Method) and method.estimate.state.next_snapshot is not None
 
 
 @cache

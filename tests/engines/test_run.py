@@ -33,7 +33,7 @@ every_stochastic = pytest.mark.parametrize("method", STOCHASTIC)
 PLANNED = [  # what a step costs depends on its number, or on chance
     name
     for name, method in fw.methods.METHODS.items()
-    if method.estimate.abilities.takes_snapshots or method.estimate.abilities.grows
+    if method.estimate.state.next_snapshot is not None or method.estimate.state.batch_sizes is not None
 ]
 STEADY = [name for name in LOOP if name not in PLANNED]
 every_set = pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -283,8 +283,7 @@ def test_numbers_too_large_for_the_loss_end_in_a_status_and_not_in_a_warning(met
 
 def rows_of_a_step(method, n, drawn):
     """Rows that a step reads, where that is the same for all: some read every row, or as many more than are drawn."""
-    abilities = fw.methods.METHODS[method].estimate.abilities
-    return n if abilities.reads_all_rows else drawn * (1 + (abilities.reads_upcoming or abilities.two_batches))
+    return fw.methods.METHODS[method]._replace(step=fw.methods.OpenLoop()).evaluations(n, drawn)
 
 
 @given(
@@ -737,9 +736,9 @@ def test_a_generator_is_advanced_by_what_was_drawn(method, batch_size):
     given_generator = fw.minimize(problem, method, random_state=generator, **arguments)
     given_seed = fw.minimize(problem, method, random_state=4, **arguments)
     np.testing.assert_array_equal(given_generator.x, given_seed.x)
-    abilities = fw.methods.METHODS[method].estimate.abilities
+    estimate = fw.methods.METHODS[method].estimate
     if method not in PLANNED:  # snapshots may be decided by the toss of a coin
-        twin.random((given_seed.nit * (1 + abilities.two_batches) + abilities.reads_upcoming) * batch_size)
+        twin.random((given_seed.nit * (1 + estimate.two_batches) + estimate.reads_upcoming) * batch_size)
         assert generator.random() == twin.random()
 
 

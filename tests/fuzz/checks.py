@@ -333,13 +333,14 @@ def budget(run):
     result, most = run.result, run.case.options["max_passes"]
     if result.passes > max(most, 1.0 if run.method.engine != "loop" else 0.0) + 1e-9:
         yield f"{result.passes:g} passes of {most:g}"
-    abilities, loop = run.method.estimate.abilities, run.method.engine == "loop"
+    state, loop = run.method.estimate.state, run.method.engine == "loop"
+    grows, snapshots = state.batch_sizes is not None, state.next_snapshot is not None
     rows = run.method._replace(**_step(run)).evaluations(run.problem.n, result.batch_size) if loop else run.problem.n
-    steady = loop and not (run.case.intercept or abilities.takes_snapshots or abilities.grows)
+    steady = loop and not (run.case.intercept or snapshots or grows)
     if steady and abs(result.passes - result.nit * rows / run.problem.n) > 1e-9:
         yield f"{result.passes:g} passes for {result.nit} steps of {rows} rows"
     # the next step may cost an intercept, a snapshot and its batches; where these grow, all rows twice
-    spare = 4.0 if abilities.grows else 2.0
+    spare = 4.0 if grows else 2.0
     if result.status is fw.Status.MAX_PASSES and result.passes < most - spare - rows / run.problem.n:
         yield f"the budget of {most:g} passes is said to have ended after {result.passes:g}"
 

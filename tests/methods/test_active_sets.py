@@ -13,12 +13,12 @@ from frankwolfe.methods import active_set as dictionary
 from frankwolfe.methods.active_set import (
     ActiveSet,
     Dictionary,
-    clear,
+    change_coordinate,
+    clear_coordinate,
     extreme,
-    head_for,
-    look_up,
+    find_atom,
     make_room,
-    put,
+    set_direction,
     slack,
 )
 from frankwolfe.methods.base import Setting
@@ -123,9 +123,7 @@ def test_no_step_rule_leads_out_of_the_set(direction, constraint):
 def test_stored_atoms_compiled_as_interpreted(name, method):
     problem = cases.problem(fw.Logistic(), STORED[name][0], n=30, d=D, density=1.0)
     composed = fw.methods.METHODS[method]
-    if (
-        composed.estimate.abilities.reads_all_rows
-    ):  # an exact step leaves both its atoms equally good, and rounding decides between them
+    if composed.reads_all_rows:  # an exact step leaves both its atoms equally good, and rounding decides between them
         composed = composed._replace(step=fw.methods.ShortStep())
     found = fw.minimize(problem, composed, batch_size=3, tol=0, max_passes=20, random_state=0)
     with fw.python_mode():
@@ -142,9 +140,9 @@ def test_active_set_is_the_support(changes):
     active, iterate, ball = ActiveSet.of(w), Iterate.at(w), fw.L1Ball(100.0)
     for j, change in changes:
         if change == 0.0:
-            clear(active, iterate, j)
+            clear_coordinate(active, iterate, j)
         else:
-            put(active, iterate, j, change)
+            change_coordinate(active, iterate, j, change)
         members = sorted(active.members[: active.number[0]])
         assert members == list(np.flatnonzero(iterate.v))
         assert all(active.members[active.place[j]] == j for j in members)
@@ -191,13 +189,13 @@ def test_weights_points_and_iterate_stay_together(moves, capacity):
     corners = np.random.default_rng(1).normal(size=(8, 3))
     held, iterate = stored_atoms(corners[:1], [1.0], capacity)
     for corner, kind, part in moves:
-        to, away = look_up(held, Full(corners[corner])), held.number[0] - 1
+        to, away = find_atom(held, Full(corners[corner])), held.number[0] - 1
         share = held.weights[away]
         if kind == "away" and share > 0.9:  # the others together promise more than so heavy an atom
             continue
         parts = {"pair": (1.0, 1.0, 0.0), "toward": (1.0, 0.0, -1.0), "away": (0.0, 1.0, 1.0)}[kind]
         most = {"pair": share, "toward": 1.0, "away": share / max(1.0 - share, 0.1)}[kind]
-        head_for(held, iterate, to, away, *parts)
+        set_direction(held, iterate, to, away, *parts)
         goal = iterate.dense() + part * most * held.heading
         Transfer(held, to, away, *parts, most).apply(iterate, part * most)
         points, weights = atoms_of(held)
@@ -211,9 +209,9 @@ def test_weights_points_and_iterate_stay_together(moves, capacity):
 
 def test_a_vertex_that_is_stored_is_found_again():
     held, _ = stored_atoms([[3.0, 0.1], [1.0, 2.0]], [0.5, 0.5])
-    assert look_up(held, Full(np.array([1.0, 2.0 + 1e-15]))) == 1
-    assert look_up(held, Full(np.array([3.0, 0.1 + 1e-12]))) == 2
-    assert look_up(held, Hot(1, 5.0)) == 2
+    assert find_atom(held, Full(np.array([1.0, 2.0 + 1e-15]))) == 1
+    assert find_atom(held, Full(np.array([3.0, 0.1 + 1e-12]))) == 2
+    assert find_atom(held, Hot(1, 5.0)) == 2
     np.testing.assert_array_equal(held.points[2], [0.0, 5.0])
     assert held.number[0] == 2  # only a step lets it in
 
@@ -249,7 +247,7 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
 
 def test_an_atom_whose_weight_has_vanished_does_not_hold_a_run_up():
     held, iterate = stored_atoms([[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]], [0.5, 0.5, 0.0])
-    head_for(held, iterate, 0, 2, 1.0, 1.0, 0.0)
+    set_direction(held, iterate, 0, 2, 1.0, 1.0, 0.0)
     Transfer(held, 0, 2, 1.0, 1.0, 0.0, held.weights[2]).apply(iterate, 0.0)
     np.testing.assert_array_equal(atoms_of(held)[0], [[1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(iterate.dense(), [0.5, 0.5])

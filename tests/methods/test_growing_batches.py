@@ -248,7 +248,7 @@ def test_a_run_from_a_result_goes_on_and_from_other_data_begins_with_a_snapshot(
         other.own(), fw.methods.METHODS[method], 2, np.random.default_rng(0), first.x, first.state, float("inf")
     )
     engine.advance(1)
-    if fw.methods.METHODS[method].estimate.abilities.takes_snapshots:
+    if fw.methods.METHODS[method].estimate.state.next_snapshot is not None:
         np.testing.assert_allclose(engine.gradient.dense(), other.gradient(first.x), rtol=1e-12)
         assert engine.rows_read >= other.n
 

@@ -7,7 +7,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.loop import Sampler
-from frankwolfe.methods.base import Abilities, Setting
+from frankwolfe.methods.base import Setting
 from frankwolfe.running.certifier import CertificateSchedule
 from tests import cases
 from tests.methods.recorder import Recorder
@@ -35,31 +35,29 @@ def test_every_run_has_a_state_of_its_own(part):
 
 
 @pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
-def test_a_state_has_the_table_that_its_estimate_promises(method):
-    problem, abilities = cases.problem(), method.estimate.abilities
-    at, generator = problem.default_start(), np.random.default_rng(0)
+def test_an_estimate_names_the_class_of_its_states(method):
+    problem, generator = cases.problem(), np.random.default_rng(0)
+    at = problem.default_start()
     setting = Setting(problem.samples, 3, at, problem.constraint, generator=generator)
     state = method.estimate.for_run(setting)
-    assert (abilities.has_table or abilities.smooths) == ("alpha" in state._fields)
-    if abilities.exact_table:
+    assert type(state) is method.estimate.state
+    assert all(name in state._fields for name in method.estimate.row_arrays)
+    if state.alpha is not None and state.renew is not None:
         state.renew(np.arange(problem.n))
         np.testing.assert_array_equal(state.alpha, np.arange(problem.n))
 
 
 class Silent(NamedTuple):
-    """Follows the gradient, but does not say what it can do."""
+    """Makes a state, and does not name its class."""
 
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        pass
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        pass
+    def for_run(self, setting):
+        return fw.methods.SagTable().for_run(setting)
 
 
 class Forgetful(NamedTuple):
     """Makes something for a run that is no state."""
 
-    abilities = Abilities()
+    state = fw.methods.SagTable().state
 
     def for_run(self, setting):
         return fw.methods.Toward()
@@ -68,12 +66,12 @@ class Forgetful(NamedTuple):
 @pytest.mark.parametrize(
     ("estimate", "message"),
     [
-        (Silent(), "method.estimate: Silent does not say what it can do: give it a property abilities"),
-        (fw.methods.Toward(), "Toward does not say what it can do"),
-        (fw.L1Ball(1.0), "L1Ball does not say what it can do"),
-        (fw.Logistic(), "method.estimate: Logistic is not a gradient estimate: it has no method refresh, follow"),
+        (Silent(), "Silent is not a gradient estimate: its state, Silent, has no method refresh. Name the class"),
+        (fw.methods.Toward(), "method.estimate: Toward is not a gradient estimate"),
+        (fw.L1Ball(1.0), "method.estimate: L1Ball is not a gradient estimate"),
+        (fw.Logistic(), "method.estimate: Logistic is not a gradient estimate: it has no method refresh"),
         (fw.methods.SagTable, r"write SagTable\(...\)"),
-        (Forgetful(), "Forgetful.for_run: Toward is not the state of an estimate: it has no method refresh, follow"),
+        (Forgetful(), "Forgetful.for_run: Toward is not the state of a gradient estimate: it has no method refresh"),
     ],
     ids=str,
 )
@@ -100,23 +98,22 @@ OWN = {
 """Methods that use all of a lifecycle: corrections for a step, growing batches and snapshots, a look ahead."""
 
 
-STOCHASTIC = {m.name: m for m in cases.TOWARD if not m.estimate.abilities.reads_all_rows}
+STOCHASTIC = {m.name: m for m in cases.TOWARD if not m.reads_all_rows}
 
 
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", STOCHASTIC | OWN)
 def test_rows_are_counted_as_they_are_read(name):
-    problem = cases.problem(n=40, d=6)
-    read, predictions = [], problem.samples.loss
-    run = Recorder(problem, (STOCHASTIC | OWN)[name], 4)
+    problem, read = cases.problem(n=40, d=6), []
 
-    class Counting(type(predictions)):
+    class Counting(type(problem.loss)):
         def derivative(self, z, y):
             read.append(np.size(z))  # of one row, or of all in a whole pass
             return super().derivative(z, y)
 
-    samples = problem.samples._replace(loss=Counting(*predictions))
-    run.engine.problem._samples, run.engine.problem._objective = samples, None
+    problem._samples = problem.samples._replace(loss=Counting(*problem.loss))
+    run = Recorder(problem, (STOCHASTIC | OWN)[name], 4)
+    read.clear()
     run.run(60)
     assert run.engine.rows_read == sum(read)
     if name in ("sfw", "saga", "sagafw", "one-sample"):

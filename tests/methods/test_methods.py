@@ -27,18 +27,18 @@ def with_known_step(method):
     return method._replace(step=fw.methods.ConstantStep(0.1)) if depends else method
 
 
-FULL = [method for method in cases.TOWARD if method.estimate.abilities.reads_all_rows]
+FULL = [method for method in cases.TOWARD if isinstance(method.estimate, fw.methods.FullGradient)]
 STOCHASTIC = [  # a constant step is that of the textbook, whatever the budget
     method._replace(step=fw.methods.ConstantStep(textbook.CONSTANT_STEP))
     if type(method.step) is fw.methods.ConstantStep
     else method
     for method in cases.TOWARD
-    if not method.estimate.abilities.reads_all_rows
+    if not isinstance(method.estimate, fw.methods.FullGradient)
 ]
 LASTING = [  # what the oracle is asked with stays in r, and is known from the batches alone
     method
     for method in STOCHASTIC
-    if not (method.estimate.abilities.takes_snapshots or method.estimate.abilities.corrects_once)
+    if method.estimate.state.next_snapshot is None and method.estimate.state.surplus is None
 ]
 NEVER_UP = [
     method
@@ -85,7 +85,7 @@ def batches(n, batch_size, steps, seed=0):
 def textbook_run(problem, method, derivative, lmo, batch_size, steps, seed):
     """Iterates of the textbook's version of a method, shown the same batches and snapshots."""
     seen = Recorder(problem, method, batch_size, seed).run(steps)
-    told = {"snapshots": seen.snapshots} if method.estimate.abilities.takes_snapshots else {}
+    told = {"snapshots": seen.snapshots} if method.estimate.state.next_snapshot is not None else {}
     data = problem.X, problem.y, derivative, lmo, seen.batches, problem.default_start()
     return textbook.METHODS[method.name](*data, **told)
 

@@ -1,5 +1,7 @@
 """The free intercept: optimal at every point, for every method, and the certificate with it."""
 
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -10,10 +12,10 @@ from scipy.special import softmax
 
 import frankwolfe as fw
 from frankwolfe.objective import tasks
-from frankwolfe.objective.intercept import Sums, bracketed_root, trust_region
-from frankwolfe.objective.intercept_search import InterceptSearch
+from frankwolfe.objective.intercept import InterceptSearch
+from frankwolfe.objective.newton import Sums, bracketed_root, trust_region
 from frankwolfe.objective.point import Guess
-from frankwolfe.objective.sums import slope_and_curvature
+from frankwolfe.objective.tasks import slope_and_curvature
 from tests import cases
 
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
@@ -203,9 +205,9 @@ def test_many_rows_need_no_more_rounds_than_few(monkeypatch):
     # the roundings of a plain sum over the rows hid where the slope is zero, and the search went on
     rounds, n = [], 200_000
 
-    def counted(*args):
-        rounds.append(len(args[0]) / n)  # rows, in blocks
-        return slope_and_curvature(*args)
+    def counted(targets, *args, **shift):
+        rounds.append(len(targets) / n)  # rows, in blocks
+        return slope_and_curvature(targets, *args, **shift)
 
     monkeypatch.setattr(tasks, "slope_and_curvature", counted)
     y = np.where(np.arange(n) % 13 < 6, -1.0, 1.0)
@@ -235,18 +237,26 @@ def test_a_search_that_finds_nothing_lower_ends_where_it_began(resolution):
 class FarFromMost:
     """A parabola about zero, of samples the largest of which has next to no weight."""
 
-    n, outputs, largest, size, spread = 12, 0, 1.0, 1e-12, 1e-9
-    mean = np.zeros(1)
+    base_loss, outputs, samples = fw.Tukey(2.0), 0, SimpleNamespace(shape=(12,))
+    calls_are_costly = False
 
-    def slope_blur(self, shift, beside):
-        return abs(shift)
+    @property
+    def shards(self):
+        return self
 
-    def evaluate(self, shift):
-        return 1e-3 + 0.505 * shift**2, np.array([1.01 * shift]), abs(shift)
+    def extras_for(self, z, segment):
+        return None, ()
+
+    def run(self, task, z, shift=0.0, *args, **how):
+        if task is tasks.prediction_facts:
+            return np.zeros(1), 1e-12, [1e-9], [1.0]
+        if task is tasks.intercept_blur:
+            return (abs(shift),)
+        return None, None, np.array([1.01 * shift]), abs(shift), 1e-3 + 0.505 * shift**2, *[0.0] * 5
 
 
 def test_a_search_that_ends_at_its_resolution_is_level():
-    search = InterceptSearch(FarFromMost(), fw.Tukey(2.0))
+    search = InterceptSearch(FarFromMost(), None)
     found, _ = search.best(Guess(np.array([1e-3]), np.zeros(1), np.eye(1)))
     assert abs(found[0]) < 1e-31
     assert search.is_level(found)

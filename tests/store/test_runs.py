@@ -7,10 +7,10 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.engines.corrective.few_reads import FewReadsEngine
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.methods.base import Abilities
 from frankwolfe.running import likely
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
 from frankwolfe.shards.local import Block, Local
+from tests.own_parts import SmoothedTable
 from tests.test_side_constraints import optimum
 
 RNG = np.random.default_rng(0)
@@ -235,22 +235,10 @@ SOME_ROWS = ("auto", "corrective", "sfw", "mokhtari", "momentum", "lu-freund", "
              "stochastic-pairwise", "stochastic-away", *FULL)  # fmt: skip
 
 
-class OwnTable(fw.methods.SagTable):
-    """An estimate that says it remembers rows by their table alone, and wants something else beside."""
-
-    wanted = "two_batches"
-
-    @property
-    def abilities(self):
-        return Abilities(has_table=True, row_arrays=("alpha",), **{self.wanted: True})
-
-
-@pytest.mark.parametrize("wanted", ["two_batches", "corrects_once", "grows", "reads_upcoming"])
-def test_estimates_of_ones_own_are_refused_too(tmp_path, monkeypatch, wanted):
-    monkeypatch.setattr(OwnTable, "wanted", wanted)
+def test_estimates_of_ones_own_are_refused_unless_they_say_otherwise(tmp_path):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     with pytest.raises(ValueError, match="'own' needs all rows in memory"):
-        fw.minimize(problem, fw.methods.Method(OwnTable(), name="own"))
+        fw.minimize(problem, fw.methods.Method(SmoothedTable(), name="own"))
 
 
 @pytest.mark.parametrize("method", [name for name in fw.methods.METHODS if name not in SOME_ROWS])

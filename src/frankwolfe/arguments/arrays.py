@@ -5,15 +5,11 @@ orders become C order; input whose conversion would lose digits or rows is rejec
 """
 
 import re
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-
-# --- Checks of the arrays that a user hands in: every message says what was wrong, what was expected, and what to do.
-#
-# Nothing is changed silently: integers and half precision become float64, other sparse formats become CSR, other
-# memory orders become C order; anything that would lose digits, or rows, is refused.
 
 FLOATS = (np.float64, np.float32)
 
@@ -34,7 +30,7 @@ def as_matrix(X: Any) -> Any:
 def all_finite(values: Any) -> bool:
     """Whether no float is NaN or infinite.
 
-    Their sum tells, which takes no memory: a third of the time. Only where it overflows is each looked at.
+    A finite sum proves it without extra memory, in a third of the time. Only where it overflows is each entry checked.
 
     Examples
     --------
@@ -155,37 +151,34 @@ def _plain_vector(name: str, values: Any) -> np.ndarray:
     return array
 
 
+TARGETS = {
+    "labels": "the labels -1 and +1, e.g. np.where(y == 'yes', 1, -1)",
+    "classes": "class numbers 0, 1, ..., e.g. from np.unique(y, return_inverse=True)",
+}
+"""What losses for classification take, and how to get it from words."""
+
+
 def as_targets(y: Any, n: int, loss: Any) -> np.ndarray:
     """Return the targets as floats, checked against what the loss takes."""
     kind, name = loss.targets, type(loss).__name__
     if kind == "rows":
         return _as_target_rows(y, n, name)
-    if kind == "classes":
-        return _as_classes(y, n, name)
-    if kind != "labels":
-        return as_vector("y", y, n, "rows in X")
     try:
         targets = as_vector("y", y, n, "rows in X")
     except TypeError as error:
-        raise TypeError(f"{error}; {name} takes the labels -1 and +1, e.g. np.where(y == 'yes', 1, -1)") from None
-    if not (np.abs(targets) == 1.0).all():
+        if kind not in TARGETS:
+            raise
+        raise TypeError(f"{error}; {name} takes {TARGETS[kind]}") from None
+    if kind == "labels" and not (np.abs(targets) == 1.0).all():
         labels = np.unique(targets)
         shown = ", ".join(f"{label:g}" for label in labels[:5]) + (", ..." if labels.size > 5 else "")
         hint = ": turn 0/1 into labels with 2 * y - 1" if set(labels) <= {0.0, 1.0} else ""
         raise ValueError(f"y must hold the labels -1 and +1 for {name}, got {shown}{hint}")
-    return targets
-
-
-def _as_classes(y: Any, n: int, name: str) -> np.ndarray:
-    """Return class numbers as floats."""
-    try:
-        targets = as_vector("y", y, n, "rows in X")
-    except TypeError as error:
-        advice = f"{name} takes class numbers 0, 1, ..., e.g. from np.unique(y, return_inverse=True)"
-        raise TypeError(f"{error}; {advice}") from None
-    bad = np.flatnonzero((targets < 0.0) | (targets != np.floor(targets)) | (targets >= 2.0**31))
-    if bad.size:
-        raise ValueError(f"y must hold class numbers 0, 1, ... for {name}, got {targets[bad[0]]:g} at entry {bad[0]}")
+    if kind == "classes":
+        bad = np.flatnonzero((targets < 0.0) | (targets != np.floor(targets)) | (targets >= 2.0**31))
+        if bad.size:
+            given = f"{targets[bad[0]]:g} at entry {bad[0]}"
+            raise ValueError(f"y must hold class numbers 0, 1, ... for {name}, got {given}")
     return targets
 
 
@@ -265,69 +258,19 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights / total
 
 
-# --- Sparse matrices whose index arrays hold what their shape says.
-
-
 def checked_sparse(name: str, X: Any) -> Any:
-    """Return a sparse matrix whose index arrays hold what its shape says; anything that is not sparse as it is.
+    """Return a sparse matrix whose index arrays fit its shape; anything that is not sparse as it is.
 
-    SciPy takes index arrays as they come, and neither its own products nor compiled kernels look again: a column
+    SciPy takes index arrays as they come, and neither its own products nor compiled kernels check them again: a column
     number out of range would read, or write, memory that is not the matrix's.
-
-    Examples
-    --------
-    >>> matrix = sparse.csr_array(([1.0, 2.0], [0, 7], [0, 1, 2]), shape=(2, 3))
-    >>> checked_sparse("X", matrix)
-    Traceback (most recent call last):
-    ...
-    ValueError: X: row 1 has column index 7, but there are 3 columns, counted from 0
     """
     if not sparse.issparse(X) or X.ndim != 2:
         return X
-    if X.format == "coo":
-        for line, size, index in zip(("row", "column"), X.shape, X.coords, strict=True):
-            at = _first_outside(index, size)
-            if at is not None:
-                raise ValueError(f"{name}: entry {at} has {line} index {index[at]}, but there are {size} {line}s")
-    elif X.format in ("csr", "csc", "bsr"):
-        _check_compressed(name, X)
-    else:
-        checked_sparse(name, X.tocsr())  # of lists, a dictionary or diagonals: nothing there is followed blindly
+    try:
+        if X.format == "coo":
+            sparse.coo_array((X.data, X.coords), shape=X.shape)  # checks when it is made
+        elif X.format in ("csr", "csc", "bsr"):
+            copy(X).check_format(full_check=True)  # of a shallow copy, whose index arrays it may cast or shorten
+    except ValueError as error:
+        raise ValueError(f"{name}: its index arrays do not fit its shape {X.shape}: {error}") from None
     return X
-
-
-def _check_compressed(name: str, X: Any) -> None:
-    """Raise ValueError unless the pointers and indices of a compressed matrix are sound."""
-    by_column = X.format == "csc"
-    line, across = ("column", "row") if by_column else ("row", "column")
-    lines, size = X.shape[::-1] if by_column else X.shape
-    if X.format == "bsr":
-        line, across = "block row", "block column"
-        lines, size = lines // X.blocksize[0], size // X.blocksize[1]
-    pointers, indices, stored = X.indptr, X.indices, len(X.data)
-    if len(pointers) != lines + 1 or pointers[0] != 0:
-        raise ValueError(f"{name}: indptr must start with 0 and have {lines + 1} entries, one more than {line}s")
-    falls = np.flatnonzero(np.diff(pointers) < 0)
-    if falls.size:
-        at = int(falls[0])
-        raise ValueError(
-            f"{name}: indptr must not decrease, but {line} {at} starts at {pointers[at]} and ends at {pointers[at + 1]}"
-        )
-    if pointers[-1] > min(len(indices), stored):
-        raise ValueError(
-            f"{name}: indptr ends at {pointers[-1]}, but there are {len(indices)} indices and {stored} values"
-        )
-    wrong = _first_outside(indices[: pointers[-1]], size)
-    if wrong is not None:
-        at = int(np.searchsorted(pointers, wrong, side="right")) - 1
-        raise ValueError(
-            f"{name}: {line} {at} has {across} index {indices[wrong]}, but there are {size} {across}s, counted from 0"
-        )
-
-
-def _first_outside(index: np.ndarray, size: int) -> int | None:
-    """Return where the first index that is negative, or not less than ``size``, stands; None if all are within."""
-    if index.size == 0:
-        return None
-    unsigned = index.view(f"u{index.dtype.itemsize}") if index.dtype.kind == "i" else index  # negative: huge
-    return None if unsigned.max() < size else int(np.argmax(unsigned >= size))

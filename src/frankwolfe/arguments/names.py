@@ -2,11 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, cast
-
-# --- Names a user types: looked up in one place, with the nearest right spelling, or what is offered instead.
 
 Entry = TypeVar("Entry")
 
@@ -101,11 +99,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("saga", ["sfw", "away"])
     ''
     """
-    names, typed = list(known), _letters(name)
-    scores = {other: SequenceMatcher(None, typed, _letters(other)).ratio() for other in names}
-    enough = 0.66 if len(typed) > 2 else 0.5  # one letter of two may differ
-    close = sorted((other for other in names if scores[other] >= enough), key=lambda other: -scores[other])
-    close = close or sorted((other for other in names if _shares_a_word(name, other)), key=len)
+    names, typed = {_letters(other): other for other in known}, _letters(name)
+    cutoff = 0.66 if len(typed) > 2 else 0.5  # one letter of two may differ
+    close = [names[letters] for letters in get_close_matches(typed, names, 1, cutoff)]
+    close = close or sorted((other for other in names.values() if _shares_a_word(name, other)), key=len)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -140,7 +137,7 @@ def lookup(argument: str, name: Any, table: Mapping[str, Entry]) -> Entry:
     raise ValueError(f"unknown {argument} {name!r}{hint} Known: {known}.")
 
 
-# --- Keyword arguments under the names that other libraries use: refused with the name that is meant here.
+# --- keyword arguments ------------------------------------------------------------------------------------------------
 
 Function = TypeVar("Function", bound=Callable)
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-# --- Checks of the settings of a run: sizes, budgets, flags, callbacks, seeds and threads.
-
 
 def as_batch_size(batch_size: Any, n: int) -> int:
-    """Return the number of rows a step looks at, from a count or a fraction of ``n``."""
+    """Return the number of rows that a step reads, from a count or a fraction of ``n``."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, Real):
         raise TypeError(f"batch_size must be an int, a fraction in (0, 1) or None, got {type(batch_size).__name__}")
     if isinstance(batch_size, Integral):
@@ -75,7 +73,7 @@ def as_seed(random_state: Any) -> Any:
 
 
 def as_threads(n_threads: Any) -> int | None:
-    """Return a number of threads, None where nobody says.
+    """Return a number of threads; None stands for the default.
 
     Examples
     --------
@@ -90,8 +88,6 @@ def as_threads(n_threads: Any) -> int | None:
         raise ValueError(f"n_threads must be at least 1, or None for as many as there are cores; got {n_threads}")
     return int(n_threads)
 
-
-# --- Warnings that point at the line of the user's code that led to them.
 
 LIBRARIES = ("frankwolfe", "sklearn", "joblib")
 """Packages whose frames are skipped: ours, and those that call our estimators on behalf of a user."""

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.losses import has_dual
-from frankwolfe.objective.intercept import EPSILON
-from frankwolfe.objective.kinked_intercept import balanced_slopes
+from frankwolfe.objective.intercept import EPSILON, balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import evaluate
 from frankwolfe.problem import Problem

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.engines.state import built, flat, require_entries
-from frankwolfe.methods.base import Abilities
+from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.shards.interface import Kept
@@ -24,7 +24,7 @@ class ExactPasses:
         What is minimised. Its loss knows the shift of the predictions, which the passes change.
     estimate : NamedTuple
         The state of the gradient estimate.
-    abilities : Abilities
+    facts : EstimateDefaults
         What the estimate can do.
     clock : array of two int
         Steps made, and the rows that those of this run have read: the engine's own.
@@ -33,9 +33,9 @@ class ExactPasses:
     """
 
     def __init__(
-        self, problem: Problem, estimate: Any, abilities: Abilities, clock: np.ndarray, every_step: bool = False
+        self, problem: Problem, estimate: Any, facts: EstimateDefaults, clock: np.ndarray, every_step: bool = False
     ):
-        self.problem, self.estimate, self.abilities, self.clock = problem, estimate, abilities, clock
+        self.problem, self.estimate, self.facts, self.clock = problem, estimate, facts, clock
         self.intercept, self._every_step = problem.intercept and not every_step, every_step
         self.next_intercept = self.steps
         self.cost = 0  # rows
@@ -61,7 +61,7 @@ class ExactPasses:
 
     def steps_to_snapshot(self) -> float:
         """Return the number of steps until a snapshot is due, as far as that is known; infinity if none is planned."""
-        if not self.abilities.takes_snapshots:
+        if not self.facts.takes_snapshots:
             return np.inf
         first = self.steps + (2 if self.certificate() is not None else 1)
         return float(self.estimate.next_snapshot(first) - self.steps - 1)
@@ -71,7 +71,7 @@ class ExactPasses:
 
         To optimise an intercept may change the plan, which is then told again.
         """
-        if not (self.abilities.takes_snapshots and self.intercept):
+        if not (self.facts.takes_snapshots and self.intercept):
             return self.steps_to_snapshot()
         return min(self.steps_to_snapshot(), max(1.0, self.next_intercept - self.steps))
 
@@ -188,8 +188,8 @@ class StepPlan:
         self.passes, self.sampler, self.rows_a_step, self.least = passes, sampler, rows_a_step, least
         self.budget = budget
         self._n, self._intercept = passes.problem.n, passes.intercept
-        self._grows = passes.abilities.grows
-        self._differ = self._grows or passes.abilities.takes_snapshots
+        self._grows = passes.facts.grows
+        self._differ = self._grows or passes.facts.takes_snapshots
 
     @property
     def left(self) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.engines.loop import Batches, Sampler, Sizes, plain, require_permutation
-from frankwolfe.methods.base import Abilities
+from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.problem import Problem
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.disk import ShuffledGroups
@@ -267,7 +267,7 @@ class ShardGroups:
 
 def groups_of(
     problem: Problem,
-    abilities: Abilities,
+    facts: EstimateDefaults,
     batch_size: int,
     generator: np.random.Generator,
     growing: Sizes | None,
@@ -275,6 +275,6 @@ def groups_of(
 ) -> WholeData | ShardGroups:
     """Return the groups of a problem's rows, and what deals batches from them, for steps from number ``first`` on."""
     if problem.objective.shards.groups > 1:
-        return ShardGroups(problem.samples, abilities.row_arrays or (), batch_size, generator)
-    ahead, two = abilities.reads_upcoming, abilities.two_batches
+        return ShardGroups(problem.samples, facts.row_arrays, batch_size, generator)
+    ahead, two = facts.reads_upcoming, facts.two_batches
     return WholeData(problem, batch_size, generator, growing, first, ahead, two)

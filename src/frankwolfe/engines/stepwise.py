@@ -90,7 +90,7 @@ class StepwiseEngine:
         self._first_step = self.steps
         if earlier is not None and earlier["rows"] != problem.n:
             earlier = None  # other data: what was remembered of its rows means nothing here
-        self.abilities, by_tasks = method.estimate.abilities, steps_by_tasks(problem, method)
+        self.facts, by_tasks = method.estimate, steps_by_tasks(problem, method)
         setting = Setting(
             problem.samples,
             batch_size,
@@ -105,12 +105,12 @@ class StepwiseEngine:
             objective=problem.objective if by_tasks else None,
         )
         self.rows_a_step = method.evaluations(problem.n, batch_size)
-        self.batch_size = 0 if self.abilities.reads_all_rows else batch_size
+        self.batch_size = 0 if self.facts.reads_all_rows else batch_size
         self.generator = generator
         self.tasks: TaskSteps | None = None
         estimate: Any = None if by_tasks else estimate_for_run(method, setting)
-        exact = by_tasks and self.abilities.reads_all_rows
-        self.passes = ExactPasses(problem, estimate, self.abilities, self.clock, exact)
+        exact = by_tasks and self.facts.reads_all_rows
+        self.passes = ExactPasses(problem, estimate, self.facts, self.clock, exact)
         self.sampler: Any
         if by_tasks:
             alpha = setting.remembered.get("alpha")
@@ -119,17 +119,17 @@ class StepwiseEngine:
             )
             self.tasks = TaskSteps(problem, method, self.sampler)
         else:
-            growing = estimate.batch_sizes if self.abilities.grows else None
-            self.sampler = groups_of(problem, self.abilities, self.batch_size, generator, growing, self.steps + 1)
+            sizes = estimate.batch_sizes
+            self.sampler = groups_of(problem, self.facts, self.batch_size, generator, sizes, self.steps + 1)
         least = problem.n if method.step.reads_all_rows else 0
         self.plan = StepPlan(self.passes, self.sampler, self.rows_a_step, least, budget)
         self._part_left = method.step.part_left if method.direction.mixes_vertices else None
-        epochs = estimate.epochs if self.abilities.has_epochs else setting.epochs
+        epochs = setting.epochs if estimate is None else estimate.epochs
         others = others_for_run(method, setting._replace(horizon=self.plan.horizon(), epochs=epochs))
         self.parts: tuple[Any, Any, Any] = (estimate, *others)
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
-        if self.abilities.sums_table:
+        if self.facts.sums_table:
             estimate.total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
@@ -139,7 +139,7 @@ class StepwiseEngine:
 
     def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
         """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
-        if self.abilities.has_table:
+        if self.facts.has_table:
             alpha = self._slopes()
             known = isinstance(alpha, np.ndarray) and alpha.any()
             return self.problem.objective.gradient(alpha) if known else np.zeros(self.problem.size)
@@ -238,7 +238,7 @@ class StepwiseEngine:
             self.gradient,
             self.iterate,
             state.alpha if self._certifies_by_table else None,
-            state.surplus if self.abilities.corrects_once else None,
+            state.surplus,
             batches.order,
             batches.offsets,
             self.sampler.ahead or None,
@@ -287,7 +287,7 @@ class StepwiseEngine:
             passes.left_out = True
             return
         at = passes.optimise_intercept(w)
-        if (self.abilities.exact_table or self.abilities.takes_snapshots) and price:
+        if (self.facts.exact_table or self.facts.takes_snapshots) and price:
             alpha = at.alpha.reshape(self.problem.samples.shape)
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
@@ -297,7 +297,7 @@ class StepwiseEngine:
         if self.tasks is not None:
             self.sampler.renew(alpha)
         else:
-            if self.abilities.sums_table:
+            if self.facts.sums_table:
                 self.parts[0].total[:] = exact.ravel()
             self.parts[0].renew(alpha)
             self.sampler.take_over(self.parts[0])
@@ -322,7 +322,7 @@ class StepwiseEngine:
     @property
     def certifies_itself(self) -> bool:
         """Whether every step begins with an exact evaluation of the iterate."""
-        return self.tasks is not None and self.abilities.reads_all_rows
+        return self.tasks is not None and self.facts.reads_all_rows
 
     @property
     def lower_bound(self) -> float:
@@ -346,14 +346,14 @@ class StepwiseEngine:
 
     def _table_gradient(self) -> np.ndarray:
         """Return ``X' alpha``, or the gradient estimate where there is no table."""
-        return self.parts[0].total if self.abilities.sums_table else self.gradient.dense()
+        return self.parts[0].total if self.facts.sums_table else self.gradient.dense()
 
     def _slopes(self) -> Any:
         """Return the remembered derivatives of all samples, brought up to date; None where there are none."""
         if self.tasks is not None:
             return self.sampler.alpha
         self.sampler.write_back(self.parts[0])
-        return self.parts[0].alpha if self.abilities.has_table or self.abilities.smooths else None
+        return self.parts[0].alpha if self.facts.has_table or self.facts.smooths else None
 
     def table(self) -> Any:
         """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
@@ -362,7 +362,7 @@ class StepwiseEngine:
     @property
     def _certifies_by_table(self) -> bool:
         """Whether there is a table that batches refresh and the loss knows its conjugate."""
-        kept = (self.abilities.has_table and not self.abilities.reads_all_rows) or self.abilities.smooths
+        kept = (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
         return kept and has_dual(self.problem.loss)
 
     @property
@@ -373,12 +373,12 @@ class StepwiseEngine:
     @property
     def samples_gap(self) -> bool:
         """Whether a sample of rows, all in memory, tells the gap: the table follows derivatives, and proves nothing."""
-        follows = self.table_follows and not self.abilities.reads_all_rows and not has_dual(self.problem.loss)
+        follows = self.table_follows and not self.facts.reads_all_rows and not has_dual(self.problem.loss)
         return follows and self.problem.objective.shards.groups == 1
 
     def sampled_gap(self, draws: int) -> SampledGap:
         """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
-        if self.abilities.reads_all_rows or not self.table_follows or self.problem.objective.shards.groups != 1:
+        if self.facts.reads_all_rows or not self.table_follows or self.problem.objective.shards.groups != 1:
             raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
         r = self._table_gradient()
         return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
@@ -386,7 +386,7 @@ class StepwiseEngine:
     @property
     def table_follows(self) -> bool:
         """Whether the table stands for the derivatives at the iterate."""
-        return self.abilities.exact_table
+        return self.facts.exact_table
 
     def mean_residual(self) -> tuple[float, float]:
         """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
@@ -402,14 +402,14 @@ class StepwiseEngine:
     @property
     def slopes(self) -> np.ndarray | None:
         """The derivatives that the last step has seen, where there is a table."""
-        return self._slopes() if self.tasks is None and self.abilities.has_table else None
+        return self._slopes() if self.tasks is None and self.facts.has_table else None
 
     def dual_value(self, above: float) -> float:
         """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
 
         Such a step knows the first sum, and its ``r`` is the exact gradient. The support is proven only where it pays.
         """
-        if self.tasks is not None or not (self.abilities.sums_conjugates and has_dual(self.problem.loss)):
+        if self.tasks is not None or not (self.facts.sums_conjugates and has_dual(self.problem.loss)):
             return -np.inf
         total, size = self.parts[0].conjugates
         r, constraint = self.gradient.dense(), self.problem.constraint
@@ -421,7 +421,7 @@ class StepwiseEngine:
 
     def table_change(self) -> float | None:
         """Return the sum of all changes of the table so far, if they sample its error; else None."""
-        return float(self.gradient.counters[TABLE_CHANGE]) if self.abilities.samples_error else None
+        return float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None
 
     # --- what a later run can go on from ------------------------------------------------------------------------
 

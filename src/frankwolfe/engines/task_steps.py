@@ -24,7 +24,7 @@ from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
 from frankwolfe.methods.line_searches import line_along
 from frankwolfe.methods.table import Method
 from frankwolfe.objective.point import ShardLine
-from frankwolfe.objective.sums import evaluate_losses, sum_residuals
+from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.samples import Samples, as_rows
 from frankwolfe.shards.interface import Kept

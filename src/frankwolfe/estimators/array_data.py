@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse
-from frankwolfe.problem.on_cluster import is_on_cluster
+from frankwolfe.problem.requirements import is_on_cluster
 from frankwolfe.shards.disk import StoredRows
 from frankwolfe.store.reader import RowStore
 

@@ -21,19 +21,19 @@ from frankwolfe.methods.estimates.svrg import LooplessSvrg as LooplessSvrg
 from frankwolfe.methods.estimates.svrg import Storc as Storc
 from frankwolfe.methods.estimates.svrg import Svfw as Svfw
 from frankwolfe.methods.estimates.svrg import Svrf as Svrf
+from frankwolfe.methods.line_searches import Backtracking as Backtracking
+from frankwolfe.methods.line_searches import DampedStep as DampedStep
+from frankwolfe.methods.line_searches import LineSearch as LineSearch
+from frankwolfe.methods.line_searches import Monotone as Monotone
+from frankwolfe.methods.line_searches import NormStep as NormStep
+from frankwolfe.methods.line_searches import Secant as Secant
+from frankwolfe.methods.line_searches import ShortStep as ShortStep
 from frankwolfe.methods.sliding import Sliding as Sliding
-from frankwolfe.methods.steps import Backtracking as Backtracking
 from frankwolfe.methods.steps import ConstantStep as ConstantStep
-from frankwolfe.methods.steps import DampedStep as DampedStep
 from frankwolfe.methods.steps import EpochStep as EpochStep
-from frankwolfe.methods.steps import LineSearch as LineSearch
 from frankwolfe.methods.steps import LogAdaptive as LogAdaptive
 from frankwolfe.methods.steps import LuFreundStep as LuFreundStep
-from frankwolfe.methods.steps import Monotone as Monotone
-from frankwolfe.methods.steps import NormStep as NormStep
 from frankwolfe.methods.steps import OpenLoop as OpenLoop
-from frankwolfe.methods.steps import Secant as Secant
-from frankwolfe.methods.steps import ShortStep as ShortStep
 from frankwolfe.methods.table import METHODS as METHODS
 from frankwolfe.methods.table import Method as Method
 

@@ -12,13 +12,6 @@ from frankwolfe.compile.verbs import deposit, routine
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Hot
 
-# --- The active set of a set whose vertices are single coordinates: the support of ``w``, and zero where it is an
-# atom.
-#
-# Such a set is the hull of vertices ``+-R e_j`` (or only ``+R e_j``), and perhaps of zero. A point ``w`` then *is*
-# its weights: coordinate ``j`` holds ``|w_j| / R`` of the vertex on its side, and what is missing to one lies on
-# zero. No dictionary of atoms is needed, and a dropped atom is gone: its coordinate is zero.
-
 NOTHING = 1e-15
 """Weights up to this are rounding, not weight."""
 
@@ -27,7 +20,11 @@ RECOUNT = 4096
 
 
 class ActiveSet(NamedTuple):
-    """Which coordinates are not zero, and how much of the radius they use.
+    """The active set of a point ``w`` of a set whose vertices have one non-zero entry: the support of ``w``.
+
+    Such a set is the hull of vertices ``+-R e_j`` (or only ``+R e_j``), and perhaps of zero. Coordinate ``j`` has the
+    weight ``|w_j| / R`` of the vertex on its side, and what is missing to one is the weight of zero. No atoms need to
+    be stored, and an atom is dropped when its coordinate becomes zero.
 
     Attributes
     ----------
@@ -70,7 +67,7 @@ class ActiveSet(NamedTuple):
 
 
 @routine
-def put(active, iterate, j, change):
+def change_coordinate(active, iterate, j, change):
     """Add ``change`` to coordinate ``j`` of ``w``."""
     v, size = iterate.v, active.size
     before = v[j]
@@ -90,7 +87,7 @@ def put(active, iterate, j, change):
 
 @routine
 def _recount(active, v):
-    """Sum up the size anew: over millions of changes the running sum would drift, and the iterate out of the set."""
+    """Recompute the size: over millions of changes the running sum would drift, and the iterate leave the set."""
     total = 0.0
     for k in range(active.number[0]):
         total += abs(v[active.members[k]])
@@ -98,7 +95,7 @@ def _recount(active, v):
 
 
 @routine
-def clear(active, iterate, j):
+def clear_coordinate(active, iterate, j):
     """Set coordinate ``j`` of ``w`` to zero, exactly."""
     v = iterate.v
     if v[j] != 0.0:
@@ -109,7 +106,7 @@ def clear(active, iterate, j):
 
 @routine
 def _remove_coordinate(active, j):
-    """Strike a coordinate off the members: the last one takes its place."""
+    """Remove a coordinate from the members: the last one takes its place."""
     members, place, number = active.members, active.place, active.number
     number[0] -= 1
     last = members[number[0]]
@@ -158,13 +155,7 @@ def inner_active(active, iterate, r):
     return iterate.scale[0] * total
 
 
-# --- The active set of any set at all: a dictionary of atoms, each stored whole, and their weights.
-#
-# Where vertices are single coordinates the iterate tells its own weights (`frankwolfe.methods.active_set`).
-# Elsewhere the atoms that the oracle has named must be remembered. They stand in the rows of one array, so that
-# compiled code never has to grow anything. When all rows are taken, the two lightest atoms become one: their weighted
-# mean is a point of the set like any other, and the iterate does not move. All that is lost is the freedom to move
-# weight between these two.
+# --- stored atoms -----------------------------------------------------------------------------------------------------
 
 BUDGET = 2**26
 """Most bytes that stored atoms may take (64 MB): every step reads all of those in use, which should fit in a cache."""
@@ -180,7 +171,10 @@ RECOMPOSE = 64
 
 
 class Dictionary(NamedTuple):
-    """Stored atoms, their weights and what a move between them needs.
+    """The active set of a point of any set: the atoms, each stored as a whole vector, and their weights.
+
+    Atoms are rows of one array, so that compiled code never has to allocate. When all rows are taken, the two lightest
+    atoms are replaced by their weighted mean, a point of the set too. The iterate does not move then.
 
     Attributes
     ----------
@@ -191,18 +185,18 @@ class Dictionary(NamedTuple):
     number : array of shape (2,)
         How many atoms there are, and how many changes were made since the iterate was last recomposed.
     heading : array of shape (d,)
-        The direction of the move that is being made.
-    compass : array of shape (d,)
-        The gradient estimate in one piece, as vector instructions want it: that of sparse data is interleaved.
+        The direction of the current move.
+    gradient_copy : array of shape (d,)
+        A contiguous copy of the gradient estimate, for vector instructions: that of sparse data is interleaved.
     unit : array of shape (1,)
-        One: the scale of every row, where it is to be seen as a point.
+        One: the scale of a row that is used as a point.
     """
 
     points: np.ndarray
     weights: np.ndarray
     number: np.ndarray
     heading: np.ndarray
-    compass: np.ndarray
+    gradient_copy: np.ndarray
     unit: np.ndarray
 
     @classmethod
@@ -243,7 +237,7 @@ def point_at(dictionary, k):
 
 
 @routine
-def look_up(dictionary, atom):
+def find_atom(dictionary, atom):
     """Write an atom into the free row; return the row of the stored atom that equals it, else the free one."""
     points, free = dictionary.points, dictionary.number[0]
     row, largest = points[free], 0.0
@@ -267,44 +261,44 @@ def _same(one, other, tolerance):
 
 
 @routine
-def consult(dictionary, r):
-    """Copy the gradient estimate, which `utmost` and `level` go by."""
-    compass = dictionary.compass
-    for j in range(len(compass)):
-        compass[j] = r[j]
+def copy_gradient(dictionary, r):
+    """Copy the gradient estimate, which `extreme_atom` and `atom_slope` go by."""
+    gradient_copy = dictionary.gradient_copy
+    for j in range(len(gradient_copy)):
+        gradient_copy[j] = r[j]
 
 
 @routine
-def utmost(dictionary, side):
+def extreme_atom(dictionary, side):
     """Row of the atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``, and that product."""
     at, best = 0, -np.inf
     for k in range(dictionary.number[0]):
-        value = side * level(dictionary, k)
+        value = side * atom_slope(dictionary, k)
         if value > best:
             at, best = k, value
     return at, side * best
 
 
 @routine
-def level(dictionary, k):
+def atom_slope(dictionary, k):
     """Return ``<r, a>`` for the atom in row ``k``."""
-    row, compass, total = dictionary.points[k], dictionary.compass, 0.0
+    row, gradient_copy, total = dictionary.points[k], dictionary.gradient_copy, 0.0
     for j in range(len(row)):
-        total += row[j] * compass[j]
+        total += row[j] * gradient_copy[j]
     return total
 
 
 @routine
-def head_for(dictionary, iterate, to, away, to_part, away_part, own_part):
-    """Set the heading to ``to_part s - away_part a + own_part w``."""
+def set_direction(dictionary, iterate, to, away, to_part, away_part, own_part):
+    """Set the direction to ``to_part s - away_part a + own_part w``."""
     heading, points, v, own = dictionary.heading, dictionary.points, iterate.v, own_part * iterate.scale[0]
     for j in range(len(heading)):
         heading[j] = to_part * points[to, j] - away_part * points[away, j] + own * v[j]
 
 
 @routine
-def reweigh(dictionary, to, away, to_part, away_part, own_part, gamma):
-    """Change the weights as ``gamma`` times that heading changes the iterate."""
+def change_weights(dictionary, to, away, to_part, away_part, own_part, gamma):
+    """Change the weights as ``gamma`` times that direction changes the iterate."""
     weights, number = dictionary.weights, dictionary.number
     for k in range(number[0]):
         weights[k] *= 1.0 + gamma * own_part
@@ -345,7 +339,7 @@ def _add_row(dictionary, k, c, v):
 
 @routine
 def _remove_row(dictionary, k):
-    """Strike off the atom in row ``k``: the last one takes its place."""
+    """Remove the atom in row ``k``: the last one takes its place."""
     points, weights, number = dictionary.points, dictionary.weights, dictionary.number
     number[0] -= 1
     last = number[0]
@@ -356,7 +350,7 @@ def _remove_row(dictionary, k):
 
 @routine
 def make_room(dictionary):
-    """See to it that a row is free: if none is, the two lightest atoms become their weighted mean."""
+    """Ensure that a row is free: if none is, replace the two lightest atoms by their weighted mean."""
     points, weights, number = dictionary.points, dictionary.weights, dictionary.number
     if number[0] < len(weights):
         return

@@ -1,8 +1,10 @@
-"""What the parts of a method are, and how a run makes them.
+"""What the parts of a method must define, their defaults, and how a run makes them.
 
 A part is a NamedTuple of settings. When a run starts, its ``for_run(setting)`` returns the *state*: a NamedTuple of
-arrays with the methods that the loop compiles. A part without memory is its own state. An estimate states what it does
-in its `Abilities`, so that internal code never looks for methods or arrays by name.
+arrays with the methods that the loop compiles. A part without memory is its own state.
+
+Every part has a list ``needs`` of what it needs of a problem (`frankwolfe.problem.requirements`). Defaults are added to
+a class when an object of it enters the library, so internal code never checks for optional members.
 """
 
 from collections.abc import Callable
@@ -13,75 +15,7 @@ import numpy as np
 
 from frankwolfe.compile.part import Part, lent, part, require
 from frankwolfe.methods.snapshots import ONE_EPOCH, Epochs
-
-
-class Abilities(NamedTuple):
-    """What a gradient estimate can do, and what it needs. All is False unless it says so.
-
-    Attributes
-    ----------
-    reads_all_rows : bool
-        Every step reads the whole data; it is dealt no batches.
-    has_table : bool
-        The state has an array ``alpha``, one weighted derivative a sample, and between steps ``r = X' alpha``, unless
-        it says ``sums_table``. A later run can take the table over.
-    exact_table : bool
-        The derivatives of all samples at the iterate, where they are at hand, are what the table stands for: the
-        state's ``renew(alpha)`` takes them over.
-    samples_error : bool
-        What a step changes in the table is an unbiased sample of the table's error.
-    sums_conjugates : bool
-        The state has an array ``conjugates`` of two numbers, NaN before the first step: for a convex loss
-        ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of what that is made of.
-    reads_upcoming : bool
-        A step also reads the batch of the next step, which is shown to it. Others are shown an empty one.
-    grows : bool
-        Batches differ in size: the state's ``batch_sizes(steps)`` returns the rows in the batches of the steps with
-        these numbers, arrays both. All rows are the most.
-    takes_snapshots : bool
-        Now and then the state wants the exact gradient at the iterate, a pass over the data: before the step that its
-        ``next_snapshot(t)`` names, ``t`` itself or a later one (infinity: none is known yet). ``r`` is then that
-        gradient, and ``renew(alpha)`` takes over the derivatives. Steps far ahead may be guesses: they only serve to
-        plan.
-    corrects_once : bool
-        The state has a `frankwolfe.methods.gradient.Correction` named ``surplus``: what is added to ``r`` for the
-        step at hand only. The loop takes it back once the iterate has moved.
-    sums_table : bool
-        ``r`` is not ``X' alpha``: the state has that in an array ``total``. It is filled in wherever the engine knows
-        it: when a run starts, and before ``renew``.
-    two_batches : bool
-        A step is shown twice the rows: two batches, independent of each other, one after the other.
-    smooths : bool
-        It takes losses with kinks and side constraints, whose multipliers are in an array ``mean`` of the state's
-        ``side``. The state has an array ``alpha`` of slopes, one a sample, that the steps do not need: it certifies.
-    has_epochs : bool
-        The state has ``epochs``, a `frankwolfe.methods.snapshots.Epochs`: when its snapshots fall due. Directions and
-        step rules that follow them, such as `frankwolfe.methods.EpochStep`, are told.
-    by_tasks : bool
-        It is the exact gradient, or the table of `SagTable`: these the engine can also compute by tasks on the shards
-        (`frankwolfe.engines.task_steps`), where the loop does not have the rows in memory.
-    row_arrays : tuple of str or None
-        Names of the state's arrays that have an entry for each sample, if these are all that it remembers of single
-        rows: then steps can be made on a group of the rows, with the entries that belong to them, as for data that is
-        larger than memory. The number of all rows is in the gradient's counters, not the length of any array. None:
-        steps need all rows.
-    """
-
-    reads_all_rows: bool = False
-    has_table: bool = False
-    exact_table: bool = False
-    samples_error: bool = False
-    sums_conjugates: bool = False
-    reads_upcoming: bool = False
-    grows: bool = False
-    takes_snapshots: bool = False
-    smooths: bool = False
-    corrects_once: bool = False
-    sums_table: bool = False
-    two_batches: bool = False
-    has_epochs: bool = False
-    by_tasks: bool = False
-    row_arrays: tuple[str, ...] | None = None
+from frankwolfe.problem.requirements import IN_MEMORY, NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS, WHOLE_ATOMS
 
 
 class Units(NamedTuple):
@@ -100,7 +34,7 @@ class Units(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a part may want to know when a run starts.
+    """What a part may need to know when a run starts.
 
     Attributes
     ----------
@@ -124,7 +58,7 @@ class Setting(NamedTuple):
         What smoothing is measured in.
     horizon : float
         Steps that the budget of the run allows, as far as their costs are known when it starts; infinity where nothing
-        bounds them. Directions and step rules are told; an estimate, on which the costs depend, is not.
+        bounds them. Only directions and step rules receive it: the costs depend on the estimate.
     size : int
         Entries of ``r``.
     epochs : Epochs
@@ -153,11 +87,11 @@ class Setting(NamedTuple):
         return self.samples.shape[0]
 
     def room(self) -> np.ndarray:
-        """Room for a number, or a row, for each sample; none where tasks on the shards take the place of the loop."""
+        """Return an array with an entry, or a row, for each sample; none where tasks on the shards replace the loop."""
         return self.samples.table() if self.objective is None else np.zeros(0)
 
     def column_norms(self) -> np.ndarray:
-        """Norms of the columns, rows counted by their weights: a read of the data."""
+        """Return the norms of the columns, rows counted by their weights: a read of the data."""
         if self.objective is not None:
             return self.objective.column_norms()
         return self.samples.rows.column_norms(self.samples.weights, len(self.w))
@@ -168,7 +102,7 @@ class Setting(NamedTuple):
         return self.samples.table() if alpha is None else alpha.copy()
 
 
-class EstimateDefaults:
+class PartDefaults:
     """What a part does unless it defines it: it has no state of its own."""
 
     def for_run(self, setting):
@@ -176,33 +110,149 @@ class EstimateDefaults:
         return self
 
 
+class EstimateDefaults(PartDefaults):
+    """What a gradient estimate is unless it defines it.
+
+    Attributes
+    ----------
+    state : type
+        Class of the state that ``for_run`` returns: see `EstimateStateDefaults`.
+    needs : tuple of str
+        What it needs of a problem. By default the most that any estimate needs. An estimate may leave out `IN_MEMORY`
+        if ``row_arrays`` are all that it remembers of single rows: its steps are then made on a group of the rows, with
+        the entries that belong to them. The number of all rows is in the gradient's counters, not the length of an
+        array. Only the exact gradient and the table of `SagTable` leave out `ONE_PROCESS`: these the engine can also
+        compute by tasks on the shards (`frankwolfe.engines.task_steps`).
+    reads_all_rows : bool
+        Every step reads the whole data. No batches are drawn.
+    reads_upcoming : bool
+        A step also reads the batch of the next step, which it receives as ``upcoming``. Others receive an empty one.
+    two_batches : bool
+        A step receives two independent batches, one after the other.
+    row_arrays : tuple of str
+        Names of the state's arrays that have an entry for each row.
+    """
+
+    needs = (SMOOTH_LOSS, NO_SIDE, IN_MEMORY, ONE_PROCESS, ROWS_AGAIN)
+    reads_all_rows = False
+    reads_upcoming = False
+    two_batches = False
+
+    @property
+    def state(self):
+        """Return its own class: without ``for_run`` a part is its own state."""
+        return type(self)
+
+    @property
+    def row_arrays(self):
+        """Return the name of the table, if there is one."""
+        return () if self.state.alpha is None else ("alpha",)
+
+    @property
+    def smooths(self):
+        """Whether kinks and side constraints are smoothed."""
+        return self.state.side is not None
+
+    @property
+    def has_table(self):
+        """Whether steps are made by a table of derivatives, one a sample."""
+        return self.state.alpha is not None and not self.smooths
+
+    @property
+    def exact_table(self):
+        """Whether the table stands for the derivatives at the iterate, which may replace it."""
+        return self.state.alpha is not None and self.state.renew is not None
+
+    @property
+    def sums_table(self):
+        """Whether ``r`` is not ``X' alpha``, and the state has that apart."""
+        return self.state.total is not None
+
+    @property
+    def takes_snapshots(self):
+        """Whether exact gradients are taken at some of the steps."""
+        return self.state.next_snapshot is not None
+
+    @property
+    def grows(self):
+        """Whether batches grow."""
+        return self.state.batch_sizes is not None
+
+    @property
+    def sums_conjugates(self):
+        """Whether steps sum up the conjugates at their derivatives."""
+        return self.state.conjugates is not None
+
+    @property
+    def samples_error(self):
+        """Whether what a step changes in the table is an unbiased sample of the table's error.
+
+        It is if each entry is replaced by the derivative at the iterate, and ``r`` changes with the table alone.
+        """
+        return self.exact_table and self.state.surplus is None and not self.sums_table and not self.takes_snapshots
+
+
+class EstimateStateDefaults:
+    """What the state of an estimate has unless it defines it. It must define ``refresh``.
+
+    Attributes
+    ----------
+    alpha : array
+        One weighted derivative a sample. Between steps ``r = X' alpha``, unless there is a ``total`` or a ``side``. A
+        later run can take the table over.
+    total : array
+        ``X' alpha``, where ``r`` is something else. The engine fills it in when a run starts, and before ``renew``.
+    side : NamedTuple
+        Losses with kinks and side constraints are smoothed, and ``alpha`` only certifies. An array ``mean`` of ``side``
+        has the multipliers of the side constraints.
+    surplus : frankwolfe.methods.gradient.Correction
+        What is added to ``r`` for the current step only. The loop takes it back once the iterate has moved.
+    conjugates : array of shape (2,)
+        ``sum_i p_i f_i*(alpha_i / p_i)`` for a convex loss, and the sum of the sizes of its terms. NaN before the
+        first step.
+    epochs : frankwolfe.methods.snapshots.Epochs
+        When snapshots are due, for directions and step rules that restart with each epoch.
+    batch_sizes : method
+        ``batch_sizes(steps)`` returns the numbers of rows in the batches of some steps, where batches grow.
+    next_snapshot : method
+        ``next_snapshot(t)`` returns the step, ``t`` or later, before which the exact gradient is taken; infinity if
+        none is known yet. Steps far ahead may be guesses: they only serve to plan.
+    renew : method
+        ``renew(alpha)`` takes over the exact derivatives at the iterate. ``r`` is then the exact gradient.
+    """
+
+    alpha = total = side = surplus = conjugates = None
+    batch_sizes = next_snapshot = renew = None
+    epochs = ONE_EPOCH
+
+    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
+        """Do nothing once the move is known."""
+
+
 class DirectionStateDefaults:
-    """What the state of a direction does unless it defines it."""
+    """What the state of a direction has unless it defines it. It must define ``choose``."""
 
     def gradient_point(self, iterate, t):
         """Return the point at which step ``t`` needs the gradient: the iterate."""
         return iterate
 
 
-class DirectionDefaults(EstimateDefaults, DirectionStateDefaults):
+class DirectionDefaults(PartDefaults, DirectionStateDefaults):
     """What a direction is unless it defines it.
 
-    ``needs``: what it needs of a problem, phrases of `frankwolfe.problem.requirements`. ``keeps_atoms``: a run may
-    store atoms, as whole vectors unless the set's vertices have one non-zero entry. ``mixes_vertices``: every new
-    iterate is a convex combination of the iterate and a vertex. ``elsewhere``: steps want the gradient at another point
-    than the iterate (``gradient_point``).
+    ``needs``: as for an estimate. With `WHOLE_ATOMS`, a run may store atoms, as whole vectors unless the set's vertices
+    have one non-zero entry. A direction with a ``gradient_point`` of its own also needs `ONE_PROCESS`.
+    ``mixes_vertices``: every new iterate is a convex combination of the iterate and a vertex.
     """
 
-    needs = ()
-    keeps_atoms = True
+    needs = (WHOLE_ATOMS,)
     mixes_vertices = False
-    elsewhere = False
 
 
-class StepDefaults(EstimateDefaults):
-    """What a step rule is unless it defines it.
+class StepDefaults(PartDefaults):
+    """What a step rule is unless it defines it. Its state must define ``length``.
 
-    ``needs``: as for a direction. ``reads_all_rows``: a step reads the whole data. ``searches_line``: of such a rule,
+    ``needs``: as for an estimate. ``reads_all_rows``: a step reads the whole data. ``searches_line``: of such a rule,
     that its state has ``search(line, fall, most, t)``, which returns the length from sums along a line
     (`frankwolfe.methods.line_searches`). Only these run on data that is not in memory.
     """
@@ -216,22 +266,34 @@ class StepDefaults(EstimateDefaults):
         return np.nan
 
 
-ESTIMATE_METHODS, DIRECTION_METHODS, STEP_METHODS = ("refresh", "follow"), ("choose",), ("length",)
-"""What the loop calls of the states."""
+KINDS: dict[str, tuple[str, type]] = {
+    "a gradient estimate": ("refresh", EstimateDefaults),
+    "a direction": ("choose", DirectionDefaults),
+    "a step rule": ("length", StepDefaults),
+}
+"""The three kinds of parts, what the state of each must define, and defaults for the others."""
 
 
-def estimate(**abilities: Any) -> Callable[[type[Part]], type[Part]]:
-    """Return a class decorator for the package's gradient estimates: the arguments are their `Abilities`."""
-    return lambda kind: _defined(kind, EstimateDefaults, {"abilities": Abilities(**abilities)})
+def estimate(state: type | None = None, **members: Any) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator for the package's gradient estimates; ``members`` replace `EstimateDefaults`.
+
+    Without a state, the estimate is its own.
+    """
+
+    def define(kind: type[Part]) -> type[Part]:
+        lent(EstimateStateDefaults)(state or kind)
+        return _defined(kind, EstimateDefaults, members | ({"state": state} if state else {}))
+
+    return define
 
 
 def direction(**members: Any) -> Callable[[type[Part]], type[Part]]:
-    """Return a class decorator for the package's directions: the arguments replace `DirectionDefaults`."""
+    """Return a class decorator for the package's directions; ``members`` replace `DirectionDefaults`."""
     return lambda kind: _defined(kind, DirectionDefaults, members)
 
 
 def step_rule(**members: Any) -> Callable[[type[Part]], type[Part]]:
-    """Return a class decorator for the package's step rules: the arguments replace `StepDefaults`."""
+    """Return a class decorator for the package's step rules; ``members`` replace `StepDefaults`."""
     return lambda kind: _defined(kind, StepDefaults, members)
 
 
@@ -242,45 +304,34 @@ def _defined(kind: type[Part], defaults: type, members: dict[str, Any]) -> type[
     return part(lent(defaults)(kind))
 
 
-def accept_estimate(argument: str, given: Any) -> None:
-    """Check a gradient estimate that was handed in; give its class what it leaves to defaults."""
-    _accept(argument, given, ESTIMATE_METHODS, "a gradient estimate", EstimateDefaults)
-    if not isinstance(getattr(given, "abilities", None), Abilities):
-        raise TypeError(
-            f"{argument}: {type(given).__name__} does not say what it can do: give it a property "
-            "abilities that returns frankwolfe.methods.base.Abilities(...)"
-        )
-
-
-def accept_direction(argument: str, given: Any) -> None:
-    """Check a direction that was handed in; give its class what it leaves to defaults."""
-    _accept(argument, given, DIRECTION_METHODS, "a direction", DirectionDefaults)
-
-
-def accept_step(argument: str, given: Any) -> None:
-    """Check a step rule that was handed in; give its class what it leaves to defaults."""
-    _accept(argument, given, STEP_METHODS, "a step rule", StepDefaults)
-
-
-def _accept(argument: str, given: Any, methods: tuple[str, ...], purpose: str, defaults: type) -> None:
-    own_state = not callable(getattr(given, "for_run", None))
-    require(argument, given, methods if own_state else ("for_run",), purpose)
+def accept(argument: str, given: Any, purpose: str) -> None:
+    """Check a part that a user passes, which must be one of `KINDS`; add defaults to its class."""
+    method, defaults = KINDS[purpose]
+    require(argument, given, ("for_run" if callable(getattr(given, "for_run", None)) else method,), purpose)
     lent(defaults)(type(given))
+    if defaults is EstimateDefaults:
+        kind, state = type(given).__name__, given.state
+        if not callable(getattr(state, method, None)):
+            raise TypeError(
+                f"{argument}: {kind} is not {purpose}: its state, {state.__name__}, has no method {method}. "
+                "Name the class that for_run returns: state = ..."
+            )
+        lent(EstimateStateDefaults)(state)
 
 
 def estimate_for_run(method: Any, setting: Setting) -> Any:
     """Return the state of a method's estimate at the start of a run: the first that is made."""
-    return _state(method.estimate, setting, ESTIMATE_METHODS, "an estimate")
+    return _state(method.estimate, setting, "a gradient estimate")
 
 
 def others_for_run(method: Any, setting: Setting) -> tuple[Any, Any]:
     """Return the states of a method's direction and step rule at the start of a run."""
-    direction = _state(method.direction, setting, DIRECTION_METHODS, "a direction")
+    direction = _state(method.direction, setting, "a direction")
     lent(DirectionStateDefaults)(type(direction))
-    return direction, _state(method.step, setting, STEP_METHODS, "a step rule")
+    return direction, _state(method.step, setting, "a step rule")
 
 
-def _state(given: Any, setting: Setting, methods: tuple[str, ...], purpose: str) -> Any:
+def _state(given: Any, setting: Setting, purpose: str) -> Any:
     state = given.for_run(setting)
-    require(f"{type(given).__name__}.for_run", state, methods, f"the state of {purpose}")
+    require(f"{type(given).__name__}.for_run", state, KINDS[purpose][:1], f"the state of {purpose}")
     return state

@@ -21,19 +21,19 @@ from frankwolfe.methods.active_set import (
     RECOMPOSE,
     ActiveSet,
     Dictionary,
-    clear,
-    consult,
+    atom_slope,
+    change_coordinate,
+    change_weights,
+    clear_coordinate,
+    copy_gradient,
     extreme,
-    head_for,
+    extreme_atom,
+    find_atom,
     inner_active,
-    level,
-    look_up,
     make_room,
     point_at,
-    put,
     recompose,
-    reweigh,
-    utmost,
+    set_direction,
     weight,
 )
 from frankwolfe.methods.base import direction
@@ -41,14 +41,14 @@ from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Hot
 from frankwolfe.sets.base import Hull
 
-# --- Moves: the ways that a direction may choose for the iterate. Step rules and estimates see only these.
+# --- moves ------------------------------------------------------------------------------------------------------------
 #
-# A move knows how fast the linear model falls along it, how far one may go, what it does to a row's prediction, and
-# how to change the iterate.
+# A direction chooses a move, which is all that step rules and estimates see of it. A move knows its slope, the longest
+# step, how it changes the prediction of a row, and how to change the iterate.
 
 
 class Straight(NamedTuple):
-    """The move from ``w`` to an atom ``s``: the direction ``s - w``, at most the whole way."""
+    """The move from ``w`` to an atom ``s``: the direction ``s - w``, with steps up to 1."""
 
     atom: Any
 
@@ -132,50 +132,50 @@ class Exchange(NamedTuple):
             return
         if self.own_part != 0.0:
             shrink(iterate, 1.0 + gamma * self.own_part)
-        if self.own_part < 0.0 and gamma >= 1.0:  # all the way to s: shrinking has set the rest to zero
+        if self.own_part < 0.0 and gamma >= 1.0:  # the vertex s itself: shrinking has set the rest to zero
             for k in range(active.number[0]):
                 active.place[active.members[k]] = -1
             active.number[0] = 0
             active.size[0] = 0.0
         if self.away_part > 0.0 and self.away.amount != 0.0:
             if gamma >= self.most:
-                clear(active, iterate, self.away.at)
+                clear_coordinate(active, iterate, self.away.at)
             else:
-                put(active, iterate, self.away.at, -gamma * self.away.amount)
+                change_coordinate(active, iterate, self.away.at, -gamma * self.away.amount)
         if self.to_part > 0.0 and self.to.amount != 0.0:
-            put(active, iterate, self.to.at, gamma * self.to.amount)
+            change_coordinate(active, iterate, self.to.at, gamma * self.to.amount)
 
 
 class Slide(NamedTuple):
-    """A move along one coordinate of a box, which a whole step moves by ``way``: to the wall.
+    """A move along one coordinate of a box, which a step of 1 changes by ``change``: to the bound, or wall, ahead.
 
-    So a step is a part of the way, as it is of every other direction, whatever the units of the weights.
+    So a step is a fraction, as for every other move, whatever the units of the weights.
     """
 
     at: int
-    way: float
+    change: float
     wall: float
     sides: int
 
     def slope(self, gradient, iterate):
         """Return ``-<r, direction>``."""
-        return -self.way * gradient.scale[0] * gradient.r[self.at]
+        return -self.change * gradient.scale[0] * gradient.r[self.at]
 
     def shift(self, rows, i, z):
         """Return ``x_i' direction``."""
-        return self.way * row_entry(rows, i, self.at)
+        return self.change * row_entry(rows, i, self.at)
 
     def target_prediction(self, rows, i):
         """Return the change of the prediction at the wall."""
-        return self.way * row_entry(rows, i, self.at)
+        return self.change * row_entry(rows, i, self.at)
 
     def max_step(self):
-        """Return one, all of the way to the wall, or zero at the wall."""
-        return 1.0 if self.way != 0.0 else 0.0
+        """Return 1, the wall, or zero at the wall."""
+        return 1.0 if self.change != 0.0 else 0.0
 
     def spread(self, norms, iterate):
         """Upper bound on ``||X direction||``: the norm of the column, as far as it goes."""
-        return norms[self.at] * abs(self.way)
+        return norms[self.at] * abs(self.change)
 
     def active_count(self):
         """Return the number of coordinates: each is a segment of its own, always active."""
@@ -186,7 +186,7 @@ class Slide(NamedTuple):
         if gamma >= 1.0:
             iterate.v[self.at] = self.wall / iterate.scale[0]
         else:
-            iterate.v[self.at] += self.way * gamma / iterate.scale[0]
+            iterate.v[self.at] += self.change * gamma / iterate.scale[0]
 
 
 class Transfer(NamedTuple):
@@ -234,7 +234,7 @@ class Transfer(NamedTuple):
         """Move the iterate and the weights; an atom left with no weight is dropped for good."""
         stored = self.stored
         if gamma > 0.0:
-            reweigh(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
+            change_weights(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
         if gamma >= self.most and self.away_part > 0.0 and self.away != self.to:
             stored.weights[self.away] = 0.0
         if gamma >= self.most or stored.number[1] >= RECOMPOSE:  # also where the atom had no weight to begin with
@@ -246,24 +246,24 @@ class Transfer(NamedTuple):
         make_room(stored)
 
 
-# --- Directions: where to go from the iterate, given the gradient estimate.
+# --- directions -------------------------------------------------------------------------------------------------------
 #
-# The directions with an active set ask `take_apart` what a point of the set is made of. Where vertices are single
-# coordinates the point itself tells (`frankwolfe.methods.active_set`). A box is a product of segments: there the
-# coordinate whose segment holds most of the gap is moved, and the three directions are one. Everywhere else the atoms
-# are stored (`frankwolfe.methods.active_set`).
+# The directions with an active set take a point of the set apart into atoms (`take_apart`), in one of three ways. Where
+# vertices have one non-zero entry, the support of the point is its active set (`ActiveSet`). A box is a product of
+# segments: a step moves the coordinate whose segment has most of the gap, and all three directions are the same.
+# Everywhere else the atoms are stored (`Dictionary`).
 
 NEARLY_ALL = 1.0 - 1e-7
 """Weight from which on no step goes away from an atom. It could grow up to ``weight / (1 - weight)``, where the digits
 of the difference are those of rounding, and the step would lead out of the set. Toward a vertex is as good there."""
 
 
-@direction(keeps_atoms=False, mixes_vertices=True)
+@direction(needs=(), mixes_vertices=True)
 class Toward(NamedTuple):
     """Frank and Wolfe's direction: toward the vertex that the oracle names."""
 
     def choose(self, constraint, gradient, iterate):
-        """Ask the oracle."""
+        """Return the move toward the oracle's vertex."""
         return Straight(oracle(constraint, gradient.tracker, gradient.r))
 
 
@@ -291,7 +291,7 @@ class Corners(NamedTuple):
         return Exchange(active, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
 
     def blend(self, constraint, gradient, iterate):
-        """Exchange weight between active atoms, unless going toward a vertex promises more."""
+        """Exchange weight between active atoms, unless the slope toward a vertex is larger."""
         active, atoms, r = self.active, self.atoms, gradient.r
         to = coordinate(oracle(constraint, gradient.tracker, r))
         away = extreme(atoms, active, iterate, r, 1.0)
@@ -336,27 +336,27 @@ class Stored(NamedTuple):
         """Move weight from the worst stored atom to the best vertex."""
         stored = self.dictionary
         to = _best_vertex(stored, constraint, gradient)
-        away, _ = utmost(stored, 1.0)
+        away, _ = extreme_atom(stored, 1.0)
         return _swap(stored, iterate, to, away)
 
     def turn(self, constraint, gradient, iterate):
         """Go toward the best vertex or away from the worst stored atom, whichever slope is larger."""
         stored = self.dictionary
         to = _best_vertex(stored, constraint, gradient)
-        away, highest = utmost(stored, 1.0)
+        away, highest = extreme_atom(stored, 1.0)
         here, share = inner(iterate, gradient.r), stored.weights[away]
-        if here - level(stored, to) >= highest - here or share >= NEARLY_ALL:
+        if here - atom_slope(stored, to) >= highest - here or share >= NEARLY_ALL:
             return _approach(stored, iterate, to)
-        head_for(stored, iterate, to, away, 0.0, 1.0, 1.0)
+        set_direction(stored, iterate, to, away, 0.0, 1.0, 1.0)
         return Transfer(stored, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
 
     def blend(self, constraint, gradient, iterate):
-        """Exchange weight between stored atoms, unless going toward a vertex promises more."""
+        """Exchange weight between stored atoms, unless the slope toward a vertex is larger."""
         stored = self.dictionary
         to = _best_vertex(stored, constraint, gradient)
-        away, highest = utmost(stored, 1.0)
-        near, lowest = utmost(stored, -1.0)
-        if highest - lowest >= inner(iterate, gradient.r) - level(stored, to):
+        away, highest = extreme_atom(stored, 1.0)
+        near, lowest = extreme_atom(stored, -1.0)
+        if highest - lowest >= inner(iterate, gradient.r) - atom_slope(stored, to):
             return _swap(stored, iterate, near, away)
         return _approach(stored, iterate, to)
 
@@ -364,21 +364,21 @@ class Stored(NamedTuple):
 @routine
 def _best_vertex(stored, constraint, gradient):
     """Row of the vertex that the oracle names."""
-    consult(stored, gradient.r)
-    return look_up(stored, oracle(constraint, gradient.tracker, gradient.r))
+    copy_gradient(stored, gradient.r)
+    return find_atom(stored, oracle(constraint, gradient.tracker, gradient.r))
 
 
 @routine
 def _swap(stored, iterate, to, away):
     """Move that moves weight from one row to another."""
-    head_for(stored, iterate, to, away, 1.0, 1.0, 0.0)
+    set_direction(stored, iterate, to, away, 1.0, 1.0, 0.0)
     return Transfer(stored, to, away, 1.0, 1.0, 0.0, stored.weights[away])
 
 
 @routine
 def _approach(stored, iterate, to):
     """Move that leads from all of the iterate to one row."""
-    head_for(stored, iterate, to, to, 1.0, 0.0, -1.0)
+    set_direction(stored, iterate, to, to, 1.0, 0.0, -1.0)
     return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
 
 
@@ -397,7 +397,7 @@ class Pairwise(NamedTuple):
     """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015)."""
 
     def for_run(self, setting):
-        """Take stock of the active atoms."""
+        """Find the active atoms of the start."""
         return PairwiseState(take_apart(setting))
 
 
@@ -413,10 +413,10 @@ class PairwiseState(NamedTuple):
 
 @direction()
 class Away(NamedTuple):
-    """Toward the best vertex or away from the worst active atom, whichever promises more (Guelat and Marcotte 1986)."""
+    """Toward the best vertex or away from the worst active atom, by the larger slope (Guelat and Marcotte 1986)."""
 
     def for_run(self, setting):
-        """Take stock of the active atoms."""
+        """Find the active atoms of the start."""
         return AwayState(take_apart(setting))
 
 
@@ -432,10 +432,10 @@ class AwayState(NamedTuple):
 
 @direction()
 class BlendedPairwise(NamedTuple):
-    """Exchange weight among the active atoms while that promises as much as a new vertex does (Tsuji et al. 2022)."""
+    """Exchange weight among active atoms while that slope is at least that toward a vertex (Tsuji et al. 2022)."""
 
     def for_run(self, setting):
-        """Take stock of the active atoms."""
+        """Find the active atoms of the start."""
         return BlendedPairwiseState(take_apart(setting))
 
 

@@ -1,4 +1,4 @@
-"""The running gradient estimate ``r``, how estimates change it, and what its table of derivatives proves."""
+"""The running gradient estimate ``r``, how estimates change it, and the residuals of its table of derivatives."""
 
 from math import isfinite
 from typing import Any, NamedTuple
@@ -10,16 +10,14 @@ from frankwolfe.compile.part import ROWS
 from frankwolfe.compile.twofold import magnitude
 from frankwolfe.compile.verbs import add_row, derivative, fetch_row, prediction, rebuild, residual, routine
 
-# --- The running gradient estimate, which the oracle is asked with, and how estimates change it.
-
 TABLE_CHANGE, ROWS_READ, FAILED, ALL_ROWS = 0, 1, 2, 3
 """Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
-change that is; the rows that the step at hand reads; a flag, not zero once an oracle outside of compiled code, or an
+change that is; the rows that the current step reads; a flag, not zero once an oracle outside of compiled code, or an
 exact pass, has failed; the number of all rows, of which a step may see some only. The loop stops on the first and on
 the third, before it moves."""
 
 AHEAD = 4
-"""A row is asked for so many rows before it is read. One before is too late where rows come from memory in no order."""
+"""A row is prefetched so many rows before it is read. One row ahead is too late where rows are read in random order."""
 
 SMALLEST_SCALE = 1e-100
 """Below this the factor of an estimate is folded into ``r``: long before it could underflow."""
@@ -31,7 +29,7 @@ class Gradient(NamedTuple):
     Attributes
     ----------
     r : array of shape (d,)
-        The estimate up to a positive factor, which no oracle minds.
+        The estimate up to a positive factor, which changes no oracle's answer.
     scale : array of shape (1,)
         That factor.
     counters : array of shape (8,)
@@ -80,21 +78,21 @@ def count_rows(gradient, number):
 
 @routine
 def pick(rows, batch, k):
-    """Return row number ``k`` of the batch, and ask for one that comes later; the loop asks for the first of a batch.
+    """Return row number ``k`` of the batch, and prefetch a later one; the loop prefetches the first of a batch.
 
-    (A range of one or none, where a condition would do: compiled, a condition around the loops that ask makes each row
-    count references to its arrays.)
+    (The range has one entry or none. A condition would do, but compiled code would then count references to the row's
+    arrays.)
     """
     for at in range(k + AHEAD, min(k + AHEAD + 1, len(batch))):
         fetch_row(rows, batch[at])
     return batch[k]
 
 
-# --- Corrections of the gradient estimate that hold for one step only.
+# --- corrections for one step, and gradients of batches ---------------------------------------------------------------
 
 
 class Correction(NamedTuple):
-    """What was added to ``r`` for the step at hand, and is to be taken back after it.
+    """What was added to ``r`` for the current step only, and is subtracted after it.
 
     Step rules then see the same ``r`` as the oracle did. All of it costs no more than the batch's rows.
 
@@ -122,7 +120,7 @@ class Correction(NamedTuple):
         return {"rows": (0, ROWS), "number": (0, len(self.rows) + 1)}
 
     def clear(self) -> None:
-        """Forget it: ``r`` has been made anew."""
+        """Forget it: ``r`` has been recomputed."""
         self.number[0] = 0
 
 
@@ -138,7 +136,7 @@ def amend_once(gradient, correction, rows, i, lasting, passing):
 
 @routine
 def amend_later(gradient, correction, i, change):
-    """Add ``change`` times row ``i`` to the estimate when `take_back` is called: the step at hand does not see it."""
+    """Add ``change`` times row ``i`` to the estimate when `take_back` is called: the current step does not see it."""
     at = correction.number[0]
     correction.rows[at] = i
     correction.amounts[at] = -change
@@ -155,12 +153,41 @@ def take_back(gradient, correction, rows):
     correction.number[0] = 0
 
 
-# --- The batch of the next step, seen before the iterate moves: what estimates by differences need.
+class ExactTable:
+    """For states whose table ``alpha`` stands for the derivatives at the iterate (`frankwolfe.compile.part.lent`)."""
+
+    alpha: np.ndarray
+
+    def renew(self, alpha):
+        """Replace the table by the derivatives of all samples at the iterate."""
+        self.alpha[:] = alpha
+
+
+@routine
+def correct_by_batch(samples, iterate, gradient, alpha, surplus, batch):
+    """For this step, add the mean gradient of a batch at the iterate less that of its derivatives ``alpha``."""
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    share = len(targets) / len(batch)
+    for k in range(len(batch)):
+        i = pick(rows, batch, k)
+        fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
+        amend_once(gradient, surplus, rows, i, 0.0, share * (fresh - alpha[i]))
+
+
+@routine
+def add_change(samples, iterate, gradient, batch, kept):
+    """Add the change of a batch's mean gradient since its derivatives were written into ``kept`` by `look_ahead`."""
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    share = len(targets) / len(batch)
+    for k in range(len(batch)):
+        i = pick(rows, batch, k)
+        fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
+        amend(gradient, rows, i, share * (fresh - kept[k]))
 
 
 @routine
 def look_ahead(samples, iterate, gradient, upcoming, kept):
-    """Write the weighted derivatives of the next step's batch at the present iterate into ``kept``."""
+    """Write the weighted derivatives of the next step's batch, at the iterate before it moves, into ``kept``."""
     rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
     for k in range(len(upcoming)):
         i = pick(rows, upcoming, k)
@@ -168,14 +195,14 @@ def look_ahead(samples, iterate, gradient, upcoming, kept):
     count_rows(gradient, len(upcoming))
 
 
-# --- An online estimate of how stale the table is: residuals of rows that a step is about to refresh.
+# --- residuals of the table -------------------------------------------------------------------------------------------
 #
-# The mean Fenchel-Young residual of the table is what the estimated gap lacks to be a bound on the distance to the
-# optimum (`frankwolfe.engines.dual_bound`). A batch is a fair sample of the rows, so its residuals before it is
-# refreshed are a fair sample of all of them. One row in sixteen is enough, and costs a step next to nothing.
+# The estimated gap plus the mean Fenchel-Young residual of the table bounds the distance to the optimum
+# (`frankwolfe.engines.dual_bound`). A batch is a random sample of the rows, so its residuals before it is refreshed
+# estimate that mean. One row in sixteen is enough, and hardly costs a step any time.
 #
-# Rows that were never visited have by far the largest residuals. They are few after some passes, and known: their
-# slopes are zero. So they are left out of the samples and added up when somebody asks.
+# Rows that were never visited have by far the largest residuals. Few are left after some passes, and their slopes are
+# zero. So they are left out of the samples, and their residuals are added up when the mean is needed.
 
 EVERY = 16
 """One row in so many is sampled. One in four would make a step some 15% dearer."""

@@ -11,18 +11,18 @@ from frankwolfe.methods.base import direction
 from frankwolfe.methods.directions import Straight
 from frankwolfe.methods.gradient import FAILED
 from frankwolfe.methods.snapshots import FOREVER, Epochs, place_in_epoch
-from frankwolfe.problem.requirements import BOUNDED_CURVATURE
+from frankwolfe.problem.requirements import BOUNDED_CURVATURE, ONE_PROCESS, WHOLE_ATOMS
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full
-
-# --- The Lipschitz constant of the objective's gradient, in the Euclidean norm.
 
 SMALL = 32
 """Up to so many weights, ``X' P X`` is formed."""
 
 
 def objective_smoothness(samples: Any, size: int) -> float:
-    """Return ``L lambda_max(X' P X)`` for ``size`` weights: ``L`` the loss's constant, ``P`` the samples' weights.
+    """Return the Lipschitz constant of the objective's gradient, in the Euclidean norm, for ``size`` weights.
+
+    It is at most ``L lambda_max(X' P X)``: ``L`` is the loss's constant, ``P`` has the samples' weights.
 
     Examples
     --------
@@ -47,15 +47,13 @@ def objective_smoothness(samples: Any, size: int) -> float:
     return float(samples.loss.smoothness() * max(0.0, found))
 
 
-# --- Conditional gradient sliding: toward the approximate minimiser of a quadratic model, from a momentum sequence.
-
 ENOUGH = 27.0 * 3.0 / 8.0
 """Times ``N``: steps of Frank-Wolfe that are enough for a model. The gap is then at most
 ``27 beta D^2 / (4 (steps + 2))`` (Jaggi 2013, Theorem 2); ``beta = 3 L / k``, and wanted is ``2 L D^2 / (N k)``. Only
 rounding, or an oracle that errs, can ask for more."""
 
 
-@direction(elsewhere=True)
+@direction()
 class Sliding(NamedTuple):
     """Lan and Zhou's (2016) direction with the constants of Hazan and Luo's (2016) STORC.
 
@@ -98,7 +96,7 @@ class Sliding(NamedTuple):
     @property
     def needs(self):
         """Return what it needs of a problem: bounded curvature, unless ``smoothness`` is given."""
-        return () if self.smoothness else (BOUNDED_CURVATURE,)
+        return (WHOLE_ATOMS, ONE_PROCESS) if self.smoothness else (WHOLE_ATOMS, ONE_PROCESS, BOUNDED_CURVATURE)
 
     def for_run(self, setting):
         """Work out the constants; ``x`` starts at the iterate."""

@@ -9,11 +9,9 @@ from frankwolfe.compile.opaque import Opaque
 from frankwolfe.compile.part import FIXED, positive
 from frankwolfe.compile.verbs import routine
 
-# --- Epochs: stretches of steps that begin with an exact gradient. Estimates have them; directions and steps follow.
-
 
 class Epochs(NamedTuple):
-    """When epochs begin, and how large the batches in them are.
+    """Epochs, each of which begins with an exact gradient: when they begin, and how large the batches in them are.
 
     Attributes
     ----------
@@ -22,7 +20,7 @@ class Epochs(NamedTuple):
     period : int
         From the last of them on, an epoch begins after every so many steps.
     base, growth : array of shape (epochs,)
-        Step ``k`` of an epoch, counted from 1, is dealt ``base + growth k`` rows.
+        Step ``k`` of an epoch, counted from 1, draws ``base + growth k`` rows.
     """
 
     starts: np.ndarray
@@ -37,8 +35,8 @@ class Epochs(NamedTuple):
     def batch_sizes(self, steps: np.ndarray) -> np.ndarray:
         """Rows in the batches of the steps with these numbers.
 
-        An epoch's first step is at the point of the exact gradient, which a batch tells nothing about: it is dealt the
-        one row that it must be dealt.
+        An epoch's first step is at the point of the exact gradient and needs no batch: it draws one row, the least
+        possible.
         """
         epoch, k = self._places(steps)
         return np.where(k == 1, 1.0, self.base[epoch] + self.growth[epoch] * k)
@@ -82,9 +80,6 @@ def place_in_epoch(starts, period, t):
     return 1 + t - starts[epoch], starts[epoch + 1] - starts[epoch]
 
 
-# --- A coin that is tossed before every step, for estimates that want the exact gradient now and then, at random.
-
-
 def checked_share(part: str, name: str, number: Any) -> float | None:
     """Return a number in (0, 1] as a float, None as it is; or say which field of which part is no such number."""
     if number is None:
@@ -96,7 +91,9 @@ def checked_share(part: str, name: str, number: Any) -> float | None:
 
 
 class Coin(NamedTuple):
-    """When heads comes up next: decided ahead, by one draw from the generator of the batches.
+    """A coin that is tossed before every step, for estimates that take the exact gradient at random.
+
+    When heads comes up next is decided ahead, by one draw from the generator of the batches.
 
     Tosses are independent, so the number of them until heads has a geometric distribution, whenever one begins to
     count.

@@ -1,4 +1,4 @@
-"""Step rules: how far to go along a move. Here those whose lengths are fixed beforehand, and the table of names.
+"""Step rules: how far to go along a move. Here are those whose lengths are known beforehand, and the table of names.
 
 To add one: a class here or in `frankwolfe.methods.line_searches`, a line in `STEPS`, a row in ``tests/cases.py``.
 """
@@ -11,11 +11,9 @@ import numpy as np
 
 from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.methods.base import accept_step, step_rule
-from frankwolfe.methods.line_searches import Backtracking, DampedStep, LineSearch, Monotone, NormStep, Secant, ShortStep
+from frankwolfe.methods.base import accept, step_rule
+from frankwolfe.methods.line_searches import Backtracking, LineSearch, Monotone, Secant, ShortStep
 from frankwolfe.methods.snapshots import Epochs, place_in_epoch
-
-# --- Open-loop steps: the length depends on the step's number alone, so they suit every estimate.
 
 EPSILON = float_info.epsilon
 
@@ -64,7 +62,7 @@ class OpenLoop(NamedTuple):
         after = self.offset + 1.0
         before = after - self.numerator
         if first + before <= 0.0:
-            return 0.0  # the first step of all goes the whole way
+            return 0.0  # the very first step has length 1
         largest = lgamma(last + after)
         left = lgamma(last + before) - lgamma(first + before) - largest + lgamma(first + after)
         return exp(left - 8.0 * EPSILON * largest)
@@ -108,9 +106,6 @@ class LuFreundStepState(NamedTuple):
         return 2.0 * (twice + t) / ((t + 1.0) * (2.0 * twice + t + 1.0))
 
 
-# --- Open-loop steps that begin anew with every epoch.
-
-
 @step_rule()
 class EpochStep(NamedTuple):
     """``numerator / (k + offset)`` in step ``k`` of the estimate's epoch, counted from 1: by default ``2 / (k + 1)``.
@@ -138,7 +133,7 @@ class EpochStep(NamedTuple):
         return checked_steps(self)
 
     def for_run(self, setting):
-        """Learn when epochs begin."""
+        """Store when epochs begin."""
         return EpochStepState(self.numerator, self.offset, setting.epochs)
 
 
@@ -154,8 +149,6 @@ class EpochStepState(NamedTuple):
         k, _ = place_in_epoch(self.epochs.starts, self.epochs.period, t)
         return self.numerator / (k + self.offset)
 
-
-# --- The same step throughout: chosen for the number of steps that the run will make.
 
 PASSES_ASSUMED = 100
 """Passes for which a step is chosen where nothing bounds them."""
@@ -225,27 +218,6 @@ class ConstantStepState(NamedTuple):
         return self.gamma[0]
 
 
-# --- Step rules: how far to go along a move.
-#
-# To add one: a class in one of the files here, a line in `STEPS`, a row in ``tests/cases.py``.
-
-__all__ = [
-    "Backtracking",
-    "ConstantStep",
-    "DampedStep",
-    "EpochStep",
-    "LineSearch",
-    "LogAdaptive",
-    "LuFreundStep",
-    "Monotone",
-    "NormStep",
-    "OpenLoop",
-    "Secant",
-    "ShortStep",
-    "as_step",
-]
-
-# The rules that go with every direction; `DampedStep` asks its move for more than a straight one knows.
 STEPS: dict[str, Any] = {
     "open-loop": OpenLoop(),
     "log-adaptive": LogAdaptive(),
@@ -256,11 +228,12 @@ STEPS: dict[str, Any] = {
     "backtracking": Backtracking(),
     "monotone": Monotone(),
 }
+"""The rules that suit every direction, by name. `DampedStep` and `NormStep` need a direction with an active set."""
 
 
 def as_step(step: Any) -> Any:
     """Step rule from its name or from an instance."""
     if isinstance(step, str):
         return lookup("step", step, STEPS)
-    accept_step("step", step)
+    accept("step", step, "a step rule")
     return step

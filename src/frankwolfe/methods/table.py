@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from frankwolfe.arguments.names import lookup
-from frankwolfe.methods.base import accept_direction, accept_estimate, accept_step
+from frankwolfe.methods.base import accept
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
 from frankwolfe.methods.estimates.batch_gradient import FullGradient, GrowingBatch
 from frankwolfe.methods.estimates.momentum import Momentum, OneSample
@@ -15,17 +15,9 @@ from frankwolfe.methods.estimates.sag import CoordinateAverage, Saga, SagaTwoBat
 from frankwolfe.methods.estimates.sarah import SagaSarah, Sarah, Spider
 from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
 from frankwolfe.methods.estimates.svrg import LooplessSvrg, Storc, Svfw, Svrf, cube_root_squared
+from frankwolfe.methods.line_searches import DampedStep, LineSearch, NormStep
 from frankwolfe.methods.sliding import Sliding
-from frankwolfe.methods.steps import (
-    ConstantStep,
-    DampedStep,
-    EpochStep,
-    LineSearch,
-    LuFreundStep,
-    NormStep,
-    OpenLoop,
-    as_step,
-)
+from frankwolfe.methods.steps import ConstantStep, EpochStep, LuFreundStep, OpenLoop, as_step
 
 
 class Method(NamedTuple):
@@ -40,7 +32,7 @@ class Method(NamedTuple):
     step : step rule
         For instance ``methods.OpenLoop()``.
     batch_size : int, float or callable
-        Rows a step looks at, or their fraction, or a function of the number of rows, where the caller does not say.
+        Rows that a step reads, or their fraction, or a function of the number of rows, where the caller does not say.
         Estimates whose batches grow take it as the unit that they grow by.
     name : str
         What results and plots call it.
@@ -67,15 +59,14 @@ class Method(NamedTuple):
 
     def evaluations(self, n: int, batch_size: int) -> int:
         """Gradient evaluations that a step with so large a batch is charged."""
-        abilities = self.estimate.abilities
-        twice = abilities.reads_upcoming or abilities.two_batches
-        read = n if abilities.reads_all_rows else batch_size * (2 if twice else 1)
-        return max(read, n) if self.step.reads_all_rows else read
+        twice = self.estimate.reads_upcoming or self.estimate.two_batches
+        read = batch_size * (2 if twice else 1)
+        return max(read, n) if self.reads_all_rows else read
 
     @property
     def reads_all_rows(self) -> bool:
         """Whether every step reads the whole data."""
-        return bool(self.estimate.abilities.reads_all_rows or self.step.reads_all_rows)
+        return bool(self.estimate.reads_all_rows or self.step.reads_all_rows)
 
 
 METHODS: dict[str, Method] = {
@@ -134,15 +125,13 @@ def as_method(method: Any, step: Any = None) -> Method:
     if not isinstance(method, Method):
         raise TypeError(f"method must be a name or a fw.methods.Method, got {type(method).__name__}")
     if method is not METHODS.get(method.name):
-        accept_estimate("method.estimate", method.estimate)
-        accept_direction("method.direction", method.direction)
-        accept_step("method.step", method.step)
+        accept("method.estimate", method.estimate, "a gradient estimate")
+        accept("method.direction", method.direction, "a direction")
+        accept("method.step", method.step, "a step rule")
     if step is not None:
         if method.engine == "corrective":
             raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
         method = METHODS["fw"] if method.engine == "auto" else method
         name = step if isinstance(step, str) else type(step).__name__
-        step = as_step(step)
-        accept_step("method.step", step)
-        method = method._replace(step=step, name=f"{method.name}, {name}")
+        method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
     return method

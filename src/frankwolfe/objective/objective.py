@@ -11,10 +11,9 @@ import numpy as np
 
 from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective import tasks
-from frankwolfe.objective.intercept import is_shifted
-from frankwolfe.objective.intercept_search import InterceptSearch, PredictionSums
-from frankwolfe.objective.kinked_intercept import kinked_point
-from frankwolfe.objective.point import EPSILON, Guess, Point, Segment, ZeroModel
+from frankwolfe.objective.intercept import InterceptSearch, is_shifted, kinked_point
+from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
+from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.shards.interface import Kept, Shards
 from frankwolfe.shards.local import Local, Serial, Threads
 
@@ -119,23 +118,22 @@ class Objective:
             return kinked_point(samples, z)
         if is_shifted(samples.loss):
             return self._with_best_intercept(z, before, segment)
-        atoms, also = self.asked_of(z, segment)
+        atoms, also = self.extras_for(z, segment)
         losses, alpha, *found, slopes = self.shards.run(tasks.evaluate, z, None, keep=2, also=also)
         value, reach, along = map(float, found)
         self.note_slopes(atoms, alpha, slopes)
-        return Point(z.ravel(), losses, alpha.ravel(), value, **self._told(segment, reach, along))
+        return Point(z.ravel(), losses, alpha.ravel(), value, **self._extras_of(segment, reach, along))
 
     def _with_best_intercept(self, z: Any, before: Before, segment: Segment | None) -> Point:
         """Return the point with some predictions and the best intercept for them."""
-        sums = PredictionSums(self, z, segment)
-        search = InterceptSearch(sums, self.base_loss)
+        search = InterceptSearch(self, z, segment)
         shift, curve = search.best(before)
         at, stationary = search.sums(shift), search.is_level(shift)
-        losses, alpha, reach, along = sums.last
-        told = self._told(segment, reach, along)
-        return Point(z.ravel(), losses, alpha.ravel(), at.value, shift, stationary, sums.mean, curve, **told)
+        losses, alpha, reach, along = search.last
+        extras = self._extras_of(segment, reach, along)
+        return Point(z.ravel(), losses, alpha.ravel(), at.value, shift, stationary, search.mean, curve, **extras)
 
-    def asked_of(self, z: Any, segment: Segment | None) -> tuple[Any, tuple]:
+    def extras_for(self, z: Any, segment: Segment | None) -> tuple[Any, tuple]:
         """Return the active atoms that predictions combine, if known, and what a task should return with a point.
 
         Where calls are costly that is all that will be needed there: slopes along a segment, and along the atoms.
@@ -145,8 +143,8 @@ class Objective:
         atoms = z.args[0] if isinstance(z, Kept) and z.task is tasks.combine else None
         return atoms, (None if segment is None else segment.ends, atoms, True)
 
-    def _told(self, segment: Segment | None, reach: float, along: float) -> dict[str, Any]:
-        """Return the fields of a point that a task told beyond what was needed."""
+    def _extras_of(self, segment: Segment | None, reach: float, along: float) -> dict[str, Any]:
+        """Return the fields of a point that came as extras."""
         if not self.shards.calls_are_costly:
             return {}
         return {"size": reach, "along": None if segment is None else (*segment.ends, along)}
@@ -191,7 +189,7 @@ class Objective:
     def curvatures(self, at: Point, care: float, floor: float) -> Any:
         """Return weighted curvatures at a point, one for each prediction, none of them less than ``floor`` in size.
 
-        ``care`` is explained in `frankwolfe.objective.sums.fill_curvatures`.
+        ``care`` is explained in `frankwolfe.objective.tasks.fill_curvatures`.
         """
         return self.shards.keep(tasks.curvatures, at.z, at.shift, at.losses, at.alpha, care, floor)
 

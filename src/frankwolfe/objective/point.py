@@ -11,8 +11,6 @@ from frankwolfe.objective import tasks
 if TYPE_CHECKING:
     from frankwolfe.objective.objective import Objective
 
-EPSILON = float(np.finfo(np.float64).eps)
-
 
 class Guess(NamedTuple):
     """Where the search for an intercept starts: what is known of another model. Attributes as those of `Point`."""

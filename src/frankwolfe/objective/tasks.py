@@ -5,23 +5,17 @@ intercept, and ``shift`` is the intercept: a number, an array for several output
 their own here. Vectors may be flat or in the shape of the targets.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
-from frankwolfe.objective.sums import (
-    add_second_derivatives,
-    evaluate_losses,
-    fill_curvatures,
-    fill_output_curvatures,
-    project_slopes,
-    slope_and_curvature,
-    slope_blur,
-    sum_conjugates,
-    sum_residuals,
-)
+from frankwolfe.losses.loss_arrays import many
 from frankwolfe.shards.local import Block, Local
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 def shifted_by(local: Local, z: np.ndarray, shift: Any) -> np.ndarray:
@@ -30,6 +24,17 @@ def shifted_by(local: Local, z: np.ndarray, shift: Any) -> np.ndarray:
     if shift is None:
         return z
     return z + (shift if z.ndim > 1 else np.ravel(shift)[0])
+
+
+def over_samples(local: Local, function: Callable, *vectors: np.ndarray) -> tuple:
+    """Call ``function(targets, weights, loss, *vectors)`` for each part of the samples; return the sums."""
+    (_, targets, weights, _), loss = local.samples, local.losses
+
+    def call(part: slice) -> tuple:
+        found = function(targets[part], weights[part], loss, *(vector[part] for vector in vectors))
+        return found if isinstance(found, tuple) else () if found is None else (found,)
+
+    return local.over(call)
 
 
 def entry(local: Local, found: tuple, k: int) -> Any:
@@ -138,13 +143,8 @@ def evaluate(
     With ``more`` these are the reach ``sum_i |alpha_i z_i|``, the slope along the segment between two predictions if
     there are ``ends``, and, where predictions are a combination ``A u`` of active atoms, the slopes ``A' alpha``.
     """
-    (_, targets, weights, _), loss = local.samples, local.losses
-    losses, alpha, there = np.empty(len(weights)), np.empty(local.samples.shape), shifted_by(local, z, shift)
-
-    def fill(part: slice) -> tuple:
-        return (evaluate_losses(targets[part], weights[part], loss, there[part], losses[part], alpha[part]),)
-
-    value, flat = local.over(fill)[0], alpha.ravel()
+    losses, alpha = np.empty(len(local.samples.weights)), np.empty(local.samples.shape)
+    value, flat = over_samples(local, evaluate_losses, shifted_by(local, z, shift), losses, alpha)[0], alpha.ravel()
     reach = sum_of_sizes(flat, z.ravel()) if more else np.nan
     along = 0.0 if ends is None else dot_difference(flat, ends[1].ravel(), ends[0].ravel())
     return losses, alpha, value, reach, along, np.zeros(0) if atoms is None else atoms.project(flat)
@@ -209,19 +209,13 @@ def weighted_squares(local: Local, ahead: np.ndarray) -> tuple:
 def curvatures(
     local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
 ) -> np.ndarray:
-    """Return weighted curvatures, flat, one for each prediction; see `frankwolfe.objective.sums.fill_curvatures`."""
-    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
-    found, alpha = np.empty(local.samples.shape), alpha.reshape(local.samples.shape)
-
-    def fill(part: slice) -> tuple:
-        given = targets[part], weights[part], loss, there[part]
-        if found.ndim == 1:
-            fill_curvatures(*given, losses[part], alpha[part], care, floor, found[part])
-        else:
-            fill_output_curvatures(*given, floor, found[part])
-        return ()
-
-    local.over(fill)
+    """Return weighted curvatures, flat, one for each prediction; see `fill_curvatures`."""
+    found, there = np.empty(local.samples.shape), shifted_by(local, z, shift)
+    if found.ndim == 1:
+        fill = partial(fill_curvatures, care=care, floor=floor)
+        over_samples(local, fill, there, losses, alpha.reshape(found.shape), found)
+    else:
+        over_samples(local, partial(fill_output_curvatures, floor=floor), there, found)
     return found.ravel()
 
 
@@ -237,30 +231,18 @@ def largest_curvature(local: Local, z: np.ndarray, shift: Any, losses: np.ndarra
 
 def residuals(local: Local, z: np.ndarray, shift: Any, alpha: np.ndarray) -> tuple:
     """Return the weighted sum of the Fenchel-Young residuals of some slopes."""
-    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
-    alpha = alpha.reshape(local.samples.shape)
-
-    def add(part: slice) -> tuple:
-        return (sum_residuals(targets[part], weights[part], loss, there[part], alpha[part]),)
-
-    return local.over(add)
+    return over_samples(local, sum_residuals, shifted_by(local, z, shift), alpha.reshape(local.samples.shape))
 
 
 def conjugates(local: Local, alpha: np.ndarray) -> tuple:
     """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms."""
-    (_, targets, weights, _), loss = local.samples, local.losses
-    return local.over(lambda part: sum_conjugates(targets[part], weights[part], loss, alpha[part]))
+    return over_samples(local, sum_conjugates, alpha)
 
 
 def nearest_slopes(local: Local, alpha: np.ndarray) -> np.ndarray:
     """Return slopes near ``alpha`` in the domains of their conjugates; the same where they are already."""
-    (_, targets, weights, _), loss, nearest = local.samples, local.losses, np.empty(local.samples.shape)
-
-    def fill(part: slice) -> tuple:
-        project_slopes(targets[part], weights[part], loss, alpha[part], nearest[part])
-        return ()
-
-    local.over(fill)
+    nearest = np.empty(local.samples.shape)
+    over_samples(local, project_slopes, alpha, nearest)
     return nearest
 
 
@@ -297,16 +279,12 @@ def mean_target(local: Local) -> tuple:
 
 def intercept_slope(local: Local, z: np.ndarray, shift: float) -> tuple:
     """Return first and second derivative in a shift of all predictions, of one output, and the units of rounding."""
-    (_, targets, weights, _), loss = local.samples, local.losses
-    z = z.reshape(local.samples.shape)
-    return local.over(lambda part: slope_and_curvature(targets[part], weights[part], loss, z[part], shift))
+    return over_samples(local, partial(slope_and_curvature, shift=shift), z.reshape(local.samples.shape))
 
 
 def intercept_blur(local: Local, z: np.ndarray, shift: Any, beside: bool) -> tuple:
     """Return what the slope in a shift would change by if each prediction changed by its own size."""
-    (_, targets, weights, _), loss = local.samples, local.losses
-    z = z.reshape(local.samples.shape)
-    return local.over(lambda part: (slope_blur(targets[part], weights[part], loss, z[part], shift, beside),))
+    return over_samples(local, partial(slope_blur, shift=shift, beside=beside), z.reshape(local.samples.shape))
 
 
 def intercept_value(
@@ -328,11 +306,137 @@ def intercept_value(
 
 def intercept_hessian(local: Local, z: np.ndarray, shift: np.ndarray) -> tuple:
     """Return the second derivative in a shift, of several outputs."""
-    (_, targets, weights, _), loss, there = local.samples, local.losses, shifted_by(local, z, shift)
+    return over_samples(local, sum_second_derivatives, shifted_by(local, z, shift))
 
-    def add(part: slice) -> tuple:
-        total = np.zeros((len(shift), len(shift)))
-        add_second_derivatives(targets[part], weights[part], loss, there[part], total)
-        return (total,)
 
-    return local.over(add)
+# --- functions of some samples ----------------------------------------------------------------------------------------
+#
+# ``loss`` is a loss, or `frankwolfe.losses.loss_arrays.LossArrays` where the caller says how to evaluate it. Arrays
+# have an entry per sample, or a row where there are several outputs.
+
+
+def weighted(weights: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Multiply the entry, or the row, of each sample by its weight, in place."""
+    found *= weights if found.ndim == 1 else weights[:, None]
+    return found
+
+
+def per_weight(alpha: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Divide the entry, or the row, of each sample by its weight; zero for samples without weight."""
+    divisors = weights if alpha.ndim == 1 else weights[:, None]
+    return np.divide(alpha, divisors, out=np.zeros(alpha.shape), where=divisors > 0.0)
+
+
+def evaluate_losses(targets, weights, loss: Any, z, losses, alpha) -> float:
+    """Fill in the losses and the weighted derivatives at the predictions ``z``; return the objective there."""
+    many(loss).fill_values_and_derivatives(z, targets, losses, alpha)
+    weighted(weights, alpha)
+    return float(weights @ losses)
+
+
+def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, float, float]:
+    """Return both derivatives of the objective in a shift of all predictions, and the units of their rounding.
+
+    NumPy adds in pairs, so the rounding of the sum itself stays below that of its terms.
+    """
+    slopes = weighted(weights, many(loss).derivative(z + shift, targets))
+    curvatures = weighted(weights, many(loss).curvature(z + shift, targets))
+    units = np.abs(slopes).sum() + np.abs(curvatures) @ (np.abs(z) + abs(shift))
+    return float(slopes.sum()), float(curvatures.sum()), float(units)
+
+
+def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
+    """Return how much the slope in a shift changes if each prediction changes by its own size, to first order.
+
+    With ``beside``, use the largest curvature next to each prediction, no farther than rounding, instead of the
+    curvature at the prediction.
+    """
+    size, there = np.abs(z) + np.abs(shift), z + shift
+    changes = [np.abs(many(loss).curvature(there, targets)) * size]
+    if beside:
+        low, high = there - 4.0 * EPSILON * size, there + 4.0 * EPSILON * size
+        changes += [np.abs(many(loss).curvature(end, targets)) * size for end in (low, high)]
+    return float(weights @ np.max([change.reshape(len(z), -1).sum(axis=1) for change in changes], axis=0))
+
+
+def second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
+    """Return the weighted second derivatives of a loss of several outputs: shape ``(n, outputs, outputs)``."""
+    found, unit = np.empty((*z.shape, z.shape[1])), np.zeros(z.shape)
+    for c in range(z.shape[1]):
+        unit[:, c] = weights
+        found[:, c] = many(loss).hessian_product(z, targets, unit)
+        unit[:, c] = 0.0
+    return found
+
+
+def sum_second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
+    """Return the sum of the weighted second derivatives of a loss of several outputs."""
+    return second_derivatives(targets, weights, loss, z).sum(axis=0)
+
+
+def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, care: float, floor: float) -> None:
+    """Fill ``curvatures`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
+
+    Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss has a large
+    slope and hardly any curvature. The parabola that touches the loss and has its lowest point at zero has the
+    curvature ``f'^2 / (2 f)``, which is the loss's own if that is a square. ``care``, between 0 and 1, scales it.
+    """
+    size = many(loss).curvature(z, targets)
+    np.maximum(np.abs(size, out=size), floor, out=size)
+    if care > 0.0:
+        parabola = per_weight(alpha, weights)
+        with np.errstate(over="ignore"):
+            np.multiply(parabola, parabola, out=parabola)
+            parabola *= 0.5 * care
+            np.divide(parabola, losses, out=parabola, where=losses > 0.0)
+        np.maximum(size, parabola, out=size, where=losses > 0.0)
+    np.multiply(weights, size, out=curvatures)
+
+
+def fill_output_curvatures(targets, weights, loss: Any, z, curvatures, floor: float) -> None:
+    """Fill ``curvatures`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
+    curvatures[:] = weighted(weights, np.maximum(many(loss).curvature(z, targets), floor))
+
+
+def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures) -> None:
+    """Fill ``curvatures`` with weighted second derivatives, matrices, of losses of several outputs.
+
+    As in `fill_curvatures`, no sample has less than ``floor``: samples with less in all directions get it added to
+    their diagonal, and others keep their flat directions. The parabola of each loss counts along its slope, if it is
+    steeper than the loss there.
+    """
+    curvatures[:] = second_derivatives(targets, weights, loss, z)
+    diagonal = np.einsum("icc->ic", curvatures)
+    lifted = np.where(diagonal.max(axis=1) < weights * floor, weights * floor, 0.0)
+    squares = np.einsum("ic,ic->i", alpha, alpha)
+    steep = (losses > 0.0) & (weights > 0.0) & (squares > 1e-250)  # below, squares have lost their digits
+    if care > 0.0 and steep.any():
+        squares, slopes = squares[steep], alpha[steep]
+        along = np.einsum("ic,icd,id->i", slopes, curvatures[steep], slopes) / squares
+        missing = 0.5 * care * squares / (weights[steep] * losses[steep]) - along
+        curvatures[steep] += (np.maximum(missing, 0.0) / squares)[:, None, None] * slopes[:, :, None] * slopes[:, None]
+    diagonal += lifted[:, None]
+
+
+def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
+    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
+    if alpha[weights <= 0.0].any():  # slopes may come from a problem with other weights
+        return np.inf
+    residuals = many(loss).residual(z, targets, per_weight(alpha, weights))
+    return float(weights @ np.where(weights > 0.0, residuals, 0.0))
+
+
+def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
+    """Fill ``nearest`` with ``alpha``, each slope outside of the conjugate's domain moved to its nearest edge."""
+    slopes = per_weight(alpha, weights)
+    nearest[:] = np.where((weights > 0.0).reshape(-1, *[1] * (alpha.ndim - 1)), alpha, 0.0)
+    outside = np.isinf(many(loss).conjugate(slopes, targets)) & (weights > 0.0)
+    nearest[outside] = weighted(weights, many(loss).nearest_slope(slopes, targets))[outside]
+
+
+def sum_conjugates(targets, weights, loss: Any, alpha) -> tuple[float, float]:
+    """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms; infinite outside the domain."""
+    if alpha[weights <= 0.0].any():
+        return np.inf, np.inf
+    terms = np.where(weights > 0.0, many(loss).conjugate(per_weight(alpha, weights), targets), 0.0)
+    return float(weights @ terms), float(weights @ np.abs(terms))

@@ -34,6 +34,13 @@ class LinearBounds:
     lower, upper : float, or array of shape (m,), optional
         Bounds; infinity, or None for all of them, where there is none. Equal ones make an equation.
 
+    Attributes
+    ----------
+    A : array or CSR array of shape (m, d)
+        The matrix.
+    lower, upper : array of shape (m,)
+        Bounds, infinite where there is none.
+
     Examples
     --------
     Two weights that may not add up to more than one:
@@ -48,50 +55,35 @@ class LinearBounds:
     """
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None):
-        self._A: Any = _matrix(A)
-        self._lower = _bounds("lower", lower, self.m, -np.inf)
-        self._upper = _bounds("upper", upper, self.m, np.inf)
-        if not (np.isfinite(self._lower).any() or np.isfinite(self._upper).any()):
+        self.A: Any = _matrix(A)
+        self.lower = _bounds("lower", lower, self.m, -np.inf)
+        self.upper = _bounds("upper", upper, self.m, np.inf)
+        if not (np.isfinite(self.lower).any() or np.isfinite(self.upper).any()):
             raise ValueError("LinearBounds: there is no bound; give lower or upper, or both")
-        if (crossed := np.flatnonzero(self._lower > self._upper)).size:
+        if (crossed := np.flatnonzero(self.lower > self.upper)).size:
             j = int(crossed[0])
             raise ValueError(
                 f"LinearBounds: lower must not be above upper, but it is in row {j}: "
-                f"{self._lower[j]:g} and {self._upper[j]:g}"
+                f"{self.lower[j]:g} and {self.upper[j]:g}"
             )
-
-    @property
-    def A(self) -> Any:
-        """The matrix, an array or a CSR array."""
-        return self._A
-
-    @property
-    def lower(self) -> np.ndarray:
-        """Lower bounds, minus infinity where there is none."""
-        return self._lower
-
-    @property
-    def upper(self) -> np.ndarray:
-        """Upper bounds, infinity where there is none."""
-        return self._upper
 
     @property
     def m(self) -> int:
         """Number of constraints."""
-        return self._A.shape[0]
+        return self.A.shape[0]
 
     def __repr__(self) -> str:
-        equations = int(np.count_nonzero(self._lower == self._upper))
-        return f"LinearBounds({self.m} x {self._A.shape[1]}, {equations} equations)"
+        equations = int(np.count_nonzero(self.lower == self.upper))
+        return f"LinearBounds({self.m} x {self.A.shape[1]}, {equations} equations)"
 
     def rows(self) -> SideRows:
         """Return the constraints as kernels take them."""
-        return SideRows(as_rows(self._A), self._lower, self._upper)
+        return SideRows(as_rows(self.A), self.lower, self.upper)
 
     def excess(self, w: np.ndarray) -> np.ndarray:
         """Return what ``A w``, for flat weights, has above its upper bounds, or, negative, lacks to its lower ones."""
-        products = self._A @ w
-        return products - np.clip(products, self._lower, self._upper)
+        products = self.A @ w
+        return products - np.clip(products, self.lower, self.upper)
 
     def distance(self, w: np.ndarray) -> float:
         """Return the Euclidean distance of ``A w`` to the box of the bounds, for flat weights."""
@@ -104,24 +96,31 @@ class LinearBounds:
         it does not depend on the units of a row or of the weights, and other constraints cannot hide it.
         """
         excess = self.excess(w)
-        bounds = np.where(excess > 0.0, self._upper, self._lower)
+        bounds = np.where(excess > 0.0, self.upper, self.lower)
         broken = excess != 0.0
-        sizes = (abs(self._A) @ np.abs(w))[broken] + np.abs(bounds[broken])
+        sizes = (abs(self.A) @ np.abs(w))[broken] + np.abs(bounds[broken])
         return float((np.abs(excess[broken]) / sizes).max(initial=0.0))
 
     def combined(self, multipliers: np.ndarray) -> np.ndarray:
         """Return ``A' multipliers``: what they add to a gradient."""
-        return self._A.T @ multipliers
+        return self.A.T @ multipliers
 
     def support(self, multipliers: np.ndarray) -> float:
-        """Return ``max <multipliers, k>`` over the box of the bounds; infinite where one pulls and no bound holds."""
-        ends = np.where(multipliers > 0.0, self._upper, self._lower)
+        """Return ``max <multipliers, k>`` over the box of the bounds.
+
+        It is infinite if a multiplier is non-zero for a constraint without a bound.
+        """
+        ends = np.where(multipliers > 0.0, self.upper, self.lower)
         pulling = multipliers != 0.0
         return float(multipliers[pulling] @ ends[pulling])
 
+    def _row(self, j: int) -> np.ndarray:
+        """Return a row of the matrix as an array."""
+        return self.A[[j]].toarray()[0] if issparse(self.A) else self.A[j]
+
     def ranges(self, constraint: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the least and the largest product of each row with weights of a set."""
-        rows = (self._A[[j]].toarray()[0] if issparse(self._A) else self._A[j] for j in range(self.m))
+        rows = map(self._row, range(self.m))
         ends = [(-float(constraint.support(-row)), float(constraint.support(row))) for row in rows]
         least, largest = np.array(ends).T
         return least, largest
@@ -132,15 +131,15 @@ class LinearBounds:
         Raises ValueError where a row cannot keep to its bounds, whatever the weights.
         """
         least, largest = self.ranges(constraint)
-        for j in np.flatnonzero((least > self._upper) | (largest < self._lower)):
-            row = self._A[[j]].toarray()[0] if issparse(self._A) else self._A[j]
+        for j in np.flatnonzero((least > self.upper) | (largest < self.lower)):
+            row = self._row(int(j))
             # a product is as exact as its terms, which may cancel: a sum of weights that is always zero, say
             terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
-            if max(least[j] - self._upper[j], self._lower[j] - largest[j]) > ROUNDING * terms:
+            if max(least[j] - self.upper[j], self.lower[j] - largest[j]) > ROUNDING * terms:
                 raise ValueError(
                     f"LinearBounds: no weights of the set {type(constraint).__name__} keep to row {j}: its product "
-                    f"with them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self._lower[j]:.6g} "
-                    f"and {self._upper[j]:.6g}"
+                    f"with them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self.lower[j]:.6g} "
+                    f"and {self.upper[j]:.6g}"
                 )
         length = float(np.linalg.norm(largest - least))
         return length or float(np.linalg.norm(largest))  # of a single point, its products have the right units

@@ -1,30 +1,31 @@
 """`Problem`: data, loss and constraint set, with the exact objective, gradient and gap."""
 
 from copy import copy
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_matrix, as_targets, as_vector, as_weights, column_names
+from frankwolfe.arguments.arrays import as_vector
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_flag
+from frankwolfe.linalg.matrices import evenly_spread
+from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
-from frankwolfe.objective.intercept import EPSILON, shifted
+from frankwolfe.objective.intercept import EPSILON, is_shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
-from frankwolfe.problem.evaluation import Evaluation
-from frankwolfe.problem.from_store import stored_targets
+from frankwolfe.problem.data import first_rows, load, samples_for_run, samples_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
-from frankwolfe.problem.on_cluster import is_on_cluster, remote_data
-from frankwolfe.problem.posed import PosedProblem
-from frankwolfe.problem.requirements import DASK, SIDE, Facts, refuse
-from frankwolfe.rows.centred import centred
-from frankwolfe.rows.samples import Samples
-from frankwolfe.sets.base import a_set, for_shape
-from frankwolfe.shards.disk import StoredRows, rows_of
+from frankwolfe.problem.requirements import SIDE, Facts, refuse
+from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.barriers import Barrier
+from frankwolfe.sets.base import a_set, for_shape, vertex_of
+from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import Serial, Threads
-from frankwolfe.shards.remote_rows import RemoteSamples
+from frankwolfe.shards.remote_rows import RemoteRows
 from frankwolfe.store.reader import RowStore
 from frankwolfe.theory import Diameters, diameters
 
@@ -32,7 +33,41 @@ ROUNDING = 1e-13
 """Part of ``<gradient, w>`` by which a gap may be negative and still count as zero."""
 
 
-class Problem(PosedProblem):
+class Evaluation(NamedTuple):
+    """Exact facts about a point.
+
+    Attributes
+    ----------
+    value : float
+        The objective ``F(w)``.
+    gradient : array of shape (d,)
+        Its gradient.
+    gap : float
+        The Frank-Wolfe gap ``max_s <gradient, w - s>``. For convex losses an upper bound on ``F(w) - F*``; otherwise a
+        measure of how far ``w`` is from stationary. Infinite if there is an intercept and the slope in it is not zero
+        to rounding: nothing is proven then.
+    alpha : array of shape (n,), or (n, outputs)
+        One weighted derivative a sample: the gradient is ``X' alpha``.
+    intercept : float, or array of shape (outputs,)
+        The best one, where the problem has one; else zero.
+    rounding : float
+        What rounding may have done to the gap, about.
+    """
+
+    value: float
+    gradient: np.ndarray
+    gap: float
+    alpha: np.ndarray
+    intercept: Any = 0.0
+    rounding: float = 0.0
+
+
+def _read_only(name: str) -> Any:
+    """Return a property that shows a private attribute."""
+    return property(attrgetter(f"_{name}"))
+
+
+class Problem:
     """Minimise ``F(w) = sum_i p_i f(x_i' w, y_i)`` over a constraint set, with weights ``p_i`` (1/n by default).
 
     Parameters
@@ -51,10 +86,25 @@ class Problem(PosedProblem):
         Non-negative weights; only their proportions matter.
     intercept : bool
         Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
-        the best one for the weights at hand: the objective is ``min over b of F(w, b)``.
+        the best one for the weights: the objective is ``min over b of F(w, b)``.
     side : LinearBounds, optional
         Linear constraints beside those of the set, for convex losses and the method ``"shcgm"``. They are not part of
         the objective, its gradient or its gap: see `violation`, and docs/side-constraints.md.
+
+    Attributes
+    ----------
+    X : array, CSR array, RowStore or RemoteData
+        The data; a store where it is larger than memory.
+    loss, constraint : loss, set
+        Fitted to the data.
+    samples : Samples or RemoteSamples
+        Rows, targets, weights and loss, as kernels take them.
+    side : LinearBounds or None
+        Side constraints.
+    feature_names : list of str or None
+        Names of the columns, if the data was a frame that has them.
+    factored : bool
+        Whether weights are stored as factors of a matrix.
 
     Examples
     --------
@@ -65,9 +115,17 @@ class Problem(PosedProblem):
     (0.0, 0.0)
     """
 
+    _side: LinearBounds | None = None
+    _feature_names: list[str] | None = None
+    _objective: Objective | None = None
+    _zero_model: ZeroModel | None = None
     _guess: Guess | None = None
-    _objective: Any = None
     _side_reach: float | None = None
+    factored: bool = False
+
+    X, loss, constraint, samples, side, feature_names = map(
+        _read_only, ("X", "loss", "constraint", "samples", "side", "feature_names")
+    )
 
     @teaching
     @single_threaded
@@ -87,47 +145,92 @@ class Problem(PosedProblem):
             raise TypeError(f"constraint must be a set, e.g. fw.L1Ball(10.0), not the string {constraint!r}")
         loss = as_loss(loss)
         a_set("constraint", constraint)
-        intercept = as_flag("intercept", intercept)
-        self._zero_model: ZeroModel | None = None
-        if is_on_cluster(X):
-            self._pose_on_cluster(X, y, loss, constraint, sample_weight, intercept, side)
-            return
-        if isinstance(X, RowStore):
-            matrix = X.matrix() if X.fits else X
-            y = stored_targets(X, loss) if y is None else y
-            sample_weight = X.sample_weight if sample_weight is None else sample_weight
-        else:
-            matrix = as_matrix(X)
-        if y is None:
-            raise TypeError("y is missing: pass the targets, one for each row of X")
-        n, d = matrix.shape
-        targets = as_targets(y, n, loss)
-        self._loss = loss = loss.for_targets(targets)
-        self._X = matrix
-        self._feature_names = X.feature_names if isinstance(X, RowStore) else column_names(X)
-        self._outputs = loss.outputs
-        self._constraint = for_shape(constraint, d, self._outputs)
+        found = load(X, y, sample_weight, loss, as_flag("intercept", intercept), side is not None)
+        self._X, self._feature_names, self._loss, self._samples, shards = found
+        self._constraint = for_shape(constraint, self.d, self.outputs)
         self._side = as_side(side, self.size)
         if side is not None:
-            refuse("side", SIDE, Facts(loss))
-        weights = as_weights(sample_weight, n)
-        self._samples = _samples(matrix, targets, weights, loss, self._outputs, intercept)
+            refuse("side", SIDE, Facts(self._loss))
+        if shards is not None:
+            at_zero = bool(self._constraint.contains(self.zero()))
+            self._objective = Objective(self._samples, self.size, shards=shards, starts_at_zero=at_zero)
 
-    def _pose_on_cluster(
-        self, X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: Any
-    ) -> None:
-        """Take over a dask collection: its rows are loaded by the workers, and stay there."""
-        refuse("a dask collection", DASK, Facts(loss, side=side is not None))
-        data = remote_data(X, y, sample_weight, loss)
-        self._loss = loss.for_targets(data.witness())
-        self._X, self._feature_names = data, column_names(X)
-        self._outputs = self._loss.outputs
-        self._constraint = for_shape(constraint, data.shape[1], self._outputs)
-        zero = np.zeros(self.size)
-        rows, shards = data.posed(self._loss, self._outputs, intercept)
-        self._samples = RemoteSamples(rows, data.shape[0], shifted(self._loss) if intercept else self._loss)
-        at_zero = bool(self._constraint.contains(zero))
-        self._objective = Objective(self._samples, self.size, shards=shards, starts_at_zero=at_zero)
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self._X.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return self._X.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Number of columns of the weight matrix, for losses of several outputs; 0 where weights are a vector."""
+        return self._loss.outputs
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the weights: ``(d,)``, or ``(d, outputs)``."""
+        return (self.d, self.outputs) if self.outputs else (self.d,)
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return self.d * max(1, self.outputs)
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the rows are on the workers of a cluster."""
+        return isinstance(self._samples.rows, RemoteRows)
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the rows can be read: a cluster may have been closed."""
+        return not self.on_cluster or self._X.in_reach
+
+    def some_rows(self, most: int) -> Any:
+        """Return at most so many rows, as an array or a CSR array: evenly spread ones, or the first of a store."""
+        if self.on_cluster:
+            return self._X.some_rows(most)
+        if isinstance(self._X, RowStore):
+            return self._X.head(most)
+        return self._X[evenly_spread(self.n, most)]
+
+    @property
+    def pieces(self) -> int:
+        """In how many places the rows are: the parts on a cluster, else one."""
+        return len(self._X.cluster.parts) if self.on_cluster else 1
+
+    @property
+    def design(self) -> Any:
+        """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
+        if self.on_cluster or isinstance(self._X, RowStore):
+            where = "on the workers of a cluster" if self.on_cluster else f"in {self._X.path}, which does not fit"
+            raise ValueError(f"this needs all rows in memory, and they are {where}")
+        return sparse.kron(self._X, sparse.eye_array(self.outputs), format="csr") if self.outputs else self._X
+
+    @property
+    def y(self) -> np.ndarray:
+        """The targets; those on a cluster stay there."""
+        return self._samples.targets
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is a free intercept."""
+        return is_shifted(self._samples.loss)
+
+    @property
+    def needs_smoothing(self) -> bool:
+        """Whether only methods that smooth can run: the loss has a kink, or there are side constraints."""
+        return self._side is not None or not self._loss.smooth
+
+    def violation(self, w: Any) -> float:
+        """Return the largest relative violation of a side constraint (`LinearBounds.violation`); zero without any."""
+        return 0.0 if self._side is None else self._side.violation(self.flat("w", w))
+
+    # --- the objective --------------------------------------------------------------------------------------------
 
     @property
     def objective(self) -> Any:
@@ -144,14 +247,14 @@ class Problem(PosedProblem):
     @property
     @single_threaded
     def zero_model(self) -> ZeroModel:
-        """The zero model, worked out when it is first asked for."""
+        """The zero model, computed when it is first needed."""
         if self._zero_model is None:
             self._zero_model = self.objective.zero_model()
         return self._zero_model
 
     @property
     def guess(self) -> Guess | ZeroModel:
-        """Where searches for an intercept start: from the zero model's, or one that a run was told."""
+        """Where searches for an intercept start: at the zero model's, or at that of the model a run starts from."""
         return self._guess or self.zero_model
 
     @single_threaded
@@ -161,7 +264,7 @@ class Problem(PosedProblem):
 
     @single_threaded
     def tolerance(self, tol: float) -> float:
-        """Return the gap that a relative tolerance asks for: ``tol * F(0)``, but with an intercept not below rounding.
+        """Return the gap that a relative tolerance requires: ``tol * F(0)``, but with an intercept not below rounding.
 
         Where an intercept alone fits, ``F(0)`` is zero or all rounding, and so is every gap. What a gap is computed
         from has the size of the derivatives of the zero model without an intercept, or of what the intercept's own
@@ -231,13 +334,9 @@ class Problem(PosedProblem):
         self.zero_model  # noqa: B018 - known once for all runs
         part = copy(self)
         part._constraint = self._constraint.for_run()
-        if self.intercept:
-            part._samples = self._samples._replace(loss=shifted(self._loss))
-        if self.on_cluster:
-            return part  # what parts keep has names of its own for every run
-        if isinstance(self._samples.rows, StoredRows):
-            part._samples = part._samples._replace(rows=self._samples.rows.for_run())
-        part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
+        part._samples = samples_for_run(self._samples, self._loss, self.intercept)
+        if not self.on_cluster:  # there, results have names of their own for every run
+            part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
         return part
 
     def expect(self, w: Any, intercept: Any) -> None:
@@ -263,9 +362,9 @@ class Problem(PosedProblem):
         return self.evaluate(w).gap
 
     def gap_for(self, gradient: np.ndarray, w: Any, proof: bool = False) -> float:
-        """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it, that is at hand.
+        """Return ``max_s <gradient, w - s>`` for a gradient, or an estimate of it.
 
-        With ``proof``, a set that has a dearer but surer way to bound ``<-gradient, s>`` uses it.
+        With ``proof``, a set that has a slower but safer bound on ``<-gradient, s>`` uses it.
         """
         support = self._constraint.proven_support if proof else self._constraint.support
         with np.errstate(over="ignore", invalid="ignore"):  # a gradient may have overflowed: that shows in the result
@@ -308,7 +407,7 @@ class Problem(PosedProblem):
         >>> round(best, 6), round(problem.dual_value(slopes), 6), round(problem.dual_value(0.9 * slopes), 6)
         (1.0, 0.996667, 0.9963)
         """
-        alpha = alpha if self.on_cluster else np.ascontiguousarray(alpha, dtype=np.float64)
+        alpha = alpha if isinstance(alpha, Kept) else np.ascontiguousarray(alpha, dtype=np.float64)
         if alpha.shape != self._samples.shape:
             raise ValueError(f"alpha must have shape {self._samples.shape}, one slope a prediction, got {alpha.shape}")
         if not (self._loss.convex and self._loss.has_conjugate) or not self.balances(alpha):
@@ -346,22 +445,19 @@ class Problem(PosedProblem):
         return self._side_reach
 
     def head(self, rows: int) -> "Problem":
-        """Return the problem of the first few rows, stored as all are: what new code is tried on."""
+        """Return the problem of the first few rows, in the same layout: compiled code is tried on it."""
         part = copy(self)
-        part._X = self._X.head(rows) if isinstance(self._X, RowStore) else self._X[:rows]
-        part._zero_model = part._guess = None
-        part._samples = self.own().samples.block(
-            slice(0, part.n)
-        )  # with an intercept of its own: nothing is left behind
-        part._objective = None
+        part._X = first_rows(self._X, rows)
+        # with an intercept of its own, so that the one of this problem does not change
+        part._samples = self.own().samples.block(slice(0, part.n))
+        part._zero_model = part._guess = part._objective = None
         return part
 
     def with_columns(self, X: Any, constraint: Any) -> "Problem":
         """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set."""
         part = copy(self)
         part._X, part._feature_names, part._guess, part._zero_model = X, None, None, self.zero_model
-        _, targets, weights, _ = self._samples
-        part._samples = _samples(X, targets, weights, self._loss, self.outputs, self.intercept)
+        part._samples = samples_of(X, self._samples.targets, self._samples.weights, self._loss, self.intercept)
         part._constraint = for_shape(constraint, X.shape[1], self.outputs)
         part._objective = Objective(part._samples, part.size, self.objective.executor)
         return part
@@ -396,13 +492,59 @@ class Problem(PosedProblem):
         found = self.diameters()
         return found.one / found.inf if found.inf > 0.0 else 1.0
 
+    # --- how weights are stored -------------------------------------------------------------------------------------
 
-def _samples(
-    matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, outputs: int, intercept: bool
-) -> Samples:
-    """Return checked data as kernels take it; with an intercept, columns lose their means and the loss has a shift."""
-    rows = rows_of(matrix, outputs)
-    if intercept:
-        rows = rows.centred(weights) if isinstance(rows, StoredRows) else centred(rows, weights)
-        return Samples(rows, targets, weights, shifted(loss))
-    return Samples(rows, targets, weights, loss)
+    def flat(self, name: str, w: Any) -> Any:
+        """Return weights as a checked flat vector; ``name`` is what messages call them."""
+        if not self.outputs:
+            return as_vector(name, w, self.d, "columns in X")
+        if np.ndim(w) == 2 and np.shape(w) != self.shape:
+            raise ValueError(f"{name} must have shape {self.shape} (columns in X, outputs), got {np.shape(w)}")
+        return as_vector(name, np.ravel(w), self.size, f"weights, {self.d} columns in X times {self.outputs} outputs")
+
+    def inner(self, gradient: np.ndarray, w: Any) -> float:
+        """Inner product of a gradient with flat weights."""
+        return float(gradient @ w)
+
+    def zero(self) -> Any:
+        """Weights that are all zero, as they are stored."""
+        return np.zeros(self.size)
+
+    def shaped(self, w: Any) -> Any:
+        """Return weights as they are stored in the shape that users see."""
+        return w.reshape(self.shape)
+
+    def point(self, w: Any) -> Any:
+        """Return ``w`` as kernels take a point."""
+        return Iterate.at(w)
+
+    def first_iterate(self, w: Any) -> tuple[Any, np.ndarray]:
+        """Return an iterate at ``w``, and room for a gradient."""
+        v, r = self._samples.rows.vectors(self.size)
+        v[:] = w
+        return Iterate(v, np.ones(1)), r
+
+    def factors(self, w: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singular value decomposition of the weights, as the matrix that the set takes them for: without zeros."""
+        left, sizes, right = np.linalg.svd(self._constraint.structure().trace_norm.matrix(w), full_matrices=False)
+        kept = sizes > 1e-14 * max(sizes[0], 1e-300)
+        return left[:, kept], sizes[kept], right.T[:, kept]
+
+    def complexity(self, w: Any) -> int:
+        """Rank of the weights where the set is known by it (a trace-norm ball), else their number of non-zeros."""
+        if self._constraint.structure().trace_norm is not None:
+            return rank_of(self.factors(w)[1])
+        return int(np.count_nonzero(w))
+
+    def assemble(self, left: np.ndarray, right: np.ndarray) -> Any:
+        """Weights that are the matrix ``left right'``."""
+        return (left @ right.T).ravel()
+
+    def barrier(self) -> Barrier | None:
+        """Barrier of the set, for weights as they are stored here; None if it has none."""
+        return self._constraint.barrier(self.size)
+
+    def default_start(self) -> Any:
+        """Return where a run starts by default: zero if that is feasible, else a vertex."""
+        zero = self.zero()
+        return zero if self._constraint.contains(zero) else vertex_of(self._constraint, zero)

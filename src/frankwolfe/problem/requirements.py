@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
-from frankwolfe.problem.on_cluster import is_on_cluster
 from frankwolfe.store.reader import RowStore
 
 SMOOTH_LOSS = "a smooth loss"
@@ -41,6 +40,11 @@ SIDE = ("a convex loss with a conjugate, to bound the optimum",)
 """Needs of side constraints."""
 
 
+def is_on_cluster(X: Any) -> bool:
+    """Whether data is a dask collection; dask is not imported to know."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 class Facts(NamedTuple):
     """What is known of a problem, perhaps before its data is loaded.
 
@@ -56,7 +60,7 @@ class Facts(NamedTuple):
     factored : tuple of int, optional
         Shape of the weights, where they are a matrix that is kept as factors.
     table : bool
-        Whether the method at hand has a table of derivatives that sums to ``r``.
+        Whether the method has a table of derivatives that sums to ``r``.
     """
 
     loss: Any
@@ -191,7 +195,7 @@ def check_on_cluster(loss: Any, intercept: bool, method: Any) -> None:
 
 
 def needs_of(method: Any) -> tuple[str, ...]:
-    """Return what a method needs: its parts' own lists, and what its estimate's abilities imply.
+    """Return what a method needs of a problem: the lists of its parts, and what follows from both.
 
     Examples
     --------
@@ -201,23 +205,16 @@ def needs_of(method: Any) -> tuple[str, ...]:
     """
     if method.engine != "loop":
         return SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN
-    can, direction, step = method.estimate.abilities, method.direction, method.step
-    one_look = not (can.grows or can.reads_upcoming or can.two_batches or can.corrects_once)
-    # where no group of rows in memory has all that a step reads, gradients and line searches are computed by tasks
-    by_tasks = can.by_tasks and not direction.elsewhere and (step.searches_line or not step.reads_all_rows)
-    implied = {
-        SMOOTH_LOSS: not can.smooths,
-        NO_SIDE: not can.smooths,
-        EXACT_OBJECTIVE: step.reads_all_rows,
-        IN_MEMORY: not (by_tasks if method.reads_all_rows else can.row_arrays is not None and one_look),
-        ONE_PROCESS: not by_tasks,
-        WHOLE_ATOMS: direction.keeps_atoms,
-        ROWS_AGAIN: method.reads_all_rows or can.has_table or can.takes_snapshots or can.smooths or not one_look,
-    }
-    return (*direction.needs, *step.needs, *(need for need, holds in implied.items() if holds))
+    step = method.step
+    needs = [*method.estimate.needs, *method.direction.needs, *step.needs]
+    if step.reads_all_rows:
+        needs += [EXACT_OBJECTIVE, ROWS_AGAIN] if step.searches_line else [EXACT_OBJECTIVE, ROWS_AGAIN, ONE_PROCESS]
+    if method.reads_all_rows and ONE_PROCESS in needs:  # a group of the rows is not enough
+        needs.append(IN_MEMORY)
+    return tuple(needs)
 
 
 def _has_table(method: Any) -> bool:
-    """Return whether a method keeps a table of derivatives with ``r = X' alpha`` between steps."""
-    can = method.estimate.abilities
-    return method.engine == "loop" and not method.reads_all_rows and can.has_table and not can.sums_table
+    """Return whether a method has a table of derivatives with ``r = X' alpha`` between steps."""
+    estimate = method.estimate
+    return method.engine == "loop" and not method.reads_all_rows and estimate.has_table and not estimate.sums_table

@@ -31,7 +31,7 @@ from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem
-from frankwolfe.problem.fingerprint import digest, fingerprint
+from frankwolfe.problem.data import digest, fingerprint
 from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start

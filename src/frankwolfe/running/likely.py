@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.objective.sums import per_weight
+from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.limits import Stopwatch

@@ -61,3 +61,8 @@ class RemoteSamples(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         """Shape of all predictions: a number a sample, or a row for several outputs."""
         return (self.n, self.rows.outputs) if self.rows.outputs else (self.n,)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Raise ValueError: the targets are on the cluster too."""
+        raise ValueError("the targets are on the workers of the cluster, and stay there: keep the y that you passed")

@@ -40,7 +40,7 @@ change on the way, an exact answer is worth little. Doubled: 2% more passes. Hal
 
 DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
 """How little curvatures are trusted far from the optimum, as a multiple of the relative gap, at most one (see
-`frankwolfe.objective.sums.fill_curvatures`); times `CURVATURE_FLOOR` it is the smallest curvature of a sample in the
+`frankwolfe.objective.tasks.fill_curvatures`); times `CURVATURE_FLOOR` it is the smallest curvature of a sample in the
 model, as a part of the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most."""
 
 LAST_DIGITS = 1e-4

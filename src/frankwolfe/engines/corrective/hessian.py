@@ -17,8 +17,7 @@ from frankwolfe.engines.dual_bound import slopes_after
 from frankwolfe.linalg.matrices import eliminated, weighted_gram
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
-from frankwolfe.objective.sums import fill_coupled_curvatures
-from frankwolfe.objective.tasks import shifted_by
+from frankwolfe.objective.tasks import fill_coupled_curvatures, shifted_by
 from frankwolfe.problem import Problem
 from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.centred import Centred
@@ -218,7 +217,7 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> A
     at : Point
         Where.
     care, floor : float
-        See `frankwolfe.objective.sums.fill_curvatures`.
+        See `frankwolfe.objective.tasks.fill_curvatures`.
     """
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
@@ -230,7 +229,7 @@ def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> A
 def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
     """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
 
-    As in `frankwolfe.objective.sums.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
+    As in `frankwolfe.objective.tasks.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
     is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
     steeper.
     """

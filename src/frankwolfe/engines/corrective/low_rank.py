@@ -26,8 +26,7 @@ from frankwolfe.linalg.matrices import pseudo_inverse
 from frankwolfe.linalg.singular import ROUNDING, Triplets, widened
 from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective.point import Point
-from frankwolfe.objective.sums import evaluate_losses, weighted
-from frankwolfe.objective.tasks import curvatures, shifted_by
+from frankwolfe.objective.tasks import curvatures, evaluate_losses, shifted_by, weighted
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.shards.local import Local
 

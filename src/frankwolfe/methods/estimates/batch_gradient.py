@@ -10,8 +10,7 @@ from frankwolfe.compile.twofold import contract
 from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add, value
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, pick
-
-# --- A pass over the data inside of compiled code: what an estimate by full gradients does in each step.
+from frankwolfe.problem.requirements import NO_SIDE, ROWS_AGAIN, SMOOTH_LOSS
 
 
 @routine
@@ -35,10 +34,23 @@ def sweep(samples, point, alpha, r):
     return total, pairing, size
 
 
-# --- The exact gradient at every step.
+class FullGradientState(NamedTuple):
+    """The derivatives of all samples at the iterate of the last step, and the sum of their conjugates."""
+
+    alpha: np.ndarray
+    conjugates: np.ndarray
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Compute the gradient at the iterate."""
+        total, pairing, size = sweep(samples, iterate, self.alpha, gradient.r)
+        self.conjugates[0] = pairing - total  # f*(f'(z)) = f'(z) z - f(z)
+        self.conjugates[1] = size + abs(total)
+        gradient.counters[TABLE_CHANGE] += abs(total)
+        count_rows(gradient, len(samples.targets))
+        rebuild(gradient.tracker, gradient.r)
 
 
-@estimate(reads_all_rows=True, has_table=True, sums_conjugates=True, by_tasks=True)
+@estimate(FullGradientState, reads_all_rows=True, needs=(SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN))
 class FullGradient(NamedTuple):
     """The exact gradient, one pass over the data a step."""
 
@@ -47,34 +59,36 @@ class FullGradient(NamedTuple):
         return FullGradientState(setting.table(), np.full(2, np.nan))
 
 
-class FullGradientState(NamedTuple):
-    """The derivatives of all samples at the iterate of the last step, and the sum of their conjugates."""
+class GrowingBatchState(NamedTuple):
+    """The first batch's rows, the factor from one to the next, and all rows."""
 
-    alpha: np.ndarray
-    conjugates: np.ndarray
+    unit: float
+    growth: float
+    most: float
+
+    def batch_sizes(self, steps):
+        """Rows in the batches of the steps with these numbers."""
+        whole = ceil(log(self.most / self.unit) / log(self.growth))  # steps until a batch has all rows
+        return np.minimum(self.most, np.ceil(self.unit * self.growth ** np.minimum(steps, whole)))
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Take the gradient anew."""
-        total, pairing, size = sweep(samples, iterate, self.alpha, gradient.r)
-        self.conjugates[0] = pairing - total  # f*(f'(z)) = f'(z) z - f(z)
-        self.conjugates[1] = size + abs(total)
-        gradient.counters[TABLE_CHANGE] += abs(total)
-        count_rows(gradient, len(samples.targets))
+        """Take the batch's gradient."""
+        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+        share = len(targets) / len(batch)
+        gradient.r[:] = 0.0
         rebuild(gradient.tracker, gradient.r)
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
-
-
-# --- The gradient of a batch that grows geometrically: Goldfarb, Iyengar and Zhou.
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
+            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
+            amend(gradient, rows, i, share * fresh)
 
 
-@estimate(grows=True)
+@estimate(GrowingBatchState)
 class GrowingBatch(NamedTuple):
     """Goldfarb et al. (2017): ``r = g_S(w)``, the mean gradient of a batch of ``ceil(b growth^t)`` rows, at most all.
 
     Unbiased, and exact from the step on whose batch has all rows. ``b`` is the batch size. The paper's growth depends
-    on constants that nobody knows. A step costs O(d) beside its rows: ``r`` is made anew.
+    on constants that are not known. A step costs O(d) beside its rows: ``r`` is recomputed.
 
     Parameters
     ----------
@@ -103,30 +117,3 @@ class GrowingBatch(NamedTuple):
     def for_run(self, setting):
         """Know how large batches may become."""
         return GrowingBatchState(float(setting.batch_size), self.growth, float(len(setting.samples.targets)))
-
-
-class GrowingBatchState(NamedTuple):
-    """The first batch's rows, the factor from one to the next, and all rows."""
-
-    unit: float
-    growth: float
-    most: float
-
-    def batch_sizes(self, steps):
-        """Rows in the batches of the steps with these numbers."""
-        whole = ceil(log(self.most / self.unit) / log(self.growth))  # steps until a batch has all rows
-        return np.minimum(self.most, np.ceil(self.unit * self.growth ** np.minimum(steps, whole)))
-
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Take the batch's gradient."""
-        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-        share = len(targets) / len(batch)
-        gradient.r[:] = 0.0
-        rebuild(gradient.tracker, gradient.r)
-        for k in range(len(batch)):
-            i = pick(rows, batch, k)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            amend(gradient, rows, i, share * fresh)
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""

@@ -8,8 +8,7 @@ from frankwolfe.compile.part import finite, positive
 from frankwolfe.compile.verbs import derivative, prediction, routine
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, look_ahead, pick
-
-# --- The weight of what is new in a running average: a power of the step's number.
+from frankwolfe.problem.requirements import NO_SIDE, ONE_PROCESS, SMOOTH_LOSS
 
 
 def checked_averaging(part: Any) -> Any:
@@ -35,10 +34,7 @@ def newest_weight(part, t):
     return part.numerator * (t + part.offset) ** -part.power
 
 
-# --- Averaged batch gradients: Mokhtari et al., the original.
-
-
-@estimate(row_arrays=())
+@estimate(needs=(SMOOTH_LOSS, NO_SIDE, ONE_PROCESS))
 class Momentum(NamedTuple):
     """Mokhtari et al. (2018), the original: ``r = (1 - rho) r + rho mean_{i in batch} f_i'(x_i' w) x_i``.
 
@@ -81,14 +77,36 @@ class Momentum(NamedTuple):
             fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
             amend(gradient, rows, i, share * fresh)
 
+
+class OneSampleState(NamedTuple):
+    """The batch's derivatives before the last step, the step after which the average began, and the last step."""
+
+    kept: np.ndarray
+    begun: np.ndarray
+    last: np.ndarray
+    weights: Any  # OneSample: numerator, offset and power
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Correct the average for the last step, as far as the batch knows it, and add the batch's mean gradient."""
+        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+        kept, number = self.kept, t - self.begun[0]
+        rho = newest_weight(self.weights, number) if number > 1 else 1.0
+        scale = fade(gradient, 1.0 - rho)
+        share, moved = len(targets) / (len(batch) * scale), self.last[0] == t - 1
+        for k in range(len(batch)):
+            i = pick(rows, batch, k)
+            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
+            if not moved:  # the first step of a run: where it starts, nothing is known of another point
+                kept[k] = fresh
+            amend(gradient, rows, i, share * (fresh - (1.0 - rho) * kept[k]))
+
     def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
+        """Look at the next batch before the iterate moves."""
+        look_ahead(samples, iterate, gradient, upcoming, self.kept)
+        self.last[0] = t
 
 
-# --- One-sample Frank-Wolfe: an average of batch gradients that is carried along as the iterate moves.
-
-
-@estimate(reads_upcoming=True)
+@estimate(OneSampleState, reads_upcoming=True)
 class OneSample(NamedTuple):
     """1-SFW (Zhang et al. 2020): ``r = (1 - rho) (r - g_S(w_{t-1})) + g_S(w_t)``, for the same rows at both points.
 
@@ -115,31 +133,3 @@ class OneSample(NamedTuple):
         begun = setting.remembered.get("begun")
         begun = np.array([setting.steps]) if begun is None else begun.copy()
         return OneSampleState(kept, begun, np.array([-1]), self)
-
-
-class OneSampleState(NamedTuple):
-    """The batch's derivatives before the last step, the step after which the average began, and the last step."""
-
-    kept: np.ndarray
-    begun: np.ndarray
-    last: np.ndarray
-    weights: OneSample
-
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Carry the average along by what the batch knows of the last step, and add the batch's mean gradient."""
-        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-        kept, number = self.kept, t - self.begun[0]
-        rho = newest_weight(self.weights, number) if number > 1 else 1.0
-        scale = fade(gradient, 1.0 - rho)
-        share, moved = len(targets) / (len(batch) * scale), self.last[0] == t - 1
-        for k in range(len(batch)):
-            i = pick(rows, batch, k)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            if not moved:  # the first step of a run: where it starts, nothing is known of another point
-                kept[k] = fresh
-            amend(gradient, rows, i, share * (fresh - (1.0 - rho) * kept[k]))
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Look at the next batch before the iterate moves."""
-        look_ahead(samples, iterate, gradient, upcoming, self.kept)
-        self.last[0] = t

@@ -4,25 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import derivative, prediction, target_prediction
 from frankwolfe.methods.base import estimate
-from frankwolfe.methods.gradient import Correction, amend, amend_later, amend_once, pick
-
-# --- The paper's estimate: a table of every sample's latest derivative.
-
-
-@estimate(has_table=True, exact_table=True, samples_error=True, by_tasks=True, row_arrays=("alpha",))
-class SagTable(NamedTuple):
-    """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
-
-    For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
-    """
-
-    def for_run(self, setting):
-        """Start from the table of the run that is continued, else from zeros."""
-        return SagState(setting.table())
+from frankwolfe.methods.gradient import (
+    Correction,
+    ExactTable,
+    amend,
+    amend_later,
+    amend_once,
+    correct_by_batch,
+    pick,
+)
+from frankwolfe.problem.requirements import NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS
 
 
+@lent(ExactTable)
 class SagState(NamedTuple):
     """Every sample's latest derivative."""
 
@@ -39,32 +36,22 @@ class SagState(NamedTuple):
             alpha[i] = fresh
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
 
-    def renew(self, alpha):
-        """Take over the derivatives of all samples at the iterate."""
-        self.alpha[:] = alpha
+@estimate(SagState, needs=(SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN))
+class SagTable(NamedTuple):
+    """The paper's estimate (Algorithm 1): every sample's latest derivative is remembered and the sum kept up to date.
 
-
-# --- SAGA: the table of latest derivatives, made unbiased.
-
-
-@estimate(has_table=True, exact_table=True, corrects_once=True)
-class Saga(NamedTuple):
-    """SAGA (Defazio et al. 2014): ``r = (1/b) sum_{i in batch} [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)``.
-
-    The table of `SagTable`, but the oracle sees ``n / b`` times the batch's changes, so that ``r`` is unbiased. The
-    surplus holds for one step.
+    For i in the batch: ``alpha_i = f_i'(x_i' w) / n``; ``r`` changes by what ``alpha`` changed.
     """
 
     def for_run(self, setting):
         """Start from the table of the run that is continued, else from zeros."""
-        return SagaState(setting.table(), Correction.of(setting.samples, setting.batch_size))
+        return SagState(setting.table())
 
 
+@lent(ExactTable)
 class SagaState(NamedTuple):
-    """Every sample's latest derivative, and the surplus of the step at hand."""
+    """Every sample's latest derivative, and the surplus of the current step."""
 
     alpha: np.ndarray
     surplus: Correction
@@ -80,18 +67,41 @@ class SagaState(NamedTuple):
             alpha[i] = fresh
             amend_once(gradient, surplus, rows, i, change, more * change)
 
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
 
-    def renew(self, alpha):
-        """Take over the derivatives of all samples at the iterate."""
-        self.alpha[:] = alpha
+@estimate(SagaState)
+class Saga(NamedTuple):
+    """SAGA (Defazio et al. 2014): ``r = (1/b) sum_{i in batch} [g_i(w) - y_i] + mean(y)``, then ``y_i = g_i(w)``.
+
+    The table of `SagTable`, but the oracle sees ``n / b`` times the batch's changes, so that ``r`` is unbiased. The
+    surplus holds for one step.
+    """
+
+    def for_run(self, setting):
+        """Start from the table of the run that is continued, else from zeros."""
+        return SagaState(setting.table(), Correction.of(setting.samples, setting.batch_size))
 
 
-# --- SAGA with a second batch: Reddi et al.
+@lent(ExactTable)
+class SagaTwoBatchesState(NamedTuple):
+    """Every sample's latest derivative, and what the two batches of the current step add to ``r`` now and later."""
+
+    alpha: np.ndarray
+    surplus: Correction
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """Correct ``r`` by the first half of the rows; remember the derivatives of the second, for later steps."""
+        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+        alpha, surplus, half = self.alpha, self.surplus, len(batch) // 2
+        correct_by_batch(samples, iterate, gradient, alpha, surplus, batch[:half])
+        for k in range(half, len(batch)):
+            i = pick(rows, batch, k)
+            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
+            change = fresh - alpha[i]
+            alpha[i] = fresh
+            amend_later(gradient, surplus, i, change)
 
 
-@estimate(has_table=True, exact_table=True, corrects_once=True, two_batches=True)
+@estimate(SagaTwoBatchesState, two_batches=True)
 class SagaTwoBatches(NamedTuple):
     """Reddi et al. (2016): `Saga`'s estimate, but another batch, independent of the first, refreshes the table.
 
@@ -104,60 +114,13 @@ class SagaTwoBatches(NamedTuple):
         return SagaTwoBatchesState(setting.table(), Correction.of(setting.samples, 2 * setting.batch_size))
 
 
-class SagaTwoBatchesState(NamedTuple):
-    """Every sample's latest derivative, and what the two batches of the step at hand add to ``r`` now and later."""
-
-    alpha: np.ndarray
-    surplus: Correction
-
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Correct ``r`` by the first half of the rows; remember the derivatives of the second, for later steps."""
-        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-        alpha, surplus, half = self.alpha, self.surplus, len(batch) // 2
-        share = len(targets) / half
-        for k in range(half):
-            i = pick(rows, batch, k)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            amend_once(gradient, surplus, rows, i, 0.0, share * (fresh - alpha[i]))
-        for k in range(half, len(batch)):
-            i = pick(rows, batch, k)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            change = fresh - alpha[i]
-            alpha[i] = fresh
-            amend_later(gradient, surplus, i, change)
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
-
-    def renew(self, alpha):
-        """Take over the derivatives of all samples at the iterate."""
-        self.alpha[:] = alpha
-
-
-# --- Averaged derivatives, each sample's on its own: Mokhtari et al. as the paper's appendix writes it.
-
-
-@estimate(has_table=True, row_arrays=("alpha",))
-class CoordinateAverage(NamedTuple):
-    """Mokhtari et al. (2018) as the paper's appendix writes it: each sample's derivative is averaged on its own.
-
-    For i in the batch: ``alpha_i = (1 - rho) alpha_i + rho f_i'(x_i' w)`` with ``rho = (t + 1)^(-2/3)``. The appendix
-    leaves out the factor ``1/n``; with it, ``alpha`` means the same here as elsewhere, and since an oracle only
-    minds directions the iterates are the same.
-    """
-
-    def for_run(self, setting):
-        """Start from the table of the run that is continued, else from zeros."""
-        return CoordinateAverageState(setting.table())
-
-
 class CoordinateAverageState(NamedTuple):
     """Every sample's averaged derivative."""
 
     alpha: np.ndarray
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """Move the batch's derivatives a part ``rho`` of the way to those at the iterate."""
+        """Move the batch's derivatives by the fraction ``rho`` toward those at the iterate."""
         rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
         alpha, rho = self.alpha, (t + 1.0) ** (-2.0 / 3.0)
         for k in range(len(batch)):
@@ -167,26 +130,19 @@ class CoordinateAverageState(NamedTuple):
             alpha[i] += change
             amend(gradient, rows, i, change)
 
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
 
+@estimate(CoordinateAverageState, needs=(SMOOTH_LOSS, NO_SIDE, ONE_PROCESS, ROWS_AGAIN))
+class CoordinateAverage(NamedTuple):
+    """Mokhtari et al. (2018) as the paper's appendix writes it: each sample's derivative is averaged on its own.
 
-# --- Derivatives at averaged predictions: Lu and Freund.
-
-
-@estimate(has_table=True, row_arrays=("alpha", "sigma"))
-class Substitute(NamedTuple):
-    """Lu and Freund (2018): derivatives at an averaged prediction ``sigma_i`` that drifts toward the vertices' own.
-
-    Once the vertex ``s`` is chosen, for i in the batch: ``sigma_i = (1 - delta) sigma_i + delta x_i' s`` with
-    ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
+    For i in the batch: ``alpha_i = (1 - rho) alpha_i + rho f_i'(x_i' w)`` with ``rho = (t + 1)^(-2/3)``. The appendix
+    leaves out the factor ``1/n``; with it, ``alpha`` means the same here as elsewhere, and since an oracle's
+    answer depends on directions only the iterates are the same.
     """
 
     def for_run(self, setting):
-        """Start the averages at the predictions of the starting point."""
-        sigma = setting.remembered.get("sigma")
-        sigma = setting.samples.rows.dot_all(setting.w) if sigma is None else sigma.copy()
-        return SubstituteState(setting.table(), sigma, float(len(sigma) // setting.batch_size))
+        """Start from the table of the run that is continued, else from zeros."""
+        return CoordinateAverageState(setting.table())
 
 
 class SubstituteState(NamedTuple):
@@ -211,3 +167,18 @@ class SubstituteState(NamedTuple):
             change = fresh - alpha[i]
             alpha[i] = fresh
             amend(gradient, rows, i, change)
+
+
+@estimate(SubstituteState, needs=(SMOOTH_LOSS, NO_SIDE, ONE_PROCESS, ROWS_AGAIN), row_arrays=("alpha", "sigma"))
+class Substitute(NamedTuple):
+    """Lu and Freund (2018): derivatives at an averaged prediction ``sigma_i`` that drifts toward the vertices' own.
+
+    Once the vertex ``s`` is chosen, for i in the batch: ``sigma_i = (1 - delta) sigma_i + delta x_i' s`` with
+    ``delta = 2 n_b / (2 n_b + t + 1)``, then ``alpha_i = f_i'(sigma_i) / n``.
+    """
+
+    def for_run(self, setting):
+        """Start the averages at the predictions of the starting point."""
+        sigma = setting.remembered.get("sigma")
+        sigma = setting.samples.rows.dot_all(setting.w) if sigma is None else sigma.copy()
+        return SubstituteState(setting.table(), sigma, float(len(sigma) // setting.batch_size))

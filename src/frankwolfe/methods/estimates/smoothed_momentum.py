@@ -9,11 +9,7 @@ from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import prediction, pull, smoothed_derivative
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, pick
-
-# --- Side constraints in the gradient that the oracle is asked with: their distance, smoothed.
-#
-# The indicator of ``lower <= A w <= upper`` is replaced by ``dist(A w)^2 / (2 beta)``. Its gradient is ``A' lambda``
-# with the multipliers ``lambda = (A w - proj(A w)) / beta``. As ``beta`` falls, so does the distance.
+from frankwolfe.problem.requirements import ONE_PROCESS, ROWS_AGAIN
 
 WINDOW = 4.0
 """Means are over about the last quarter of the steps: shorter ones swing with the iterate, longer ones lag behind."""
@@ -29,7 +25,10 @@ class NoSideTerm(NamedTuple):
 
 
 class SideTerm(NamedTuple):
-    """Side constraints of a run.
+    """Side constraints of a run, smoothed.
+
+    The indicator of ``lower <= A w <= upper`` is replaced by ``dist(A w)^2 / (2 beta)``. Its gradient is ``A' lambda``
+    with the multipliers ``lambda = (A w - proj(A w)) / beta``. As ``beta`` decreases, so does the distance.
 
     Attributes
     ----------
@@ -73,41 +72,6 @@ def side_term(setting: Any, beta0: float) -> Any:
     return SideTerm(side.rows(), multipliers, mean, beta0 * setting.units.side)
 
 
-# --- Averaged batch gradients of a smoothed objective: Locatello et al., for kinks and for side constraints.
-
-
-@estimate(smooths=True, row_arrays=("alpha",))
-class SmoothedMomentum(NamedTuple):
-    """Locatello et al. (2019): the gradient of a smoothed objective, averaged as `Momentum` does.
-
-    With ``rho = 4 / (t + 7)^(2/3)`` and ``beta = beta0 / sqrt(t + 8)``,
-
-        r = (1 - rho) r + rho mean_{i in batch} f_{i,beta}'(x_i' w) x_i,
-
-    and the oracle is asked at ``r + A' (A w - proj(A w)) / beta``, which points where ``beta r + A' (A w - proj(A w))``
-    does. Losses with a kink are replaced by their Moreau envelopes ``f_{i,beta}``, smooth ones are left as they are.
-
-    Beside, every sample's slope is averaged over its last visits, and so are the multipliers of the side constraints.
-    No step needs them: they bound the optimum from below.
-
-    Parameters
-    ----------
-    beta0 : float
-        How much is smoothed. In units that make it a plain number: of the objective at zero for losses, of the square
-        of what ``A w`` covers over the set, divided by the objective at zero, for side constraints. Less: side
-        constraints are kept sooner, and the objective falls later.
-    """
-
-    beta0: float = 0.1
-
-    def _checked(self):
-        return self._replace(beta0=positive("SmoothedMomentum", "beta0", self.beta0))
-
-    def for_run(self, setting):
-        """Start from the slopes and multipliers of the run that is continued, else from zeros."""
-        return SmoothedMomentumState(setting.table(), side_term(setting, self.beta0), self.beta0 * setting.units.loss)
-
-
 class SmoothedMomentumState(NamedTuple):
     """Every sample's averaged slope, the side constraints, and ``beta sqrt(t + 8)`` of the losses."""
 
@@ -130,5 +94,35 @@ class SmoothedMomentumState(NamedTuple):
             amend(gradient, rows, i, share * fresh)
         pull(self.side, gradient, iterate, 1.0 - rho, t)
 
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
+
+@estimate(SmoothedMomentumState, needs=(ONE_PROCESS, ROWS_AGAIN))
+class SmoothedMomentum(NamedTuple):
+    """Locatello et al. (2019): the gradient of a smoothed objective, averaged as `Momentum` does.
+
+    With ``rho = 4 / (t + 7)^(2/3)`` and ``beta = beta0 / sqrt(t + 8)``,
+
+        r = (1 - rho) r + rho mean_{i in batch} f_{i,beta}'(x_i' w) x_i,
+
+    and the oracle is called with ``r + A' (A w - proj(A w)) / beta``, a multiple of
+    ``beta r + A' (A w - proj(A w))``. Losses with a kink are replaced by their Moreau envelopes ``f_{i,beta}``, smooth
+    ones are left as they are.
+
+    Beside, every sample's slope is averaged over its last visits, and so are the multipliers of the side constraints.
+    No step needs them: they bound the optimum from below.
+
+    Parameters
+    ----------
+    beta0 : float
+        How much is smoothed. In units that make it a plain number: of the objective at zero for losses, of the square
+        of what ``A w`` covers over the set, divided by the objective at zero, for side constraints. Less: side
+        constraints are kept sooner, and the objective falls later.
+    """
+
+    beta0: float = 0.1
+
+    def _checked(self):
+        return self._replace(beta0=positive("SmoothedMomentum", "beta0", self.beta0))
+
+    def for_run(self, setting):
+        """Start from the slopes and multipliers of the run that is continued, else from zeros."""
+        return SmoothedMomentumState(setting.table(), side_term(setting, self.beta0), self.beta0 * setting.units.loss)

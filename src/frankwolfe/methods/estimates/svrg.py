@@ -5,19 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import finite, positive
-from frankwolfe.compile.verbs import derivative, prediction
+from frankwolfe.compile.part import finite, lent, positive
 from frankwolfe.methods.base import estimate
-from frankwolfe.methods.gradient import Correction, amend_once, count_rows, pick
+from frankwolfe.methods.gradient import Correction, ExactTable, correct_by_batch, count_rows
 from frankwolfe.methods.snapshots import Coin, Epochs, checked_share, epochs_of, place_in_epoch
 
-# --- The state that the variance-reduced estimates with epochs share: derivatives at a snapshot, corrected by
-# batches.
 
-SNAPSHOTS = dict.fromkeys(("has_table", "exact_table", "grows", "takes_snapshots", "corrects_once", "has_epochs"), True)
-"""Abilities of the estimates with this state."""
-
-
+@lent(ExactTable)
 class SnapshotState(NamedTuple):
     """``r = g_S(w) - g_S(v) + G(v)`` with the exact gradient ``G(v)`` at a snapshot ``v``, taken when epochs begin.
 
@@ -29,7 +23,7 @@ class SnapshotState(NamedTuple):
     alpha : array
         Every sample's weighted derivative at the snapshot.
     surplus : Correction
-        What the batch adds to ``X' alpha`` for the step at hand.
+        What the batch adds to ``X' alpha`` for the current step.
     first : array of int, of shape (1,)
         A step before which a snapshot is due wherever it is in its epoch: the first one of a run without a table.
     epochs : Epochs
@@ -56,39 +50,20 @@ class SnapshotState(NamedTuple):
         """Return the number of the step, ``t`` or later, before which the exact gradient is taken."""
         return t if t == self.first[0] else self.epochs.next_start(t)
 
-    def renew(self, alpha):
-        """Take over the derivatives of all samples at the iterate."""
-        self.alpha[:] = alpha
-
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Correct the snapshot's gradient by what the batch's has changed since."""
-        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-        alpha, surplus, share = self.alpha, self.surplus, len(targets) / len(batch)
         k, _ = place_in_epoch(self.epochs.starts, self.epochs.period, t)
         if k == 1 or t == self.first[0]:
             count_rows(gradient, -len(batch))  # r is the exact gradient, taken here
-            return
-        for at in range(len(batch)):
-            i = pick(rows, batch, at)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            change = share * (fresh - alpha[i])
-            amend_once(gradient, surplus, rows, i, 0.0 * change, change)
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
+        else:
+            correct_by_batch(samples, iterate, gradient, self.alpha, self.surplus, batch)
 
 
-# --- Snapshots and growing batches, in epochs that double: Hazan and Luo.
-
-SVRF_EPOCHS = 48
-"""More epochs than a run will see: the last has 2^50 steps."""
-
-
-@estimate(**SNAPSHOTS)
+@estimate(SnapshotState)
 class Svrf(NamedTuple):
     """Hazan and Luo (2016): ``r = g_S(w) - g_S(v) + G(v)``, with the exact gradient at the snapshot ``v``.
 
-    Epoch ``e = 1, 2, ...`` lasts ``2^(e + 3) - 2`` steps and begins with a snapshot. Step ``k`` of an epoch looks at
+    Epoch ``e = 1, 2, ...`` lasts ``2^(e + 3) - 2`` steps and begins with a snapshot. Step ``k`` of an epoch reads
     ``b (k + 1)`` rows, at most all; ``b`` is the batch size, and 96 in the paper. An epoch of one step comes first:
     from any start, it leads to the vertex at which the analysis begins. Goes with `EpochStep`.
 
@@ -105,18 +80,12 @@ class Svrf(NamedTuple):
 
     def for_run(self, setting):
         """Plan the epochs."""
-        lengths = [1, *(2 ** (e + 3) - 2 for e in range(1, SVRF_EPOCHS))]
-        unit = [float(setting.batch_size)] * SVRF_EPOCHS
+        lengths = [1, *(2 ** (e + 3) - 2 for e in range(1, 48))]  # the last has 2^50 steps
+        unit = [float(setting.batch_size)] * len(lengths)
         return SnapshotState.of(setting, epochs_of(lengths, unit, unit))
 
 
-# --- Snapshots and batches that grow from epoch to epoch, for momentum: Hazan and Luo.
-
-STORC_EPOCHS = 96
-"""More epochs than a run will see: the last has 2^50 steps."""
-
-
-@estimate(**SNAPSHOTS)
+@estimate(SnapshotState)
 class Storc(NamedTuple):
     """Hazan and Luo (2016), the estimate of STORC: ``r = g_S(z) - g_S(v) + G(v)``, snapshots ``v`` in epochs.
 
@@ -142,12 +111,9 @@ class Storc(NamedTuple):
 
     def for_run(self, setting):
         """Plan the epochs."""
-        lengths = [1, *(ceil(2.0 ** (e / 2.0 + 2.0)) for e in range(1, STORC_EPOCHS))]
+        lengths = [1, *(ceil(2.0 ** (e / 2.0 + 2.0)) for e in range(1, 96))]  # as above
         base = [length * (setting.batch_size + self.growth) for length in lengths]
         return SnapshotState.of(setting, epochs_of(lengths, base, [length * self.growth for length in lengths]))
-
-
-# --- Snapshots and batches of constant size, in short epochs: Reddi et al.
 
 
 def cube_root(n: int) -> int:
@@ -160,7 +126,7 @@ def cube_root_squared(n: int) -> int:
     return min(n, cube_root(n) ** 2)
 
 
-@estimate(**SNAPSHOTS)
+@estimate(SnapshotState)
 class Svfw(NamedTuple):
     """Reddi et al. (2016): ``r = g_S(w) - g_S(v) + G(v)``, with a snapshot ``v`` every ``epoch`` steps.
 
@@ -200,10 +166,29 @@ class Svfw(NamedTuple):
         return SnapshotState.of(setting, epochs_of([length], [float(setting.batch_size)], [0.0]))
 
 
-# --- Loopless SVRG: snapshots by the toss of a coin.
+class LooplessSvrgState(NamedTuple):
+    """Every sample's derivative at the snapshot, what the batch adds to ``r``, and when the next snapshot is due."""
+
+    alpha: np.ndarray
+    surplus: Correction
+    coin: Coin
+
+    def next_snapshot(self, t):
+        """Return the step before which the next snapshot is taken."""
+        return self.coin.next_heads(t)
+
+    def renew(self, alpha):
+        """Take over the derivatives of all samples at the iterate."""
+        self.alpha[:] = alpha
+        self.coin.toss()
+
+    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
+        """For this step, add the batch's mean gradient less that at the snapshot."""
+        correct_by_batch(samples, iterate, gradient, self.alpha, self.surplus, batch)
+        self.coin.clock[0] = t
 
 
-@estimate(has_table=True, exact_table=True, corrects_once=True, takes_snapshots=True)
+@estimate(LooplessSvrgState)
 class LooplessSvrg(NamedTuple):
     """L-SVRG (Kovalev et al. 2020): ``r = g_S(w) - g_S(v) + G(v)``, ``v`` the latest snapshot.
 
@@ -225,33 +210,3 @@ class LooplessSvrg(NamedTuple):
         """Make room for the snapshot that the first step waits for."""
         coin = Coin.of(setting, self.probability)
         return LooplessSvrgState(setting.table(), Correction.of(setting.samples, setting.batch_size), coin)
-
-
-class LooplessSvrgState(NamedTuple):
-    """Every sample's derivative at the snapshot, what the batch adds to ``r``, and when the next snapshot is due."""
-
-    alpha: np.ndarray
-    surplus: Correction
-    coin: Coin
-
-    def next_snapshot(self, t):
-        """Return the step before which the next snapshot is taken."""
-        return self.coin.next_heads(t)
-
-    def renew(self, alpha):
-        """Take over the derivatives of all samples at the iterate."""
-        self.alpha[:] = alpha
-        self.coin.toss()
-
-    def refresh(self, samples, iterate, gradient, batch, upcoming, t):
-        """For this step, add the batch's mean gradient less that at the snapshot."""
-        rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-        alpha, surplus, share = self.alpha, self.surplus, len(targets) / len(batch)
-        for k in range(len(batch)):
-            i = pick(rows, batch, k)
-            fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-            amend_once(gradient, surplus, rows, i, 0.0, share * (fresh - alpha[i]))
-        self.coin.clock[0] = t
-
-    def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
-        """Nothing left to learn."""
