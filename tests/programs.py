@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.part import Opaque
 
 MOST_PIECES = 200
 """Most balls over single groups whose hull is described by its pieces: a program of more is slow to make."""

@@ -78,7 +78,7 @@ PROBES = {
     "io/tables.py": "frames of other libraries, and what they hold",
     "store/sources.py": "frames of other libraries, and iterators of blocks",
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
-    "compile/kernels.py": "verbs: numba finds a part's method while it types a call",
+    "compile/numba_backend.py": "verbs: numba finds a part's method while it types a call",
     "methods/base.py": "the door for estimates, directions and step rules",
     "engines/state.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
     "sets/callbacks.py": "the door for plain Python objects, which are no parts",

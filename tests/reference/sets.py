@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 import frankwolfe as fw
-from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.part import Opaque
 from tests.reference.cones import latent_norm
 from tests.reference.losses import wide
 

@@ -8,7 +8,7 @@ What is cached on disk, and what is not:
   itself would only notice changes in the kernel's own file, and stumbles over cached classes that have since moved.
 - A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
 - Where no cache directory can be written, everything compiles uncached.
-- Damaged cache files are noticed and replaced (`compile/cache.py`).
+- Damaged cache files are detected and replaced (`compile/numba_backend.py`).
 """
 
 from collections.abc import Callable, Iterator
@@ -17,24 +17,13 @@ from contextvars import ContextVar
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import get_ident
 from types import FunctionType
 from typing import Any
 
-from frankwolfe.compile.callback_errors import reraise
-from frankwolfe.compile.twofold import TWOFOLD
-from frankwolfe.compile.verbs import RELAXED, ROUTINES, VERBS, ask, chosen, hint, where
 from frankwolfe.compile.waiting import waiting
 
 PACKAGE = __name__.partition(".")[0]
-
-# LLVM may reorder the additions of a `relaxed` routine, and nothing else: no fused products, no reciprocals in place of
-# quotients. All other code rounds as it is written, so that it means the same on every processor.
-RELAXED_ARITHMETIC = {"reassoc"}
-
-# Verbs and routines become part of the kernel that calls them. A call would hand over every array of every part and
-# count references to each, atomically: a third of the time of a step of `sfw`.
-INLINE: Any = {"forceinline": True}
 
 COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
 """Entries of the data above which exact passes and models use kernels; up to there NumPy and SciPy do the work. A
@@ -87,6 +76,15 @@ def worth_compiling(entries: int, is_sparse: bool = False) -> bool:
 
 
 @cache
+def _backend() -> Any:
+    """Return the module that works with numba, which takes a while to import."""
+    with waiting().counted():
+        from frankwolfe.compile import numba_backend
+
+    return numba_backend
+
+
+@cache
 def source_digest() -> str:
     """Digest of every source file of the package."""
     digest = sha256()
@@ -108,14 +106,14 @@ class Kernel:
     @cached_property
     def uncached(self) -> Any:
         """The compiled function, forgotten when the process ends."""
-        return _jit(self.python, cache=False)
+        return _backend().jit(self.python, cache=False)
 
     @cached_property
     def cached(self) -> Any:
         """The compiled function, kept on disk; the uncached one where no directory can be written."""
         try:
             with waiting().counted():  # the first digest reads all sources
-                return _jit(_named_by_digest(self.python), cache=True)
+                return _backend().jit(_named_by_digest(self.python), cache=True)
         except RuntimeError:  # numba found no place for its cache
             return self.uncached
 
@@ -124,20 +122,18 @@ class Kernel:
         if _interpreted.get():
             return self.interpreted(*args)
         found = self._run_compiled(*args)
-        reraise()
+        raise_stored()
         return found
 
     def interpreted(self, *args: Any) -> Any:
         """Run it as Python; raise what a callback has raised meanwhile."""
         found = self.python(*args)
-        reraise()
+        raise_stored()
         return found
 
     def _run_compiled(self, *args: Any) -> Any:
-        if len(_taught) < len(VERBS) + len(ROUTINES) + len(TWOFOLD):
-            # blocks of rows may meet a kernel for the first time in several threads
-            with waiting().counted(), _teaching:
-                _teach_numba()
+        backend = _backend()
+        backend.teach_numba()
         try:
             if not _all_from_package(args):
                 return self.uncached(*args)
@@ -147,7 +143,7 @@ class Kernel:
                 self.cached = self.uncached
                 return self.uncached(*args)
         except Exception as error:
-            if type(error).__module__.startswith("numba") or not _typeable(args):
+            if type(error).__module__.startswith("numba") or not all(map(backend.has_type, args)):
                 raise _explained(error, args) from error
             raise
 
@@ -162,143 +158,6 @@ def _named_by_digest(function: Any) -> Callable:
     named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
     named.__qualname__ = f"{function.__qualname__}.{source_digest()[:16]}"
     return named
-
-
-def _jit(function: Callable, cache: bool) -> Any:
-    import numba
-
-    dispatcher: Any = numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
-    if cache:
-        from frankwolfe.compile.cache import CheckedCacheFile
-
-        dispatcher._cache._cache_file = CheckedCacheFile.instead_of(dispatcher._cache._cache_file)
-    _watch(dispatcher)
-    return dispatcher
-
-
-def _watch(dispatcher: Any) -> None:
-    """Count the time that a dispatcher takes to load or compile: numba calls this method for each new signature."""
-    plain = dispatcher._compile_for_args
-
-    def compile_for_args(*args: Any, **kwargs: Any) -> Any:
-        with waiting().loading(dispatcher):
-            return plain(*args, **kwargs)
-
-    dispatcher._compile_for_args = compile_for_args
-
-
-_taught: set[Callable] = set()
-_teaching = Lock()
-
-
-def _teach_numba() -> None:
-    """Register every verb and routine that numba does not know yet."""
-    from numba import types
-    from numba.extending import overload
-
-    def register_verb(function: Callable) -> None:
-        name = function.__name__
-
-        def resolve(part, *args):
-            if isinstance(part, types.NamedTuple | types.NamedUniTuple):
-                return getattr(part.instance_class, name, None)
-            return None
-
-        overload(function, strict=False, jit_options=INLINE)(resolve)
-
-    def register_routine(function: Callable) -> None:
-        arithmetic = RELAXED_ARITHMETIC if function in RELAXED else False
-        overload(function, strict=False, jit_options=INLINE | {"fastmath": arithmetic})(lambda *args: function)
-
-    def register_twofold(function: Callable) -> None:
-        single, several = TWOFOLD[function]
-        overload(function, strict=False)(lambda *args: several if isinstance(args[-1], types.Array) else single)
-
-    for function in VERBS:
-        if function not in _taught:
-            register_verb(function)
-    for function in TWOFOLD:
-        if function not in _taught:
-            register_twofold(function)
-    for function in ROUTINES:
-        if function not in _taught:
-            register_routine(function)
-    if not _taught:
-        overload(where, strict=False)(lambda condition, a, b: chosen)
-        _teach_hint()
-        _teach_ask()
-    _taught.update(VERBS, ROUTINES, TWOFOLD)
-
-
-def _teach_hint() -> None:
-    """Compile `verbs.hint` to the processor's prefetch instruction."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic, overload
-    from numba.np.arrayobj import make_array
-
-    def prefetch(typingctx, array, k):
-        def lower(context, builder, signature, args):
-            found = make_array(signature.args[0])(context, builder, args[0])
-            address = builder.bitcast(builder.gep(found.data, [args[1]]), cgutils.voidptr_t)
-            word = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
-            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-            builder.call(call, [address, word(0), word(2), word(1)])  # to read, to the second cache, data
-            return context.get_dummy_value()
-
-        return types.void(array, k), lower
-
-    instruction: Any = intrinsic(prefetch)
-
-    @overload(hint, strict=False)
-    def _(array, k):
-        def hinted(array, k):
-            instruction(array, k)
-
-        return hinted
-
-
-def _teach_ask() -> None:
-    """Compile `verbs.ask` to a call of the address."""
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic, overload
-    from numba.np.arrayobj import make_array
-
-    def call(typingctx, address, question, answer):
-        def lower(context, builder, signature, args):
-            arrays = [
-                make_array(kind)(context, builder, found)
-                for kind, found in zip(signature.args[1:], args[1:], strict=True)
-            ]
-            pointers = [builder.bitcast(array.data, cgutils.voidptr_t) for array in arrays]
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, cgutils.voidptr_t])
-            builder.call(builder.inttoptr(args[0], kind.as_pointer()), pointers)
-            return context.get_dummy_value()
-
-        return types.void(address, question, answer), lower
-
-    instruction: Any = intrinsic(call)
-
-    @overload(ask, strict=False)
-    def _(address, question, answer):
-        def asked(address, question, answer):
-            instruction(address, question, answer)
-
-        return asked
-
-
-def _typeable(args: tuple) -> bool:
-    """Whether numba knows a type for every argument; where it does not, it may fail with any kind of error."""
-    from numba import typeof
-
-    try:
-        return all(typeof(value) is not None for value in args)
-    except Exception:
-        return False
 
 
 def _all_from_package(values: tuple) -> bool:
@@ -332,3 +191,24 @@ def _foreign(value: Any) -> Iterator[str]:
             yield type(value).__name__
         for field in value:
             yield from _foreign(field)
+
+
+# --- errors inside callbacks -----------------------------------------------------------------------------------------
+
+# No Python frame can carry an error through compiled code. A callback stores it here and lets the compiled code return;
+# the call of the kernel then raises it.
+
+_errors: dict[int, BaseException] = {}
+
+
+def store_error(error: BaseException) -> None:
+    """Store the first error of this thread until `raise_stored`."""
+    _errors.setdefault(get_ident(), error)
+
+
+def raise_stored() -> None:
+    """Raise the error that was stored by this thread, if there is one."""
+    if _errors:  # nearly always empty
+        error = _errors.pop(get_ident(), None)
+        if error is not None:
+            raise error

@@ -1,6 +1,7 @@
 """What all parts share: numbers checked when one is made, defaults lent to its class, errors for what it lacks."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import wraps
 from math import isfinite
 from numbers import Real
@@ -8,8 +9,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-
-from frankwolfe.compile.opaque import Opaque
+from scipy import sparse
 
 Part = TypeVar("Part")
 
@@ -156,3 +156,43 @@ def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> N
     missing = [method for method in methods if not callable(getattr(part, method, None))]
     if missing:
         raise TypeError(f"{argument}: {name} is not {purpose}: it has no method {', '.join(missing)}")
+
+
+class Opaque(np.ndarray):
+    """An array that carries a Python object along: compiled code sees the array, Python the object.
+
+    The object lives as long as the array. By default the array is empty and the object is all there is to it.
+
+    Examples
+    --------
+    >>> Opaque.of({"any": "thing"}).value
+    {'any': 'thing'}
+    """
+
+    value: Any
+
+    @classmethod
+    def of(cls, value: Any, numbers: Any = ()) -> "Opaque":
+        """Return an array of ``numbers`` (integers) that holds ``value``."""
+        held = np.array(numbers, dtype=np.int64).view(cls)
+        held.value = value
+        return held
+
+    def comparable(self) -> Any:
+        """Return what tells this object from others: itself, or the numbers of a sparse matrix."""
+        if sparse.issparse(self.value):
+            matrix = self.value.tocsr()
+            return matrix.shape, *(array.tobytes() for array in (matrix.data, matrix.indices, matrix.indptr))
+        return self.value
+
+    def __reduce__(self):
+        return Opaque.of, (self.value, self.tolist())
+
+    def __copy__(self):
+        return Opaque.of(self.value, self)
+
+    def __deepcopy__(self, memo):  # an array's own would leave the object behind
+        return Opaque.of(deepcopy(self.value, memo), self)
+
+    def __repr__(self) -> str:
+        return repr(self.value)

@@ -11,11 +11,10 @@ copies the fields it needs into locals before its loop: a field read inside the 
 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_void_p
+from functools import wraps
 from typing import TypeVar
 
 import numpy as np
-
-from frankwolfe.compile.twofold import contract, twofold
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -25,6 +24,7 @@ ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
 RELAXED: set[Callable] = set()
+TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
 
 
 def verb(function: Function) -> Function:
@@ -47,6 +47,53 @@ def relaxed(function: Function) -> Function:
     """
     RELAXED.add(function)
     return routine(function)
+
+
+def twofold(several: Callable) -> Callable[[Function], Function]:
+    """Mark a function of a number, with its twin for arrays: compiled, its last argument decides between the two."""
+
+    def mark(single):
+        @wraps(single)
+        def choose(*args):
+            return (several if isinstance(args[-1], np.ndarray) else single)(*args)
+
+        TWOFOLD[choose] = (single, several)
+        return choose
+
+    return mark
+
+
+# --- predictions: numbers or short arrays ----------------------------------------------------------------------
+
+# A prediction is a number or, where there are several outputs (one weight column a class), a short array; ``alpha[i]``
+# is then a row. Parts therefore only add, subtract and scale what `prediction` and `derivative` return, assign to
+# ``alpha[i]`` whole, and leave the rest to the *twofold* functions, compiled for the one or the other.
+
+
+def _sizes(z):
+    total = 0.0
+    for c in range(len(z)):
+        total += abs(z[c])
+    return total
+
+
+@twofold(_sizes)
+def magnitude(z):
+    """Sum of absolute values."""
+    return abs(z)
+
+
+def _contracted(p, q):
+    total = 0.0
+    for c in range(len(p)):
+        total += p[c] * q[c]
+    return total
+
+
+@twofold(_contracted)
+def contract(p, q):
+    """Inner product of what belongs to two predictions."""
+    return p * q
 
 
 # --- rows: how x_i is stored -------------------------------------------------------------------------------

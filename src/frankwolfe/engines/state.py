@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import FIXED, ROWS, is_part
+from frankwolfe.compile.part import FIXED, ROWS, Opaque, is_part
 from frankwolfe.problem.linear_bounds import SideRows
 from frankwolfe.rows.observed_entries import ObservedEntries
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.compile.part import Part, lent, part
-from frankwolfe.compile.twofold import contract
-from frankwolfe.compile.verbs import conjugate, derivative, routine, value, where
+from frankwolfe.compile.verbs import conjugate, contract, derivative, routine, value, where
 
 CLOSE = 1e-3
 """Relative difference below which a series replaces a logarithm, which would lose its digits to cancellation."""

@@ -7,8 +7,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.part import ROWS
-from frankwolfe.compile.twofold import magnitude
-from frankwolfe.compile.verbs import add_row, derivative, fetch_row, prediction, rebuild, residual, routine
+from frankwolfe.compile.verbs import add_row, derivative, fetch_row, magnitude, prediction, rebuild, residual, routine
 
 TABLE_CHANGE, ROWS_READ, FAILED, ALL_ROWS = 0, 1, 2, 3
 """Places in a gradient's counters: the sum of the sizes of all changes so far, which turns non-finite with the first
@@ -276,7 +275,7 @@ def mean_residual(
     error = np.sqrt(max(counters[SQUARES] / counters[NUMBER] - mean * mean, 0.0) / counters[NUMBER])
     left = never_visited(table)
     if len(left):
-        chosen = left[:: 1 + len(left) // (1 + len(table) // UNVISITED)]
+        chosen = left[:: 1 + len(left) // (1 + len(table) // UNVISITED)].copy()  # contiguous, as warm_up compiles it
         rest = residuals_of(samples, iterate, table, chosen) * (len(left) + elsewhere) / len(chosen)
     else:
         rest = float("nan") if elsewhere else 0.0

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.compile.twofold import contract
 from frankwolfe.compile.verbs import (
     active_count,
     adapt,
     along,
+    contract,
     curvature_along,
     derivative,
     max_step,

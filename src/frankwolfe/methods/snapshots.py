@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import FIXED, positive
+from frankwolfe.compile.part import FIXED, Opaque, positive
 from frankwolfe.compile.verbs import routine
 
 

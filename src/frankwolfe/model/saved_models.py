@@ -14,8 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe import __version__
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import is_part, is_part_class
+from frankwolfe.compile.part import Opaque, is_part, is_part_class
 from frankwolfe.io.read import Features
 from frankwolfe.losses import as_loss
 from frankwolfe.model.fitted_model import FittedModel, RunRecord

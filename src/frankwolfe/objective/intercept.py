@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.twofold import twofold
 from frankwolfe.compile.verbs import (
     curvature,
     derivative,
@@ -20,6 +19,7 @@ from frankwolfe.compile.verbs import (
     residual,
     smoothed_derivative,
     smoothness,
+    twofold,
     value,
 )
 from frankwolfe.losses.base import loss

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import is_part
+from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem.requirements import DASK, Facts, is_on_cluster, refuse
 from frankwolfe.rows.centred import centred

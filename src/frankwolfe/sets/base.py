@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.callback_errors import reraise
+from frankwolfe.compile.kernels import raise_stored
 from frankwolfe.compile.part import Part, lent, part, positive, require
 from frankwolfe.compile.verbs import row_add
 from frankwolfe.linalg.matrices import column_norms, farthest_columns, row_norms, row_ranges, spectral_norm
@@ -471,5 +471,5 @@ def answer(constraint: Any, tracker: Any, r: np.ndarray) -> np.ndarray:
     """Return the vertex that the oracle finds with a given tracker, which may know another ``r``."""
     tracker.rebuild(r)
     atom = constraint.oracle(tracker, r)
-    reraise()
+    raise_stored()
     return dense(atom, r.size)

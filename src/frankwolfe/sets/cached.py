@@ -9,8 +9,7 @@ from weakref import finalize
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import COUNT
+from frankwolfe.compile.part import COUNT, Opaque
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, oracle, rebuild, recalled, routine, written
 from frankwolfe.rows.iterate import Iterate
 from frankwolfe.sets.atoms import Full, Hot

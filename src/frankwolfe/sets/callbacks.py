@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.callback_errors import keep
-from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.kernels import store_error
+from frankwolfe.compile.part import Opaque
 from frankwolfe.compile.verbs import ASKED, ask, routine
 from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.base import Defaults, constraint_set, tracker
@@ -66,7 +66,7 @@ def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callab
                 raise ValueError(f"the oracle must return {length} finite numbers, got {what}")
             s[:] = found
         except BaseException as error:
-            keep(error)
+            store_error(error)
             s[:] = np.nan
 
     return respond

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.opaque import Opaque
-from frankwolfe.compile.part import positive
+from frankwolfe.compile.part import Opaque, positive
 from frankwolfe.compile.verbs import leader, routine
 from frankwolfe.linalg.argmax import GroupTracker
 from frankwolfe.sets.atoms import Block, oppose

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import checked_sparse
-from frankwolfe.compile.opaque import Opaque
+from frankwolfe.compile.part import Opaque
 from frankwolfe.linalg.matrices import weighted_row_sums
 from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.barriers import Barrier, OrthantBarrier, SlackBarrier, simplex_barrier

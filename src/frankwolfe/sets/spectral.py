@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import lent, positive
-from frankwolfe.compile.twofold import contract, twofold
-from frankwolfe.compile.verbs import accept, recount, routine, row_add, row_dot, row_sandwich
+from frankwolfe.compile.verbs import accept, contract, recount, routine, row_add, row_dot, row_sandwich, twofold
 from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.rows.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.sets.barriers import SpectrahedronBarrier, TraceBarrier
@@ -68,9 +67,30 @@ def map_left(r, left, right):
 
 
 @routine
+def largest(vector):
+    """Return the largest absolute value in a vector; NaN if one is NaN. Compiles faster than NumPy's functions."""
+    size = 0.0
+    for k in range(len(vector)):
+        if not abs(vector[k]) <= size:
+            size = abs(vector[k])
+            if size != size:
+                break
+    return size
+
+
+@routine
+def trace(matrix):
+    """Return the sum of the diagonal of a matrix."""
+    total = 0.0
+    for k in range(len(matrix)):
+        total += matrix[k, k]
+    return total
+
+
+@routine
 def to_unit_length(vector):
     """Scale a vector to length one, in place; a zero vector becomes the first unit vector."""
-    size = np.abs(vector).max()
+    size = largest(vector)
     if size > 0.0:
         vector /= size  # first, or the squares of small entries would underflow
         vector /= sqrt(contract(vector, vector))
@@ -119,15 +139,15 @@ class Gram(NamedTuple):
         """Find the leading singular vectors of ``r``."""
         gram, left, right, age = self.gram, self.left, self.right, self.age
         tall = len(left) >= len(right)
-        if age[0] < 0 or age[0] >= len(left) or not SMALL**2 < np.trace(gram) < LARGE**2:
-            size = np.abs(r).max()
+        if age[0] < 0 or age[0] >= len(left) or not SMALL**2 < trace(gram) < LARGE**2:
+            size = largest(r)
             ordinary = not (size > 0.0 and isfinite(size)) or SMALL < size < LARGE
             matrix = np.ascontiguousarray(r).reshape((len(left), len(right)))
             if not ordinary:
                 matrix = matrix / size
             gram[:] = np.dot(matrix.T, matrix) if tall else np.dot(matrix, matrix.T)
             age[0] = 0 if ordinary else -1  # the Gram matrix of a scaled matrix must not be updated
-        if not isfinite(np.trace(gram)):  # r is not finite, and the exact gap will report it
+        if not isfinite(trace(gram)):  # r is not finite, and the exact gap will report it
             left[:], right[:] = 0.0, 0.0
         elif tall:
             right[:] = np.linalg.eigh(gram)[1][:, -1]

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite
-from frankwolfe.compile.twofold import contract
-from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add, value
+from frankwolfe.compile.verbs import contract, derivative, prediction, rebuild, routine, row_add, value
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import TABLE_CHANGE, amend, count_rows, pick
 from frankwolfe.problem.requirements import NO_SIDE, ROWS_AGAIN, SMOOTH_LOSS

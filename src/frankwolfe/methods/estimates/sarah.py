@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.twofold import magnitude
-from frankwolfe.compile.verbs import derivative, prediction, rebuild, routine, row_add
+from frankwolfe.compile.verbs import derivative, magnitude, prediction, rebuild, routine, row_add
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import TABLE_CHANGE, add_change, count_rows, look_ahead, pick
 from frankwolfe.methods.snapshots import Coin, checked_share
