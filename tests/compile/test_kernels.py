@@ -328,3 +328,52 @@ def test_a_dot_product_of_a_dense_row_is_reordered_and_nothing_more():
     flags = {flag for found in RELAXED_FLAGS.findall(code) for flag in found.split()[1:]}
     assert flags == {"reassoc"}
     assert "fdiv reassoc" not in code
+
+
+@kernel
+def _add_one(values):
+    tail = values[1:]
+    tail += 1.0
+    return tail[0]
+
+
+@kernel
+def _tail(values):
+    return values[1:]
+
+
+@kernel
+def _sum_of_squares(values):
+    return (values * values).sum()
+
+
+@kernel
+def _assign(values, others):
+    values[:] = others
+
+
+def _counts(function):
+    """Whether the compiled function itself, without its wrapper, counts references."""
+    code = str(next(iter(function.uncached.overloads.values())).library._final_module)
+    body = code[re.search(r"^define [^\n]*@_ZN5tests", code, re.MULTILINE).start() :]
+    return "@NRT_incref" in body[: body.index("\n}")] or "@NRT_decref" in body[: body.index("\n}")]
+
+
+def test_references_are_counted_only_where_a_kernel_allocates_or_returns_an_array():
+    values = np.arange(3.0)
+    before = sys.getrefcount(values)
+    assert _add_one.uncached(values) == 2.0
+    assert _sum_of_squares.uncached(values) == 13.0
+    assert sys.getrefcount(values) == before
+    tail = _tail.uncached(values)
+    assert sys.getrefcount(values) > before  # the view holds its array
+    del values
+    np.testing.assert_array_equal(tail, [2.0, 3.0])
+    assert [_counts(each) for each in (_add_one, _sum_of_squares, _tail)] == [False, True, True]
+
+
+def test_arrays_of_other_shapes_are_refused():
+    _assign(values := np.zeros(3), np.ones(3))
+    np.testing.assert_array_equal(values, np.ones(3))
+    with pytest.raises(ValueError, match="another shape"):
+        _assign(values, np.ones(2))
