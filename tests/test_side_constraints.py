@@ -9,7 +9,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.engines.dual_bound import balanced
-from frankwolfe.rows import blocks
+from frankwolfe.rows import samples as blocks
 from tests import cases
 from tests.fuzz.optimum import PROGRAMS
 from tests.programs import described

@@ -183,7 +183,7 @@ def test_kernels_may_be_met_for_the_first_time_in_threads(tmp_path):
 import json
 import numpy as np
 import frankwolfe as fw
-from frankwolfe.rows import blocks
+from frankwolfe.rows import samples as blocks
 from frankwolfe.shards.local import Threads
 blocks.SMALL, blocks.LEAST, blocks.PER_COLUMN = 0, 20, 0
 X = np.random.default_rng(0).normal(size=(80, 5))

@@ -17,11 +17,12 @@ from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.hessian import coupled_curvatures
 from frankwolfe.engines.corrective.hessian_model import STALE_CURVATURE, Hessian, _face_move
 from frankwolfe.objective.objective import Objective
+from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import Centred
-from frankwolfe.rows.samples import Samples, as_rows
+from frankwolfe.rows.samples import Samples
 from frankwolfe.running.observer import TableError
 from frankwolfe.sets.base import Hull
-from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.shards.local import ChunkedRows
 from tests import cases, own_parts
 from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known

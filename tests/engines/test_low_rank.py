@@ -15,7 +15,7 @@ from frankwolfe.engines.corrective.low_rank import project_to_trace_ball
 from frankwolfe.linalg import singular
 from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
-from frankwolfe.rows.samples import as_rows
+from frankwolfe.rows import as_rows
 from frankwolfe.sets.atoms import dense
 from frankwolfe.sets.spectral import Asked, Gram, KrylovAnswer
 from tests import cases

@@ -9,9 +9,9 @@ from scipy import sparse
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import add_row, leader
 from frankwolfe.linalg.argmax import BITS, LazyArgmax
+from frankwolfe.rows import as_rows
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
-from frankwolfe.rows.samples import as_rows
 
 FLIPS = pytest.mark.parametrize("flip", [1.0, -1.0])
 ROW_KINDS = pytest.mark.parametrize("kind", [CSR, Dense])

@@ -23,8 +23,7 @@ from frankwolfe.methods.active_set import (
 )
 from frankwolfe.methods.base import Setting
 from frankwolfe.methods.directions import Transfer
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Full, Hot
+from frankwolfe.sets.atoms import Full, Hot, Iterate
 from tests import cases
 from tests.own_parts import CappedSimplex, HullOf, WeightedL1Ball
 from tests.reference import active_sets, textbook

@@ -8,7 +8,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.engines.stepwise import StepwiseEngine
-from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.atoms import Iterate
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import textbook

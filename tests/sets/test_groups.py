@@ -7,9 +7,9 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import add_row, leader
+from frankwolfe.rows import as_rows
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
-from frankwolfe.rows.samples import as_rows
 
 D = 60
 RNG = np.random.default_rng(0)

@@ -10,9 +10,9 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.engines.corrective import active_matrix
 from frankwolfe.linalg.threads import VARIABLES, default_threads
-from frankwolfe.rows import blocks
-from frankwolfe.rows.blocks import even_parts, parts_by_size
-from frankwolfe.rows.samples import as_rows
+from frankwolfe.rows import as_rows
+from frankwolfe.rows import samples as blocks
+from frankwolfe.rows.samples import even_parts, parts_by_size
 from frankwolfe.shards.local import Serial, Threads, executor_for
 from tests import cases
 

@@ -20,12 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.losses import as_loss
+from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.rows.samples import Samples, as_rows
-from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept, Task
-from frankwolfe.shards.local import Local, executor_for
+from frankwolfe.shards.local import ChunkedRows, Local, executor_for
 
 _numbers = count()
 

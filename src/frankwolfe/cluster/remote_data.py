@@ -12,7 +12,7 @@ from frankwolfe.cluster.dask_shards import DaskShards
 from frankwolfe.cluster.kept import Part, Posed
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
 from frankwolfe.rows.centred import Centred
-from frankwolfe.shards.remote_rows import RemoteRows
+from frankwolfe.shards.interface import RemoteRows
 
 
 def first_row(part: Part) -> np.ndarray:

@@ -26,7 +26,8 @@ from frankwolfe.methods.table import Method
 from frankwolfe.objective.point import ShardLine
 from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rows.samples import Samples, as_rows
+from frankwolfe.rows import as_rows
+from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import Block, Local
 

@@ -45,7 +45,7 @@ def track(bounds, starts, flip, j, x):
 
 
 @routine
-def track_group(keys, shares, flat, bounds, starts, g, before, after):
+def _track_group(keys, shares, flat, bounds, starts, g, before, after):
     """Update the key of group ``g`` after the absolute value of an entry has changed from ``before`` to ``after``.
 
     A key is an upper bound on the group's share times its norm. The l1 norm (``flat``) changes by ``after - before``.
@@ -60,6 +60,16 @@ def track_group(keys, shares, flat, bounds, starts, g, before, after):
     keys[g] = key
     if key > bounds[g >> BITS]:
         _raise_bounds(bounds, starts, g, key)
+
+
+@routine
+def track_groups(keys, shares, flat, bounds, starts, homes, ends, j, before, after):
+    """Update the keys of all groups of entry ``j`` after its absolute value has changed."""
+    if len(ends) == 0:  # every entry has one group: one memory access less
+        _track_group(keys, shares, flat, bounds, starts, homes[j], before, after)
+    else:
+        for home in range(ends[j], ends[j + 1]):
+            _track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
 
 
 @routine

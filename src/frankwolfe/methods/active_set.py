@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import deposit, routine
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Hot
+from frankwolfe.sets.atoms import Hot, Iterate
 
 NOTHING = 1e-15
 """Weights up to this are rounding, not weight."""

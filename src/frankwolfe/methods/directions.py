@@ -37,8 +37,7 @@ from frankwolfe.methods.active_set import (
     weight,
 )
 from frankwolfe.methods.base import direction
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Hot
+from frankwolfe.sets.atoms import Hot, Iterate
 from frankwolfe.sets.base import Hull
 
 # --- moves ------------------------------------------------------------------------------------------------------------

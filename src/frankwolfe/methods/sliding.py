@@ -12,8 +12,7 @@ from frankwolfe.methods.directions import Straight
 from frankwolfe.methods.gradient import FAILED
 from frankwolfe.methods.snapshots import FOREVER, Epochs, place_in_epoch
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE, ONE_PROCESS, WHOLE_ATOMS
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Full
+from frankwolfe.sets.atoms import Full, Iterate
 
 SMALL = 32
 """Up to so many weights, ``X' P X`` is formed."""

@@ -15,8 +15,7 @@ from frankwolfe.problem.requirements import DASK, Facts, is_on_cluster, refuse
 from frankwolfe.rows.centred import centred
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.disk import StoredRows, rows_of
-from frankwolfe.shards.interface import Shards
-from frankwolfe.shards.remote_rows import RemoteSamples
+from frankwolfe.shards.interface import RemoteSamples, Shards
 from frankwolfe.store.reader import RowStore
 
 

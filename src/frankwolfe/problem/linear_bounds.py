@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from frankwolfe.rows.samples import as_rows
+from frankwolfe.rows import as_rows
 from frankwolfe.sets.checks import matrix, numbers, sparse_matrix
 
 ROUNDING = 1e-9

@@ -20,12 +20,11 @@ from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.data import first_rows, load, samples_for_run, samples_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse
-from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.base import a_set, for_shape, vertex_of
-from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.interface import Kept, RemoteRows
 from frankwolfe.shards.local import Serial, Threads
-from frankwolfe.shards.remote_rows import RemoteRows
 from frankwolfe.store.reader import RowStore
 from frankwolfe.theory import Diameters, diameters
 

@@ -6,10 +6,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.kernels import kernel, worth_compiling
+from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import hint
-from frankwolfe.linalg.argmax import track, track_group
-from frankwolfe.rows.blocks import parts_by_size
-from frankwolfe.rows.flat_matrices import SeenFlat, sandwich_flat
+from frankwolfe.linalg.argmax import track, track_groups
+from frankwolfe.rows.multi_output import OneOutput
+from frankwolfe.rows.samples import parts_by_size
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -19,6 +20,7 @@ UNSIGNED: dict[np.dtype, type] = {np.dtype(np.int32): np.uint32, np.dtype(np.int
 SIGNED: dict[np.dtype, type] = {np.dtype(np.uint32): np.int32, np.dtype(np.uint64): np.int64}
 
 
+@lent(OneOutput)
 class CSR(NamedTuple):
     """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row, and without a sign."""
 
@@ -30,11 +32,6 @@ class CSR(NamedTuple):
     def of(cls, matrix: sparse.csr_array) -> "CSR":
         """Return the rows of a matrix, which is not copied."""
         return cls(matrix.data, matrix.indices.view(UNSIGNED[matrix.indices.dtype]), matrix.indptr)
-
-    @property
-    def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where it is a number."""
-        return 0
 
     @property
     def is_sparse(self) -> bool:
@@ -86,14 +83,6 @@ class CSR(NamedTuple):
             return np.float64(self.data[low])
         return 0.0
 
-    def row_sandwich(self, i, left, right):
-        """Prediction of row ``i`` for the weight matrix ``left right'``."""
-        return sandwich_flat(self, i, left, right)
-
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
-        """Return the data as matrices ``left S right'`` see it."""
-        return SeenFlat(self, left, right)
-
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
         """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
         data, indices = self.data, self.indices
@@ -111,16 +100,7 @@ class CSR(NamedTuple):
             j = indices[k]
             before = abs(r[j])
             r[j] += c * data[k]
-            after = abs(r[j])
-            if len(ends) == 0:  # one group for every entry: one look less into memory
-                track_group(keys, shares, flat, bounds, starts, homes[j], before, after)
-            else:
-                for home in range(ends[j], ends[j + 1]):
-                    track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
-
-    def mean_prediction(self, w: np.ndarray) -> float:
-        """Return what centring subtracts from all predictions: nothing."""
-        return 0.0
+            track_groups(keys, shares, flat, bounds, starts, homes, ends, j, before, abs(r[j]))
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
         """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
@@ -164,24 +144,18 @@ class CSR(NamedTuple):
 
     def dot_all(self, w: np.ndarray, compiled: bool | None = None) -> np.ndarray:
         """Inner products of all rows with ``w``, or with its columns."""
-        if not self._compiled(compiled):
+        if w.ndim > 1 or not self._compiled(compiled):
             return self.matrix(len(w)) @ w
-        z = np.empty((len(self.indptr) - 1, *w.shape[1:]))
-        if w.ndim == 1:
-            multiply(*self, w, z)
-        else:
-            multiply_matrix(*self, w, z)
+        z = np.empty(len(self.indptr) - 1)
+        multiply(*self, w, z)
         return z
 
     def add_all(self, alpha: np.ndarray, d: int, compiled: bool | None = None) -> np.ndarray:
         """Sum of all rows, each times its entry of ``alpha``."""
-        if not self._compiled(compiled):
+        if alpha.ndim > 1 or not self._compiled(compiled):
             return self.matrix(d).T @ alpha
-        r = np.zeros((d, *alpha.shape[1:]))
-        if alpha.ndim == 1:
-            combine(*self, alpha, r)
-        else:
-            combine_matrix(*self, alpha, r)
+        r = np.zeros(d)
+        combine(*self, alpha, r)
         return r
 
     def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -221,17 +195,6 @@ def multiply(data, indices, indptr, w, z):
 
 
 @kernel
-def multiply_matrix(data, indices, indptr, W, Z):
-    """Fill ``Z`` with the inner products of all rows with the columns of ``W``."""
-    for i in range(len(Z)):
-        Z[i] = 0.0
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            x, j = data[k], indices[k]
-            for c in range(Z.shape[1]):
-                Z[i, c] += x * W[j, c]
-
-
-@kernel
 def combine(data, indices, indptr, alpha, r):
     """Add all rows, each times its entry of ``alpha``, to ``r``."""
     for i in range(len(alpha)):
@@ -242,16 +205,6 @@ def combine(data, indices, indptr, alpha, r):
             k += TWO
         if k < stop:
             r[indices[k]] += c * data[k]
-
-
-@kernel
-def combine_matrix(data, indices, indptr, alpha, R):
-    """Add all rows, each times its entries of ``alpha``, to the columns of ``R``."""
-    for i in range(len(alpha)):
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            x, j = data[k], indices[k]
-            for c in range(R.shape[1]):
-                R[j, c] += x * alpha[i, c]
 
 
 @kernel

@@ -8,8 +8,8 @@ from frankwolfe.compile.part import lent
 from frankwolfe.compile.verbs import relaxed, row_add
 from frankwolfe.linalg.argmax import track
 from frankwolfe.linalg.threads import scratch
-from frankwolfe.rows.blocks import even_parts
-from frankwolfe.rows.flat_matrices import SeenFlat, sandwich_flat
+from frankwolfe.rows.multi_output import OneOutput
+from frankwolfe.rows.samples import even_parts
 
 
 @relaxed  # 53 ns instead of 236 for 300 columns: benchmarks/relaxed_sums.py
@@ -21,24 +21,13 @@ def dot_row(values, i, v):
     return total
 
 
-class AllEntries:
-    """What rows have in common that keep all their entries, in order, in an array ``values``."""
+class AllEntries(OneOutput):
+    """Members of layouts that store all entries in an array ``values``."""
 
     values: np.ndarray
 
-    def mean_prediction(self, w: np.ndarray) -> float:
-        """Return what centring subtracts from all predictions: nothing."""
-        return 0.0
-
-    @property
-    def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where it is a number."""
-        return 0
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
-        return False
+    is_sparse = False
+    """Whether only some entries are stored."""
 
     def row_size(self, i):
         """Return the number of columns."""
@@ -46,14 +35,6 @@ class AllEntries:
 
     def fetch_row(self, i):
         """Do nothing: the processor fetches memory that is read in order by itself."""
-
-    def row_sandwich(self, i, left, right):
-        """Prediction of row ``i`` for the weight matrix ``left right'``."""
-        return sandwich_flat(self, i, left, right)
-
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenFlat":
-        """Return the data as matrices ``left S right'`` see it."""
-        return SeenFlat(self, left, right)
 
     def row_add_grouped(self, i, c, r, groups):
         """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""

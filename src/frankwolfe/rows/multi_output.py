@@ -1,4 +1,4 @@
-"""Several outputs: rows that predict a short array, one number for each column of a weight matrix ``W``.
+"""Weights that are a matrix ``W``: rows that predict one number for each of its columns, and matrices of low rank.
 
 ``W`` has a row for each column of the data and a column for each output, and is kept flat, row after row: entry
 ``(j, c)`` at ``j * outputs + c``. A set, a tracker or an active set sees a vector like any other; only the rows know.
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import fetch_row, row_dot, row_entry, row_item, row_size
-from frankwolfe.linalg.argmax import track, track_group
+from frankwolfe.linalg.argmax import track, track_groups
 
 
 class MultiOutput(NamedTuple):
@@ -79,12 +79,7 @@ class MultiOutput(NamedTuple):
                 here = j * outputs + k
                 before = abs(r[here])
                 r[here] += x * c[k]
-                after = abs(r[here])
-                if len(ends) == 0:
-                    track_group(keys, shares, flat, bounds, starts, homes[here], before, after)
-                else:
-                    for home in range(ends[here], ends[here + 1]):
-                        track_group(keys, shares, flat, bounds, starts, homes[home], before, after)
+                track_groups(keys, shares, flat, bounds, starts, homes, ends, here, before, abs(r[here]))
 
     def row_sandwich(self, i, left, right):
         """Return ``(x_i' left) right``."""
@@ -126,21 +121,64 @@ class MultiOutput(NamedTuple):
         """Return some rows that follow each other."""
         return MultiOutput(self.rows.block(part), self.outputs)
 
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "Seen":
-        """Return the data as matrices ``left S right'`` see it."""
-        return Seen(np.ascontiguousarray(self.rows.dot_all(left)), right)
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "FactoredOutputs":
+        """Return the data restricted to weight matrices ``left S right'``."""
+        return FactoredOutputs(np.ascontiguousarray(self.rows.dot_all(left)), right)
 
 
-class Seen(NamedTuple):
-    """The data as weight matrices ``left S right'`` see it: ``X left``, of few columns, and ``right``."""
+# --- data restricted to weight matrices of low rank: predictions and gradients as functions of a small matrix S ------
+
+
+class FactoredOutputs(NamedTuple):
+    """Rows of several outputs, restricted to weights ``left S right'``: ``images`` is ``X left``, of few columns."""
 
     images: np.ndarray
     right: np.ndarray
 
     def predict(self, S: np.ndarray) -> np.ndarray:
-        """Predictions of ``left S right'``."""
+        """Return the predictions of ``left S right'``."""
         return self.images @ (S @ self.right.T)
 
     def pull(self, alpha: np.ndarray) -> np.ndarray:
-        """Gradient in ``S``, given the derivatives."""
+        """Return the gradient in ``S``, given the derivatives."""
         return (self.images.T @ alpha) @ self.right
+
+
+class FactoredMatrices(NamedTuple):
+    """Rows that are matrices stored flat, of one output, restricted to weights ``left S right'``."""
+
+    rows: Any
+    left: np.ndarray
+    right: np.ndarray
+
+    def predict(self, S: np.ndarray) -> np.ndarray:
+        """Return the predictions of ``left S right'``."""
+        return np.asarray(self.rows.dot_all((self.left @ S @ self.right.T).ravel()), dtype=np.float64)
+
+    def pull(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the gradient in ``S``, given the derivatives."""
+        gradient = self.rows.add_all(alpha, len(self.left) * len(self.right))
+        return self.left.T @ gradient.reshape(len(self.left), len(self.right)) @ self.right
+
+
+class OneOutput:
+    """Members of row layouts whose predictions are numbers."""
+
+    outputs = 0
+    """Number of entries of a prediction; 0 where it is a number."""
+
+    def row_sandwich(self, i, left, right):
+        """Return the prediction of row ``i``, a matrix stored flat, for the weight matrix ``left right'``."""
+        columns, total = len(right), 0.0
+        for at in range(row_size(self, i)):
+            j, x = row_item(self, i, at)
+            total += x * left[j // columns] * right[j % columns]
+        return total
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredMatrices:
+        """Return the data restricted to weight matrices ``left S right'``."""
+        return FactoredMatrices(self, left, right)
+
+    def mean_prediction(self, w: np.ndarray) -> float:
+        """Return what centring subtracts from all predictions: nothing."""
+        return 0.0

@@ -179,13 +179,13 @@ class ObservedEntries(NamedTuple):
         """Return some entries, whose numbers are in ascending order, copied."""
         return ObservedEntries(self.rows[chosen], self.columns[chosen], np.searchsorted(chosen, self.starts))
 
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "SeenEntries":
-        """Return the data as matrices ``left S right'`` see it."""
-        return SeenEntries(self, left, right)
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> "FactoredEntries":
+        """Return the entries restricted to matrices ``left S right'``."""
+        return FactoredEntries(self, left, right)
 
 
-class SeenEntries(NamedTuple):
-    """The entries as matrices ``left S right'`` see them."""
+class FactoredEntries(NamedTuple):
+    """Observed entries, restricted to matrices ``left S right'``."""
 
     entries: ObservedEntries
     left: np.ndarray

@@ -11,8 +11,7 @@ import numpy as np
 
 from frankwolfe.compile.part import COUNT, Opaque
 from frankwolfe.compile.verbs import add_row, coordinate, deposit, oracle, rebuild, recalled, routine, written
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Full, Hot
+from frankwolfe.sets.atoms import Full, Hot, Iterate
 from frankwolfe.sets.base import a_set, answer, checked_direction, for_shape, tracker, tracker_of, wrapper
 from frankwolfe.sets.checks import whole
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import deposit, fill, oracle, rebuild
-from frankwolfe.rows.iterate import Iterate
-from frankwolfe.sets.atoms import Full, Shifted, Stretched
+from frankwolfe.sets.atoms import Full, Iterate, Shifted, Stretched
 from frankwolfe.sets.barriers import ProductBarrier
 from frankwolfe.sets.base import (
     Bounds,

@@ -1,6 +1,6 @@
 """Rows of a store, read shard by shard: for work on all rows, and for groups that stochastic methods sample from."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, partial, reduce
@@ -11,96 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
-from frankwolfe.rows.flat_matrices import SeenFlat
-from frankwolfe.rows.multi_output import MultiOutput, Seen
-from frankwolfe.rows.samples import as_rows
+from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs, MultiOutput
 from frankwolfe.store.reader import LIMIT, Room, RowStore
 
 MOST_ROOMS = 4
 """Shards in memory at most, while all of them are read in turn: two that are worked on, two that are read ahead."""
-
-
-class Reading:
-    """One read of some shards in order.
-
-    A room is memory for one shard. The thread that reads waits for one to be free, so no more shards are in memory than
-    there are rooms. Work is done in the order of the shards, so the first ones are always let go of.
-
-    Parameters
-    ----------
-    store : RowStore
-        What is read.
-    numbers : sequence of int
-        Which shards, in order.
-    uses : sequence of int
-        How often each will be asked for, before its room is free again.
-    rooms : list of Room
-        Memory to read into.
-    read : callable
-        Told the number of each shard that has been read.
-    """
-
-    def __init__(
-        self,
-        store: RowStore,
-        numbers: Sequence[int],
-        uses: Sequence[int],
-        rooms: list[Room],
-        read: Callable[[int], None],
-    ):
-        self._store, self._left, self._told = store, dict(zip(numbers, uses, strict=True)), read
-        self._free: SimpleQueue[Room | None] = SimpleQueue()
-        for room in rooms:
-            self._free.put(room)
-        self._lock = Lock()
-        self._rooms: dict[int, Room] = {}
-        self._stopped = False
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
-        self._rows: dict[int, Future] = {number: self._pool.submit(self._read, number) for number in numbers}
-
-    def _read(self, number: int) -> Any:
-        room = self._free.get()
-        if room is None or self._stopped:
-            return None
-        self._rooms[number] = room
-        rows = self._store.read([number], room)
-        self._told(number)
-        return rows
-
-    @contextmanager
-    def shard(self, number: int) -> Iterator[Any]:
-        """Have the rows of a shard while the block runs; nothing that looks at them may be kept."""
-        yield self._rows[number].result()
-        with self._lock:
-            self._left[number] -= 1
-            if self._left[number] == 0:
-                del self._rows[number]
-                self._free.put(self._rooms.pop(number))
-
-    def close(self) -> None:
-        """Stop reading."""
-        self._stopped = True
-        for future in list(self._rows.values()):
-            future.cancel()
-        self._free.put(None)  # for the one that waits
-        self._pool.shutdown(wait=True)
-
-
-@contextmanager
-def reading(
-    store: RowStore, numbers: Sequence[int], uses: Sequence[int], read: Callable[[int], None]
-) -> Iterator[Reading]:
-    """Read shards in order while the block runs, ahead of those who ask for them."""
-    rooms = store.lend_rooms(min(MOST_ROOMS, len(numbers), store.memory // max(store.largest_shard, 1)))
-    stream = Reading(store, numbers, uses, rooms, read)
-    try:
-        yield stream
-    finally:
-        stream.close()
-        store.return_rooms(rooms)
 
 
 class Place(NamedTuple):
@@ -109,6 +28,63 @@ class Place(NamedTuple):
     part: slice
     shard: int
     within: slice
+
+
+class Reading:
+    """Read the shards of some blocks in order, ahead of the threads that work on them: a context manager.
+
+    A room is memory for one shard. The reading thread waits for a free room, so no more shards are in memory than there
+    are rooms. Blocks are processed in the order of the shards, so a room is always released eventually.
+
+    Parameters
+    ----------
+    rows : StoredRows
+        The rows to read.
+    places : list of Place
+        The blocks, in order. A shard's room is free again once all of its blocks have been processed.
+    """
+
+    def __init__(self, rows: "StoredRows", places: list[Place]):
+        self._from, store = rows, rows.store
+        numbers, uses = np.unique([place.shard for place in places], return_counts=True)
+        self._left = dict(zip(numbers.tolist(), uses.tolist(), strict=True))
+        self._all = store.lend_rooms(min(MOST_ROOMS, len(numbers), store.memory // max(store.largest_shard, 1)))
+        self._free: SimpleQueue[Room | None] = SimpleQueue()
+        for room in self._all:
+            self._free.put(room)
+        self._lock = Lock()
+        self._rooms: dict[int, Room] = {}
+        self._stopped = False
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
+        self._rows: dict[int, Future] = {number: self._pool.submit(self._read, number) for number in self._left}
+
+    def _read(self, number: int) -> Any:
+        room = self._free.get()
+        if room is None or self._stopped:
+            return None
+        self._rooms[number] = room
+        return self._from.group([number], room)
+
+    @contextmanager
+    def rows(self, place: Place) -> Iterator[Any]:
+        """Provide the rows of a block. They must not be used afterwards: their memory is reused."""
+        yield self._rows[place.shard].result().block(place.within)
+        with self._lock:
+            self._left[place.shard] -= 1
+            if self._left[place.shard] == 0:
+                del self._rows[place.shard]
+                self._free.put(self._rooms.pop(place.shard))
+
+    def __enter__(self) -> "Reading":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped = True
+        for future in list(self._rows.values()):
+            future.cancel()
+        self._free.put(None)  # ends a read that waits for a room
+        self._pool.shutdown(wait=True)
+        self._from.store.return_rooms(self._all)
 
 
 class StoredRows:
@@ -155,21 +131,12 @@ class StoredRows:
         """How often all rows have been read."""
         return self.rows_read / self.store.shape[0]
 
-    def count(self, shard: int) -> None:
-        """Take note that a shard has been read."""
-        with self._lock:
-            self.rows_read += self.store.shards[shard].rows
-
-    def dressed(self, rows: Any) -> Any:
-        """Return the rows of a shard in the layout that is wanted."""
-        return reduce(lambda found, layer: layer(found), self.layers, rows)
-
     # --- what is known without reading ----------------------------------------------------------------------------
 
     @cached_property
     def head(self) -> Any:
         """A few rows, from the beginning."""
-        return self.dressed(self.store.first_rows(8))
+        return self._in_layout(self.store.first_rows(8))
 
     @property
     def outputs(self) -> int:
@@ -202,37 +169,26 @@ class StoredRows:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def reading(self, places: list[Place]) -> "Iterator[StoredBlocks]":
-        """Read the shards of some blocks, in order, while the block runs."""
-        numbers, uses = np.unique([place.shard for place in places], return_counts=True)
-        with reading(self.store, numbers.tolist(), uses.tolist(), self.count) as stream:
-            yield StoredBlocks(self, stream)
-
     def block(self, part: slice) -> Any:
         """Return some rows that follow each other, in memory of their own; the first few are at hand."""
-        if part.stop <= self.head_rows:
+        if part.stop <= min(8, self.store.shards[0].rows):
             return self.head.block(slice(part.start, part.stop))
         numbers = range(
             int(np.searchsorted(self.store.offsets, part.start, side="right")) - 1,
             int(np.searchsorted(self.store.offsets, part.stop)),
         )
-        for number in numbers:
-            self.count(number)
         first = int(self.store.offsets[numbers.start])
-        rows = self.dressed(self.store.read(numbers))
-        return rows.block(slice(part.start - first, part.stop - first))
-
-    @property
-    def head_rows(self) -> int:
-        """Number of rows in `head`."""
-        return min(8, self.store.shards[0].rows)
+        return self.group(numbers).block(slice(part.start - first, part.stop - first))
 
     def group(self, numbers: Any, room: Any = None) -> Any:
         """Return the rows of some shards, one shard after the other."""
-        for number in numbers:
-            self.count(int(number))
-        return self.dressed(self.store.read(numbers, room))
+        rows = self.store.read(numbers, room)
+        with self._lock:
+            self.rows_read += sum(self.store.shards[number].rows for number in numbers)
+        return self._in_layout(rows)
+
+    def _in_layout(self, rows: Any) -> Any:
+        return reduce(lambda found, layer: layer(found), self.layers, rows)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Inner products of all rows with ``w``; where that is zero nothing is read."""
@@ -263,21 +219,21 @@ class StoredRows:
             total += rows.add_all(alpha[place.part], size)
         return total
 
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> Seen | SeenFlat:
-        """Return the data as matrices ``left S right'`` see it: with several outputs ``X left``, in memory."""
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
+        """Return the data restricted to weight matrices ``left S right'``; with several outputs it is in memory."""
         if not self.outputs:
-            return SeenFlat(self, left, right)
+            return FactoredMatrices(self, left, right)
         images = np.empty((self.store.shape[0], left.shape[1]))
         for place, rows in self.in_turn():
             images[place.part] = rows.rows.dot_all(left)
-        return Seen(images, right)
+        return FactoredOutputs(images, right)
 
     def in_turn(self, entries: int | None = None) -> Iterator[tuple[Place, Any]]:
         """Yield all blocks, of about so many entries or whole shards, with their rows; nothing of them may be kept."""
         places = self.places(entries or self.stored())
-        with self.reading(places) as blocks:
+        with Reading(self, places) as reading:
             for place in places:
-                with blocks.rows(place) as rows:
+                with reading.rows(place) as rows:
                     yield place, rows
 
 
@@ -291,19 +247,6 @@ def rows_of(matrix: Any, outputs: int = 0) -> Any:
         return as_rows(matrix, outputs)
     stored = StoredRows(matrix)
     return stored.through(partial(MultiOutput, outputs=outputs)) if outputs else stored
-
-
-class StoredBlocks:
-    """Blocks of rows while they are read."""
-
-    def __init__(self, rows: StoredRows, stream: Reading):
-        self._rows, self._stream = rows, stream
-
-    @contextmanager
-    def rows(self, place: Place) -> Iterator[Any]:
-        """Have the rows of a block while the block runs."""
-        with self._stream.shard(place.shard) as rows:
-            yield self._rows.dressed(rows).block(place.within)
 
 
 class GroupPlan(NamedTuple):

@@ -1,26 +1,91 @@
 """Rows on this machine, cut into blocks on which threads work.
 
-Blocks are cut by size (`frankwolfe.rows.blocks`), and sums are taken in block order: their bits do not depend on the
+Blocks are cut by size (`frankwolfe.rows.samples`), and sums are taken in block order: their bits do not depend on the
 number of threads. The function for a block fills its part of an array, or returns a tuple of numbers and arrays to be
 added up. Kernels and NumPy release the interpreter's lock, so threads work at the same time.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache, cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from frankwolfe.compile.kernels import compiling, worth_compiling
 from frankwolfe.linalg.threads import default_threads
 from frankwolfe.losses.loss_arrays import LossArrays
-from frankwolfe.rows import blocks
-from frankwolfe.rows.blocks import block_entries, even_parts
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.disk import GroupPlan, Place, StoredRows
+from frankwolfe.rows import samples as cutting
+from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs
+from frankwolfe.rows.samples import Samples, block_entries, even_parts
+from frankwolfe.shards.disk import GroupPlan, Place, Reading, StoredRows
 from frankwolfe.shards.interface import Task
+
+
+class ChunkedRows:
+    """Pieces of rows, one after the other, as an `Objective` takes them. Blocks never go across pieces.
+
+    Parameters
+    ----------
+    chunks : sequence
+        Rows of one layout each: `Dense`, `CSR`, `Centred`, or `MultiOutput` of them.
+    sizes : sequence of int
+        How many rows each of them has.
+    """
+
+    def __init__(self, chunks: Sequence[Any], sizes: Sequence[int]):
+        self.chunks = chunks
+        self.offsets: list[int] = np.cumsum([0, *sizes]).tolist()
+
+    @property
+    def outputs(self) -> int:
+        """Number of entries of a prediction; 0 where it is a number."""
+        return self.chunks[0].outputs
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some entries are stored."""
+        return self.chunks[0].is_sparse
+
+    def stored(self) -> int:
+        """Return the number of stored entries, each counted once for each output."""
+        return sum(chunk.stored() for chunk in self.chunks)
+
+    def cut(self, entries: int) -> list[slice]:
+        """Cut each piece into blocks of about so many entries."""
+        return [
+            slice(first + part.start, first + part.stop)
+            for first, chunk in zip(self.offsets, self.chunks, strict=False)
+            for part in chunk.cut(entries)
+        ]
+
+    def block(self, part: slice) -> Any:
+        """Return some rows that follow each other in one piece."""
+        number = int(np.searchsorted(self.offsets, part.start, side="right")) - 1
+        first = self.offsets[number]
+        return self.chunks[number].block(slice(part.start - first, part.stop - first))
+
+    def _in_turn(self) -> Iterator[tuple[slice, Any]]:
+        """Yield all pieces, and where their rows are among all."""
+        for number, chunk in enumerate(self.chunks):
+            yield slice(self.offsets[number], self.offsets[number + 1]), chunk
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Inner products of all rows with ``w``."""
+        return np.concatenate([chunk.dot_all(w) for chunk in self.chunks])
+
+    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
+        """Sum of all rows, each times its entry of ``alpha``."""
+        return sum(chunk.add_all(alpha[part], d) for part, chunk in self._in_turn())
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
+        """Return the data restricted to weight matrices ``left S right'``."""
+        if not self.outputs:
+            return FactoredMatrices(self, left, right)
+        return FactoredOutputs(np.concatenate([chunk.rows.dot_all(left) for chunk in self.chunks]), right)
 
 
 class Block(NamedTuple):
@@ -99,7 +164,7 @@ class Local:
         rows, targets, weights, loss = self.samples
         if not isinstance(rows, StoredRows):
             return self.executor.run(function, self.blocks)
-        with rows.reading(self.places) as read:
+        with Reading(rows, self.places) as read:
 
             def on_disk(place: Place) -> tuple:
                 with read.rows(place) as some:
@@ -111,7 +176,7 @@ class Local:
     @cached_property
     def parts(self) -> list[slice]:
         """The samples, cut by their number: for work that reads predictions and no rows."""
-        return even_parts(len(self.samples.weights), max((1, *self.samples.shape[1:])), blocks.LEAST)
+        return even_parts(len(self.samples.weights), max((1, *self.samples.shape[1:])), cutting.LEAST)
 
     def over(self, function: Callable[[slice], tuple]) -> tuple:
         """Call a function for each part of the samples; return the sums of what it returns."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
-from frankwolfe.rows.blocks import LEAST, even_parts, parts_by_size
+from frankwolfe.rows.samples import LEAST, even_parts, parts_by_size
 from frankwolfe.store.format import File, Manifest, Part, Shard
 from frankwolfe.store.sources import RowBlock, as_array
 

@@ -18,7 +18,7 @@ from frankwolfe.engines.state import PLAIN, copied, require_like
 from frankwolfe.objective import tasks
 from frankwolfe.objective.objective import Objective
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rows.iterate import Iterate
+from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.base import Hull, tracker_of
 
 MIN_NEW_ATOMS = 50

@@ -15,13 +15,12 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.linalg.matrices import weighted_gram
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.tasks import combine
-from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.csr import CSR, ONE, TWO
 from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.shards.chunked_rows import ChunkedRows
+from frankwolfe.rows.samples import even_parts
 from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import Block, ChunkedRows, Local
 
 JOINED_ENTRIES = 2**18
 """Entries up to which blocks are joined: less work than that is not worth a call."""

@@ -19,9 +19,9 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import fill_coupled_curvatures, shifted_by
 from frankwolfe.problem import Problem
-from frankwolfe.rows.blocks import even_parts
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.rows.samples import even_parts
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import Block, Local
 

@@ -16,8 +16,7 @@ from scipy import sparse
 from frankwolfe.compile.kernels import compile_above, compiling
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.shards.chunked_rows import ChunkedRows
-from frankwolfe.shards.local import Local
+from frankwolfe.shards.local import ChunkedRows, Local
 
 SAMPLED = 16
 """One row in so many is in the sample. Twice as many, or half: runs on w8a (49,749 x 300) take about as long. All of
