@@ -18,8 +18,8 @@ from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
 from frankwolfe.running.driver import Driver
 from frankwolfe.running.limits import Limits
+from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
-from frankwolfe.sets.named import as_constraint, carried
 from frankwolfe.shards.local import executor_for
 
 # --- Runs along ascending radii, each started from the solution of the last one.

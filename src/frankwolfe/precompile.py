@@ -18,7 +18,7 @@ from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check
 from frankwolfe.run import minimize
-from frankwolfe.sets.named import as_constraint
+from frankwolfe.sets import as_constraint
 
 LOSSES, SETS, METHODS = ("logistic", "multinomial", "squared"), ("l1",), ("auto",)
 """Defaults, which are also those of the estimators and of the command line."""

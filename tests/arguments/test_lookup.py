@@ -12,7 +12,7 @@ from frankwolfe.arguments.names import ALSO_CALLED, INSTEAD, advice, known_elsew
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS
-from frankwolfe.sets.named import SETS
+from frankwolfe.sets import SETS
 
 TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}
 ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]

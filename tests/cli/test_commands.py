@@ -18,7 +18,7 @@ from frankwolfe.compile import waiting
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.table import METHODS
 from frankwolfe.path import radius_path
-from frankwolfe.sets.named import DEFAULT_RADIUS, SETS, as_constraint
+from frankwolfe.sets import DEFAULT_RADIUS, SETS, as_constraint
 from frankwolfe.storage import files as atomic
 from tests.tables import frame, labels, numbers, svmlight, write
 

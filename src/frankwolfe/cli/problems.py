@@ -37,7 +37,7 @@ from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check_on_cluster
-from frankwolfe.sets.named import as_constraint
+from frankwolfe.sets import as_constraint
 from frankwolfe.store.format import NAME as MANIFEST
 from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, open_rows
 

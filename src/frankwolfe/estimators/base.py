@@ -32,7 +32,7 @@ from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
-from frankwolfe.sets.named import as_constraint, carried
+from frankwolfe.sets import as_constraint, carried
 
 Checkpoint = str | PathLike[str] | None
 

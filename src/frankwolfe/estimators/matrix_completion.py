@@ -14,7 +14,7 @@ from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem.requirements import require_memory
-from frankwolfe.sets.named import as_constraint
+from frankwolfe.sets import as_constraint
 
 
 class Entries(NamedTuple):

@@ -192,16 +192,16 @@ def _logs(*rooms: Any) -> float:
 
 
 def eliminate(
+    moves: np.ndarray,
     gradient: np.ndarray,
     hessian: np.ndarray,
     slope: np.ndarray,
-    solve: Map,
-    couple: Map,
-    pull: Map,
-    a: np.ndarray,
+    cross: np.ndarray,
+    inner: np.ndarray,
     b: np.ndarray,
-    moves: np.ndarray,
+    a: np.ndarray | None = None,
     units: Any = 1.0,
+    reduced: bool = False,
 ) -> Expansion:
     """Eliminate auxiliary variables ``t`` from a quadratic in ``e`` and ``t``: return it for the best ``t``.
 
@@ -211,82 +211,46 @@ def eliminate(
 
     Parameters
     ----------
-    gradient, slope : arrays of shape (k,) and (m,)
-        First derivatives in ``e`` and ``t``.
-    hessian : array of shape (k, k) or (k,)
-        Second derivative in ``e`` once ``t`` is eliminated, without the columns ``(a, b)``.
-    solve : function
-        Solve with the second derivative in ``t``.
-    couple, pull : functions
-        The second derivative in ``e`` and ``t`` times an array over ``t``; its transpose times one over ``e``.
-    a, b : arrays of shape (k, r) and (m, r)
-        The separate columns.
     moves : array
         The matrix from ``e`` to weights.
+    gradient, slope : arrays of shape (k,) and (m,)
+        First derivatives in ``e`` and ``t``.
+    hessian, cross, inner : arrays of shape (k, k), (k, m) and (m, m)
+        Second derivatives in ``e``, in both, and in ``t``, without the columns ``(a, b)``. Vectors are diagonals.
+    b, a : arrays of shape (m, r) and (k, r)
+        The separate columns; ``a`` is zero by default.
     units : array of shape (m,)
         Factors from ``t`` to changes of the auxiliary variables in ``y``.
+    reduced : bool
+        Whether ``hessian`` is the Schur complement already, a diagonal for which a sum of positive terms is known.
     """
-    solved, still = solve(b), solve(slope)
+    a = np.zeros((len(gradient), b.shape[1])) if a is None else a
+    scale = 1.0 / np.sqrt(inner if inner.ndim == 1 else np.diagonal(inner))
+    root = np.eye(len(scale)) if inner.ndim == 1 else _ridged_root(inner * scale * scale[:, None])
+
+    def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return right if inner.ndim == 1 else np.linalg.solve(matrix, right)
+
+    def inverse_inner(right: np.ndarray) -> np.ndarray:
+        return (scale * solve(root.T, solve(root, (right.T * scale).T)).T).T
+
+    solved, still = inverse_inner(b), inverse_inner(slope)
     inverse = np.linalg.inv(np.eye(b.shape[1]) + b.T @ solved)
     held = inverse @ (b.T @ still)
-    lean = a - couple(solved)
+    lean = a - cross @ solved
     total = lean @ inverse @ lean.T
-    if hessian.ndim == 1:
+    if reduced:
         _add_to_diagonal(total, hessian)
     else:
-        total += hessian
+        inside = solve(root, cross.T * scale[:, None])
+        total += _square(hessian) - inside.T @ inside
 
     def recover(e: np.ndarray) -> np.ndarray:
-        alone = still + solve(pull(e))
+        alone = still + inverse_inner(cross.T @ e)
         return np.concatenate([e, -units * (alone + solved @ (inverse @ (a.T @ e - b.T @ alone)))])
 
     rest = float(slope @ still - (b.T @ still) @ held)
-    return Expansion(gradient - couple(still - solved @ held) - a @ held, total, moves, recover, rest=rest)
-
-
-def eliminate_grouped(
-    groups: np.ndarray,
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-    slope: np.ndarray,
-    coupling: np.ndarray,
-    inner: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
-    moves: np.ndarray,
-    units: Any = 1.0,
-) -> Expansion:
-    """Eliminate ``t`` where entry ``i`` of ``e`` is coupled to ``t[groups[i]]`` only, and ``inner`` is diagonal."""
-
-    def couple(t: np.ndarray) -> np.ndarray:
-        return (coupling * t[groups].T).T
-
-    def pull(e: np.ndarray) -> np.ndarray:
-        return np.bincount(groups, coupling * e, len(inner))
-
-    return eliminate(gradient, hessian, slope, lambda t: (t.T / inner).T, couple, pull, a, b, moves, units)
-
-
-def eliminate_dense(
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-    slope: np.ndarray,
-    cross: np.ndarray,
-    inner: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
-    moves: np.ndarray,
-) -> Expansion:
-    """Eliminate ``t`` for general ``cross`` and ``inner``; ``hessian`` is the second derivative for fixed ``t``."""
-    scale = 1.0 / np.sqrt(np.einsum("jj->j", inner))
-    root = _ridged_root(inner * scale * scale[:, None])
-
-    def solve(right: np.ndarray) -> np.ndarray:
-        return (scale * np.linalg.solve(root.T, np.linalg.solve(root, (right.T * scale).T)).T).T
-
-    inside = np.linalg.solve(root, cross.T * scale[:, None])
-    left = _square(hessian) - inside.T @ inside
-    return eliminate(gradient, left, slope, solve, lambda t: cross @ t, lambda e: cross.T @ e, a, b, moves)
+    return Expansion(gradient - cross @ (still - solved @ held) - a @ held, total, moves, recover, rest=rest)
 
 
 def _ridged_root(matrix: np.ndarray) -> np.ndarray:
@@ -367,9 +331,8 @@ class PowerBarrier(Barrier):
         curve = (rise / t * (level + (2.0 * a - 1.0) * square)) / room**2 + (1.0 - a) / t**2
         both = 2.0 * rise / t * (level - (2.0 * a - 1.0) * square) / room**3
         both += (2.0 / room + 4.0 * square / room**2) * (1.0 - a) / t**2
-        cross, zero, budget = -2.0 * w * rise / room**2, np.zeros((self.size, 1)), np.full((self.size, 1), 1.0 / left)
-        groups = np.arange(self.size)
-        return eliminate_grouped(groups, 2.0 * w / room, both / curve, slope, cross, curve, zero, budget, self.moves)
+        cross, budget = np.diag(-2.0 * w * rise / room**2), np.full((self.size, 1), 1.0 / left)
+        return eliminate(self.moves, 2.0 * w / room, both / curve, slope, cross, curve, budget, reduced=True)
 
 
 # --- polytopes: logarithms of slacks --------------------
@@ -488,24 +451,12 @@ class LargestBarrier(Barrier):
         each, left = t[self.groups], self.budget - t.sum()
         room = (each - v) * (each + v)
         other = t / (1.0 - t) if self.capped else np.zeros(self.count)
-        # In units of each room nothing overflows, and the Schur complement of a group is a sum of positive terms.
-        share, tilt = each * each / room, v * each / room
-        curve, coupling = 2.0 * (each * each + v * v) / room**2, -4.0 * tilt * each / room
+        # In units of each room nothing overflows.
+        curve, coupling = 2.0 * (each * each + v * v) / room**2, -4.0 * (v * each / room) * each / room
         inner = np.bincount(self.groups, curve * each**2, self.count) + other**2
-        slope = np.bincount(self.groups, -2.0 * share, self.count) + t / left + other
-        spread = self.within * (coupling / np.sqrt(inner)[self.groups])[:, None]
-        return eliminate_grouped(
-            self.groups,
-            2.0 * v / room,
-            np.diag(curve) - spread @ spread.T,
-            slope,
-            coupling,
-            inner,
-            np.zeros((len(v), 1)),
-            (t / left)[:, None],
-            self.moves,
-            t,
-        )
+        slope = np.bincount(self.groups, -2.0 * each * each / room, self.count) + t / left + other
+        cross = self.within * coupling[:, None]
+        return eliminate(self.moves, 2.0 * v / room, curve, slope, cross, inner, (t / left)[:, None], units=t)
 
 
 class OrderedBarrier(Barrier):
@@ -535,7 +486,7 @@ class OrderedBarrier(Barrier):
 
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order."""
-        d, each = self.size, self.prices[:, None]
+        each = self.prices[:, None]
         above, below, left = self._rooms(y)
         curve, tilt = 1.0 / above**2 + 1.0 / below**2, each * (1.0 / below**2 - 1.0 / above**2)
         pull = 1.0 / above + 1.0 / below
@@ -545,7 +496,7 @@ class OrderedBarrier(Barrier):
         outer = (each * (1.0 / above - 1.0 / below)).sum(axis=0)
         bound = np.full((len(slope), 1), 1.0 / left)
         hessian = (each**2 * curve).sum(axis=0)
-        return eliminate_dense(outer, hessian, slope, cross, inner, np.zeros((d, 1)), bound, self.moves)
+        return eliminate(self.moves, outer, hessian, slope, cross, inner, bound)
 
 
 # --- sums of norms --------------------
@@ -585,20 +536,9 @@ class GroupBarrier(Barrier):
         squares = np.bincount(self.groups, v * lean, self.count)
         room = 2.0 - p.sum() - squares.sum()
         fall, drop = -2.0 * lean / room, (squares - p) / room  # derivatives of the room in v and in log p, over it
-        inner = 2.0 * squares / room + 1.0
-        spread = self.within * (2.0 * lean / (room * np.sqrt(inner))[self.groups])[:, None]
-        return eliminate_grouped(
-            self.groups,
-            -fall,
-            np.diag(2.0 / (each * room)) - spread @ spread.T,
-            -drop - 1.0,
-            fall,
-            inner,
-            fall[:, None],
-            drop[:, None],
-            self.moves,
-            p,
-        )
+        inner, cross = 2.0 * squares / room + 1.0, self.within * fall[:, None]
+        hessian, columns = 2.0 / (each * room), (drop[:, None], fall[:, None])
+        return eliminate(self.moves, -fall, hessian, -drop - 1.0, cross, inner, *columns, units=p)
 
 
 class SupportBarrier(Barrier):
@@ -627,18 +567,9 @@ class SupportBarrier(Barrier):
         room = 1.0 - squares.sum()
         fall, extra = -2.0 * lean / room, 1.0 + other**2
         inner = 2.0 * squares / room + extra
-        return eliminate_grouped(
-            np.arange(self.size),
-            -fall,
-            2.0 * extra / (p * room * inner),
-            -squares / room - 1.0 + other + p / left,
-            fall,
-            inner,
-            np.column_stack([fall, np.zeros(self.size)]),
-            np.column_stack([squares / room, p / left]),
-            self.moves,
-            p,
-        )
+        slope, hessian = -squares / room - 1.0 + other + p / left, 2.0 * extra / (p * room * inner)
+        b, a = np.column_stack([squares / room, p / left]), np.column_stack([fall, np.zeros(self.size)])
+        return eliminate(self.moves, -fall, hessian, slope, np.diag(fall), inner, b, a, p, reduced=True)
 
 
 # --- matrices: changes of a positive definite P = L L' are written L E L' --------------------
@@ -706,7 +637,7 @@ class TraceBarrier(Barrier):
         inner = 0.5 * (inner + inner.T)
         _add_to_diagonal(inner, 1.0)
         slope = -drop - np.trace(self.basis, axis1=1, axis2=2)
-        found = eliminate_dense(-fall, hessian, slope, cross, inner, fall[:, None], drop[:, None], self.moves)
+        found = eliminate(self.moves, -fall, hessian, slope, cross, inner, drop[:, None], fall[:, None])
         back = np.argsort(self.order)
 
         def recover(e: np.ndarray) -> np.ndarray:

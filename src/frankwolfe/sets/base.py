@@ -1,15 +1,17 @@
 """What a constraint set provides, and the defaults for what it leaves out.
 
-A set is a NamedTuple. It must have four methods:
+A set is a NamedTuple. It must have three methods:
 
-- ``tracker(d)`` returns what the set keeps about ``r`` so that its oracle is cheap, for ``d`` weights;
 - ``oracle(tracker, r)`` returns the atom that minimises ``<r, s>`` (compiled);
 - ``support(direction)`` returns the largest ``<direction, s>`` over the set;
 - ``contains(w, tolerance)`` returns whether ``w`` is in the set, with a tolerance relative to the size of the set.
 
-Everything else has a default in `Defaults`. A NamedTuple cannot inherit, so the decorator `constraint_set` copies the
-defaults into the package's classes, and `a_set` into a user's class when a set of it is first passed in. Internal code
-therefore never checks for optional methods.
+Everything else has a default in `Defaults`. The most important is ``tracker(d)``: it returns what the set keeps about
+``r``, of ``d`` entries, so that its oracle is cheap. By default that is memory for one dense vertex.
+
+A NamedTuple cannot inherit, so the decorator `constraint_set` copies the defaults into the package's classes, and
+`a_set` into a user's class when a set of it is first passed in. Internal code therefore never checks for optional
+methods.
 """
 
 from collections.abc import Callable
@@ -297,6 +299,10 @@ class Defaults:
         name = type(self).__name__
         return self._replace(radius=positive(name, "radius", self.radius)) if "radius" in self._fields else self
 
+    def tracker(self, d):
+        """Return what the set keeps about ``r``, of ``d`` entries: here memory for a vertex."""
+        return Workspace.over(d)
+
     def hull(self):
         """Return the `Hull` of a set whose vertices have one non-zero coordinate, None for others."""
         return
@@ -388,18 +394,8 @@ def _forward(name: str, wrapped: bool) -> Callable:
     return method
 
 
-for _name in [
-    "tracker",
-    "structure",
-    "support",
-    "proven_support",
-    "attains_support",
-    "barrier",
-    "contains",
-    "diameter",
-]:
-    setattr(WrapperDefaults, _name, _forward(_name, wrapped=False))
-for _name in ["image_diameters", "is_ball", "own_radius"]:
+_PLAIN = "tracker structure support proven_support attains_support barrier contains diameter image_diameters"
+for _name in [*_PLAIN.split(), "is_ball", "own_radius"]:
     setattr(WrapperDefaults, _name, _forward(_name, wrapped=False))
 for _name in ["shaped", "for_size", "for_run", "with_radius"]:
     setattr(WrapperDefaults, _name, _forward(_name, wrapped=True))
@@ -429,7 +425,7 @@ def no_radius(constraint: Any, why: str = "") -> ValueError:
 
 def a_set(name: str, inner: Any) -> Any:
     """Return ``inner`` with defaults added to its class, or raise TypeError if it is not a constraint set."""
-    require(name, inner, ("tracker", "oracle", "support", "contains"), "a constraint set")
+    require(name, inner, ("oracle", "support", "contains"), "a constraint set")
     lent(Defaults)(type(inner))
     return inner
 

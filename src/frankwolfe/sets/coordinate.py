@@ -10,7 +10,7 @@ from frankwolfe.linalg.argmax import LazyArgmax
 from frankwolfe.linalg.matrices import column_norms, spectral_norm, weighted_row_sums
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import GroupBarrier, IntervalBarrier, simplex_barrier
-from frankwolfe.sets.base import Bounds, Hull, Structure, Workspace, ball, constraint_set, no_radius, of_columns
+from frankwolfe.sets.base import Bounds, Hull, Structure, ball, constraint_set, no_radius, of_columns
 from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
 
 
@@ -251,10 +251,6 @@ class Box(NamedTuple):
         if self.own_radius() is None:
             raise no_radius(self, ", for it is not as large in every direction")
         return LinfBall(radius)
-
-    def tracker(self, d):
-        """Return scratch memory for a vertex."""
-        return Workspace.over(d)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""

@@ -12,7 +12,6 @@ from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.barriers import Barrier, OrthantBarrier, SlackBarrier, simplex_barrier
 from frankwolfe.sets.base import (
     Diameters,
-    Workspace,
     constraint_set,
     from_reaches,
     of_columns,
@@ -50,10 +49,6 @@ class ConvexHull(NamedTuple):
         """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("ConvexHull", "a point", self.points.shape[1], d)
         return self
-
-    def tracker(self, d):
-        """Return an empty workspace: atoms are views of the points."""
-        return Workspace.over(0)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: the first of the best points."""

@@ -10,7 +10,7 @@ from frankwolfe.compile.part import finite, positive
 from frankwolfe.linalg.matrices import row_norms, spectral_norm
 from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
-from frankwolfe.sets.base import Workspace, ball, constraint_set, from_reaches, reaches, tracker
+from frankwolfe.sets.base import ball, constraint_set, from_reaches, reaches, tracker
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
 
 
@@ -31,10 +31,6 @@ class L2Ball(NamedTuple):
     """
 
     radius: float
-
-    def tracker(self, d):
-        """Return scratch memory for a vertex."""
-        return Workspace.over(d)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
@@ -94,10 +90,6 @@ class LpBall(NamedTuple):
         if p <= 1.0:
             raise ValueError(f"LpBall: p must be larger than 1, got {p:g}: for smaller p the ball is not convex")
         return self._replace(p=p, radius=positive("LpBall", "radius", self.radius))
-
-    def tracker(self, d):
-        """Return scratch memory for a vertex."""
-        return Workspace.over(d)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: ``|s_j|`` is proportional to ``|r_j|^(1/(p-1))`` (Hölder)."""

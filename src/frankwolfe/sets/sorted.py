@@ -6,10 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.compile.verbs import routine
 from frankwolfe.sets.atoms import Block, Full, normalise, oppose
 from frankwolfe.sets.barriers import LargestBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
-from frankwolfe.sets.base import Workspace, ball, constraint_set, from_reaches, of_columns, reaches, tracker
+from frankwolfe.sets.base import ball, constraint_set, from_reaches, of_columns, reaches, tracker
 from frankwolfe.sets.checks import one_of, rounding, same_length, vector, whole
 
 
@@ -29,28 +28,6 @@ class Selection(NamedTuple):
     def index_ranges(self):
         """Return the ranges of index arrays, which a restored tracker is checked against."""
         return {"at": (0, len(self.sizes))}
-
-
-@routine
-def ranked(values, rank):
-    """Return the entry of the given rank in sorted order; permutes ``values`` (Hoare's quickselect)."""
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot, i, j = values[rank], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while pivot < values[j]:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if j < rank:
-            low = i
-        if rank < i:
-            high = j
-    return values[rank]
 
 
 @ball
@@ -102,17 +79,13 @@ class KSupportBall(NamedTuple):
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: on the ``k`` largest ``|r_j|``, ties broken by position."""
-        k, sizes, at, values = self.k, tracker.sizes, tracker.at, tracker.values
-        for j in range(len(r)):
-            sizes[j] = abs(r[j])
-        least = ranked(sizes, len(r) - k)
+        k, at, values, sizes = self.k, tracker.at, tracker.values, np.abs(r)
+        least = np.partition(sizes, len(r) - k)[len(r) - k]
         # Entries above the k-th largest are taken first; ``ties`` counts how many equal to it are still needed.
-        found, ties = 0, k
+        found, ties = 0, k - np.sum(sizes > least)
         for j in range(len(r)):
-            ties -= 1 if abs(r[j]) > least else 0
-        for j in range(len(r)):
-            above = abs(r[j]) > least
-            if found < k and (above or (ties > 0 and not abs(r[j]) < least)):
+            above = sizes[j] > least
+            if found < k and (above or (ties > 0 and not sizes[j] < least)):
                 ties -= 0 if above else 1
                 at[found], values[found] = j, r[j]
                 found += 1
@@ -277,10 +250,6 @@ class MonotoneBox(NamedTuple):
         if not isinstance(self.increasing, bool | np.bool_):
             raise TypeError(f"MonotoneBox: increasing must be True or False, got {self.increasing!r}")
         return self._replace(lower=lower, upper=upper, increasing=bool(self.increasing))
-
-    def tracker(self, d):
-        """Return scratch memory for a vertex."""
-        return Workspace.over(d)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``: ``upper`` on the end of ``r`` with the least sum."""
