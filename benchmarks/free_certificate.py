@@ -85,9 +85,10 @@ def looks(X, y, loss, radius, passes, most=400):
     found, objective = [], problem.objective
     for _ in range(min(most, max(20, int(4 * (passes - 5.0))))):
         engine.advance(max(1, problem.n // 4))
-        estimate = engine.gap_estimate()
-        left = objective.residuals(objective.point(objective.predict(engine.point())), engine.table())
-        found.append((estimate + engine.mean_residual()[0]) / (estimate + left))
+        known = engine.evidence()
+        estimate = known.gap_estimate
+        left = objective.residuals(objective.point(objective.predict(engine.point())), known.table)
+        found.append((estimate + known.residual) / (estimate + left))
     return np.array(found)
 
 
@@ -121,7 +122,8 @@ def compare_nonconvex():
         problem = fw.Problem(*read(file), loss, fw.L1Ball(radius))
         spent = []
         for sampled in (False, True):
-            with patch.object(StepwiseEngine, "samples_gap", sampled):
+            table = StepwiseEngine.table if sampled else lambda engine: None
+            with patch.object(StepwiseEngine, "table", table):
                 runs = [fw.minimize(problem, "sfw", tol=tol, max_passes=500, trace=0, random_state=k) for k in range(6)]
             assert all(run.success for run in runs)
             spent.append(np.mean([run.passes + run.certificate_passes for run in runs]))

@@ -48,7 +48,7 @@ def bounds(problem, passes, runs, trials):
         engine = StepwiseEngine(part, fw.methods.METHODS["sfw"], 1, np.random.default_rng(seed), part.default_start())
         engine.begin(np.inf, 0.0)
         engine.advance(int(passes * part.n))
-        w, table = engine.point(), engine.table()
+        w, table = engine.point(), engine.evidence().table
         exact = part.value(w) - part.dual_value(table)
         for trial in range(trials // runs):
             rng = np.random.default_rng([seed, trial])

@@ -107,8 +107,8 @@ def test_a_solver_agrees_and_no_bound_is_above_its_optimum(name):
     def watch(state):
         engine = state.engine
         at = problem.objective.point(problem.objective.predict(engine.point()), problem.guess)
-        slopes = balanced(problem, at, engine.table())
-        bounds.append(problem.dual_value(slopes, engine.multipliers))
+        slopes = balanced(problem, at, engine.evidence().table)
+        bounds.append(problem.dual_value(slopes, engine.evidence().multipliers))
 
     result = fw.minimize(problem, batch_size=6, tol=1e-9, max_passes=500, random_state=0, callback=watch, trace=3)
     assert result.method == "auto: shcgm"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.engines.dual_bound import balanced
+from frankwolfe.engines.dual_bound import balanced, bound_by_conjugates
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.running.certifier import TABLE_SHARE, CertificateSchedule, RecentMean
 from tests import cases
@@ -42,9 +42,9 @@ def with_intercept(loss, outputs=False, **more):
 def test_the_identity_holds_for_the_table_of_every_method(method):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(3.0), sample_weight=np.arange(40) % 4)
     engine = engine_of(problem, method, 60)
-    w, alpha = engine.point(), engine.slopes
+    w, alpha = engine.point(), engine.evidence().slopes
     at = problem.objective.point(problem.objective.predict(w))
-    bound = engine.gap_estimate() + problem.objective.residuals(at, alpha)
+    bound = engine.evidence().gap_estimate + problem.objective.residuals(at, alpha)
     assert at.value - problem.dual_value(alpha) == pytest.approx(bound, rel=1e-10)
     assert problem.dual_value(alpha) <= fw.minimize(problem, tol=1e-11).fun
 
@@ -54,8 +54,9 @@ def test_the_identity_holds_for_the_table_of_every_method(method):
 def test_a_step_that_has_read_all_rows_knows_its_dual_value(method):
     problem = cases.problem(fw.Huber(0.7), fw.L1Ball(3.0))
     engine = engine_of(problem, method, 5)
-    assert engine.dual_value(-np.inf) == pytest.approx(problem.dual_value(engine.slopes), rel=1e-12)
-    assert engine.dual_value(np.inf) == -np.inf
+    known = engine.evidence()
+    assert bound_by_conjugates(problem, known, -np.inf) == pytest.approx(problem.dual_value(known.slopes), rel=1e-12)
+    assert bound_by_conjugates(problem, known, np.inf) == -np.inf
 
 
 @interpreted
@@ -223,12 +224,13 @@ def test_the_mean_of_recent_vertices_is_in_the_set_and_the_best_point_of_its_lin
     problem = ill_scaled()
     engine = engine_of(problem, method, 300)
     recent, objective = RecentMean(engine), problem.objective
-    before = engine.point()
+    before, recent.part_left = engine.point(), engine.evidence().part_left
     recent.note(objective.point(objective.predict(before)), before)
     engine.advance(300)
     w = engine.point()
     at = objective.point(objective.predict(w))
-    left = engine.part_left(300)
+    recent.part_left = engine.evidence().part_left
+    left = recent.part_left(300)
     mean = (w - left * before) / (1.0 - left)
     assert problem.constraint.contains(mean, 1e-12)
     found, better = recent.best(at, w, 1e-9 * problem.zero_value)

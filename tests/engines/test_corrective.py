@@ -40,10 +40,10 @@ def engine_of(problem, start=None, limits=HESSIAN_LIMITS):
 def solve(problem, tolerance=1e-9, rounds=60, **options):
     """Make rounds until the exact gap is within ``tolerance * F(0)``; return the engine and all evaluations."""
     engine = engine_of(problem, **options)
-    found = [engine.certificate()]
+    found = [engine.evidence().exact]
     while found[-1].gap > tolerance * problem.zero_value and len(found) <= rounds:
         assert engine.advance(1) == 1
-        found.append(engine.certificate())
+        found.append(engine.evidence().exact)
     return engine, found
 
 
@@ -96,7 +96,7 @@ def test_both_models_find_the_optimum(constraint, limits):
     best = certified_optimum(problem, 1e-10)
     engine, found = solve(problem, tolerance=1e-9, limits=limits)
     assert found[-1].gap <= 1e-9 * problem.zero_value
-    assert engine.certificate().value <= best.value + 2e-9
+    assert engine.evidence().exact.value <= best.value + 2e-9
 
 
 @pytest.mark.parametrize("limits", [HESSIAN_LIMITS, NONE], ids=["hessian", "columns"])
@@ -113,7 +113,7 @@ def test_layouts_agree_and_python_agrees_with_compiled(layout, limits):
         plain.advance(6)
     assert compiled.point() == pytest.approx(written.point(), abs=1e-7)
     assert compiled.point() == pytest.approx(plain.point(), abs=1e-7)
-    assert compiled.certificate().value < 0.9 * problem.zero_value
+    assert compiled.evidence().exact.value < 0.9 * problem.zero_value
 
 
 @pytest.mark.parametrize("constraint", cases.SETS, ids=cases.name_of)
@@ -134,7 +134,7 @@ def test_weights_stand_for_repeated_rows(constraint):
     one, _ = solve(weighted)
     other, _ = solve(repeated)
     assert one.point() == pytest.approx(other.point(), abs=1e-5)
-    assert one.certificate().value == pytest.approx(other.certificate().value, abs=2e-9)
+    assert one.evidence().exact.value == pytest.approx(other.evidence().exact.value, abs=2e-9)
 
 
 def _scaled(X):
@@ -302,7 +302,7 @@ def test_starts_anywhere_and_goes_on():
     assert found[0].value == pytest.approx(problem.value(start), rel=1e-12)
     again = CorrectiveEngine(problem, engine.point(), engine.state())
     assert again.steps == engine.steps > 0
-    assert again.certificate().gap == pytest.approx(found[-1].gap, abs=1e-12)
+    assert again.evidence().exact.gap == pytest.approx(found[-1].gap, abs=1e-12)
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -332,10 +332,10 @@ def test_face_of_an_engine():
     engine = engine_of(problem)
     engine.warm_up()
     assert (engine.steps, engine.rows_read, engine.batch_size) == (0, 0, 0)
-    assert engine.certificate() is engine.certificate()
+    assert engine.evidence().exact is engine.evidence().exact
     assert engine.rows_read == problem.n
-    assert engine.gap_estimate() == engine.certificate().gap
-    assert engine.table_change() is None
+    assert engine.evidence().gap_estimate == engine.evidence().exact.gap
+    assert engine.evidence().table_change is None
     assert np.isnan(TableError(engine).estimate())
     assert engine.finished() is None
     assert engine.advance(2) == 2
@@ -349,7 +349,7 @@ def test_what_is_not_finite_is_not_stepped_on():
     problem = fw.Problem([[1e200, 1.0], [1.0, 2.0]], [1e200, 0.0], "squared", fw.L1Ball(1.0))
     engine = engine_of(problem)
     assert engine.advance(3) == 0
-    assert not np.isfinite(engine.certificate().value)
+    assert not np.isfinite(engine.evidence().exact.value)
 
 
 # --- through minimize -----------------------------------------------------------------------------------------
@@ -547,12 +547,12 @@ def test_columns_are_copied_before_they_are_needed():
     copies, models = [None], 0
     for radius in np.geomspace(20.0, 200.0, 10):
         assert engine.move_to(problem.over(fw.L1Ball(radius)))
-        while engine.certificate().gap > 1e-6:
+        while engine.evidence().exact.gap > 1e-6:
             engine.advance(1)
             if copies[-1] is not engine.atoms.matrix:
                 copies.append(engine.atoms.matrix)
             models += 1
-            chosen = engine.atoms.choose(engine.atoms.slope(engine.certificate().gradient))
+            chosen = engine.atoms.choose(engine.atoms.slope(engine.evidence().exact.gradient))
             assert set(np.flatnonzero(engine.atoms.u)) <= set(chosen)
             assert len(chosen) < len(engine.atoms.u)
     assert len(copies) <= 6

@@ -31,7 +31,8 @@ def after(passes, problem, batch=4, method="sfw"):
 
 def bounds_of(engine, trials):
     """Return the gap that the table proves, by its definition, and as many likely ones."""
-    problem, w, table, r = engine.problem, engine.point(), engine.table(), engine.handed_over()["gradient"]
+    known = engine.evidence()
+    problem, w, table, r = engine.problem, engine.point(), known.table, known.gradient
     exact = problem.value(w) - problem.dual_value(table)
     draws = (np.random.default_rng(trial) for trial in range(trials))
     return exact, [likely.likely_gap(problem, w, table, r, rng, doubt=0.01) for rng in draws]
@@ -72,7 +73,9 @@ def test_between_two_steps_of_any_method_r_is_the_sum_of_its_table(method, steps
     engine = after(steps / 10, cases.problem(n=40), method=method)
     assert engine.steps == steps
     exact, (found,) = bounds_of(engine, trials=1)
-    np.testing.assert_allclose(engine.problem.objective.gradient(engine.table()), engine.gradient.dense(), atol=1e-12)
+    np.testing.assert_allclose(
+        engine.problem.objective.gradient(engine.evidence().table), engine.gradient.dense(), atol=1e-12
+    )
     assert found.bound == pytest.approx(exact, rel=1e-7)
 
 
@@ -114,7 +117,7 @@ def test_the_bound_holds_as_often_as_it_says(passes, monkeypatch):
     assert estimates.mean() == pytest.approx(exact, rel=0.02)  # rows are drawn in proportion to their weights
     assert np.mean(estimates >= exact) < 0.9  # so it takes the margin
     assert np.median(bounds) < 3.0 * exact
-    assert {one.rows for one in found} <= {100 + 40, 100 + int((engine.table() == 0.0).sum())}
+    assert {one.rows for one in found} <= {100 + 40, 100 + int((engine.evidence().table == 0.0).sum())}
 
 
 def test_a_run_ends_without_a_pass_and_its_bound_is_true(monkeypatch):

@@ -11,6 +11,7 @@ from frankwolfe.engines.corrective.interior import InteriorEngine
 from frankwolfe.engines.corrective.low_rank import LowRankEngine
 from frankwolfe.engines.loop import generator_state
 from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.state import handed_over
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.steps import as_step
 from frankwolfe.problem import Evaluation
@@ -218,11 +219,8 @@ def plain_attributes(engine):
 def ask_everything(engine):
     """Ask all questions, twice."""
     for _ in range(2):
-        engine.gap_estimate()
-        engine.certificate()
+        engine.evidence()
         engine.finished()
-        engine.table_change()
-        engine.steps_to_certificate()
         engine.point()
         engine.state()
         engine.problem.evaluate(engine.point())
@@ -233,14 +231,14 @@ def test_every_engine_has_the_one_face(kind, name):
     run = Run(kind, name)
     engine = run.engine()
     assert isinstance(engine, Engine)
-    found = engine.certificate()
+    found = engine.evidence().exact
     assert found is None if run.stepwise else isinstance(found, Evaluation)
     steps, cost = engine.steps, engine.rows_read
     made = engine.advance(2)
     assert (made, engine.steps) == (2, steps + 2)
     assert engine.rows_read > cost
     assert engine.problem.constraint.contains(engine.point())
-    assert engine.lower_bound <= engine.problem.value(engine.point())
+    assert engine.evidence().lower_bound <= engine.problem.value(engine.point())
 
 
 @every_case
@@ -265,7 +263,7 @@ def test_from_its_state_a_run_goes_on_to_the_same_bits(kind, name):
         assert again.advance(steps) == steps or again.finished() is not None
         assert_same(again.state(), engine.state())
         assert_same(plain_attributes(again), plain_attributes(engine))
-        assert again.gap_estimate() == engine.gap_estimate()
+        assert again.evidence().gap_estimate == engine.evidence().gap_estimate
 
 
 @pytest.mark.parametrize("continued", [False, True], ids=["", "continued"])
@@ -276,7 +274,7 @@ def test_a_run_broken_off_anywhere_ends_as_the_whole_one(kind, name, continued):
     if continued:  # from the result of another run
         first = run.engine()
         first.advance(10)
-        run.earlier, run.start = copied(first.handed_over()), first.point()
+        run.earlier, run.start = copied(handed_over(first.state())), first.point()
     run.problem = run.problem.own()
     whole = run.engine()
     whole.begin(budget, TARGET)
@@ -361,7 +359,7 @@ def test_what_is_not_finite_finishes_an_engine(kind):
 def test_what_is_handed_over_is_little_and_has_one_form(kind, name):
     engine = Run(kind, name).engine()
     engine.advance(2)
-    kept = engine.handed_over()
+    kept = handed_over(engine.state())
     assert {"steps", "rows", "gradient"} <= set(kept)
     others = {name.partition(".")[0] for name in set(kept) - {"steps", "rows", "gradient", "slopes"}}
     assert others <= {"estimate"}

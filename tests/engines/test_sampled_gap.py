@@ -25,7 +25,7 @@ def after(passes, loss, constraint, n=400, **how):
 def test_a_sample_of_all_rows_gives_the_exact_gap(loss, layout, monkeypatch):
     engine = after(2.0, loss, fw.L1Ball(2.0), n=40, layout=layout)
     monkeypatch.setattr(sampled_gap, "SMALLEST", 40)
-    found = engine.sampled_gap(draws=3)
+    found = sampled_gap.sampled_gap(engine.problem, engine.point(), engine.evidence(), 0, draws=3)
     assert found.estimate == pytest.approx(engine.problem.gap(engine.point()), rel=1e-10)
     assert found.error == 0.0
     assert found.passes == pytest.approx(2.5)
@@ -34,13 +34,13 @@ def test_a_sample_of_all_rows_gives_the_exact_gap(loss, layout, monkeypatch):
 def test_the_error_covers_the_exact_gap():
     engine = after(3.0, fw.Sigmoid(), fw.L1Ball(3.0))
     exact = engine.problem.gap(engine.point())
-    known = engine.iterate, engine.parts[0].alpha, engine.gradient.dense()
+    known = engine.point(), engine.evidence()
     found = [sampled_gap.sampled_gap(engine.problem, *known, seed, 10) for seed in range(40)]
     off = np.array([one.estimate - exact for one in found])
     errors = np.array([one.error for one in found])
     assert np.mean(np.abs(off) <= errors) >= 0.9
     assert errors.mean() <= 20.0 * np.abs(off).mean()  # and does not cover everything
-    assert np.abs(off).mean() < abs(engine.gap_estimate() - exact)  # better than the table alone
+    assert np.abs(off).mean() < abs(engine.evidence().gap_estimate - exact)  # better than the table alone
 
 
 def test_who_asks_changes_nothing():
@@ -67,6 +67,6 @@ def test_a_sample_saves_exact_gaps_that_would_miss(monkeypatch):
     found = fw.minimize(problem, **how)
     assert found.success
     assert found.gap == pytest.approx(problem.gap(found.x), rel=1e-9)
-    monkeypatch.setattr(StepwiseEngine, "samples_gap", False)
+    monkeypatch.setattr(StepwiseEngine, "table", lambda engine: None)  # whose error a sample would estimate
     before = fw.minimize(problem, **how)
     assert found.passes + found.certificate_passes < before.passes + before.certificate_passes

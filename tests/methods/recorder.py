@@ -23,10 +23,10 @@ class Recorder:
         engine.sampler.take = take
         for step in range(1, steps + 1):
             before = engine.rows_read
-            if engine.steps_to_certificate() == 0 and engine.certificate() is None:
+            if engine.passes.steps_to_certificate() == 0 and engine.passes.certificate() is None:
                 self.snapshots.append(step)
             engine.advance(1)
-            if engine.certificate() is not None:
+            if engine.passes.certificate() is not None:
                 self.snapshots.append(step + 1)
             self.charged.append(engine.rows_read - before)
             self.path.append(engine.point())

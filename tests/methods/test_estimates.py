@@ -66,7 +66,7 @@ def test_expected_error_is_a_known_part_of_the_last_one(name, problem):
     (estimate, kept), problem = ERROR_KEPT[name], PROBLEMS[problem]()
     run = Recorder(problem, fw.methods.Method(estimate), B, seed=2).run(STEPS)
     engine, before = run.engine, run.path[-2]
-    assert engine.certificate() is None  # r is not exact by chance
+    assert engine.evidence().exact is None  # r is not exact by chance
     exact, exact_before = (problem.gradient(problem.shaped(w)).ravel() for w in run.path[:-3:-1])
     second = (0, 3, 5) if estimate.two_batches else ()  # the oracle is not shown what the second changes
     batches = [(*batch, *second) for batch in combinations(range(N), B)]

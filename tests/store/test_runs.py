@@ -317,7 +317,9 @@ def test_a_group_counts_as_its_part_of_all_rows(tmp_path):
     )
     engine.begin(np.inf, 0.0)
     engine.advance(1)  # it forgets all that was before
-    np.testing.assert_allclose(engine.gradient.dense(), N / 6 * same.objective.gradient(engine.table()), rtol=1e-12)
+    np.testing.assert_allclose(
+        engine.gradient.dense(), N / 6 * same.objective.gradient(engine.evidence().table), rtol=1e-12
+    )
 
 
 # --- few reads --------------------------------------------------------------------------------------------------------
@@ -374,7 +376,7 @@ def test_few_reads_go_on_from_any_state_to_the_same_bits(tmp_path, radius, group
     def steps(engine, number):
         engine.begin(np.inf, target)
         for _ in range(number):
-            if engine.finished() is None and not (engine.certificate() and engine.certificate().gap <= target):
+            if engine.finished() is None and not ((found := engine.evidence().exact) and found.gap <= target):
                 engine.advance(1)
         return engine
 
@@ -388,7 +390,7 @@ def test_few_reads_go_on_from_any_state_to_the_same_bits(tmp_path, radius, group
         other = steps(FewReadsEngine.from_state(problem.own(), state), 60 - made)
         assert np.array_equal(expected.point(), other.point())
         assert expected.rows_read == other.rows_read
-        assert expected.certificate().gap == other.certificate().gap
+        assert expected.evidence().exact.gap == other.evidence().exact.gap
 
 
 @pytest.mark.parametrize("method", ["auto", "corrective", "sfw", "stochastic-pairwise", "fw", "pairwise"])

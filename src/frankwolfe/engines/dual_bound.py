@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from frankwolfe.engines.protocol import Evidence
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.intercept import EPSILON, balanced_slopes
 from frankwolfe.objective.point import Point
@@ -26,6 +27,23 @@ from frankwolfe.shards.local import Local
 def sum_rounding(problem: Problem, value: float) -> float:
     """Return what rounding may do to a value of the objective, a sum over all rows."""
     return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+
+
+def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> float:
+    """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
+
+    Such a step knows the first sum, and its ``r`` is the exact gradient. Minus infinity if the bound is not above a
+    number, or if there is none: the support is proven only where it pays.
+    """
+    if found.conjugates is None or found.gradient is None:
+        return -np.inf
+    (total, size), r, constraint = found.conjugates, found.gradient, problem.constraint
+    with np.errstate(over="ignore", invalid="ignore"):
+        support = constraint.support(-r)
+        bound = -total - support - 4.0 * EPSILON * problem.n**0.5 * size
+    if not bound > above or not problem.balances(found.slopes):
+        return -np.inf
+    return float(min(bound, bound + support - constraint.proven_support(-r)))
 
 
 def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> Any:

@@ -1,21 +1,74 @@
-"""What the driver asks of an engine: the one face of everything that makes steps."""
+"""What makes steps, as the driver sees it: an engine, and the evidence that it has about its iterate."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from frankwolfe.engines.sampled_gap import SampledGap
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
+
+
+class Evidence(NamedTuple):
+    """What an engine knows about its iterate; what it does not know is None, NaN or infinite.
+
+    It costs no pass over the data beyond the one that the next step begins with. Arrays are the engine's own: copy them
+    before the next step.
+
+    Attributes
+    ----------
+    gap_estimate : float
+        The estimated Frank-Wolfe gap, ``max_s <r, w - s>``.
+    exact : Evaluation or None
+        The exact evaluation at the iterate.
+    steps_to_exact : float
+        Steps until there will be an exact evaluation; infinity if none is planned.
+    lower_bound : float
+        The best proven lower bound on the optimum that does not come from ``exact`` or ``table``.
+    slopes : array or None
+        The slopes that prove ``lower_bound``, or that ``conjugates`` belongs to; None where they are those at a point
+        of the run.
+    table : array or None
+        Remembered derivatives, one for each sample, that batches refresh: slopes that bound the optimum.
+    table_follows : bool
+        Whether the table stands for the derivatives at the iterate, and so proves about as much as they do.
+    gradient : array or None
+        The ``r`` of ``gap_estimate``: ``X' table`` where there is a table.
+    multipliers : array or None
+        Multipliers of side constraints that go with the table.
+    residual, residual_error : float
+        An online estimate of the table's mean residual, and its standard error.
+    table_change : float or None
+        The sum of all changes of the table so far, if they sample its error.
+    conjugates : (float, float) or None
+        The sum of the weighted conjugates at ``slopes``, and of their sizes, where a step has read all rows.
+    part_left : callable or None
+        The part of the iterate after so many steps that is left in the present one, which is otherwise a mean of
+        vertices; None where the iterate is no such mixture.
+    """
+
+    gap_estimate: float
+    exact: Evaluation | None = None
+    steps_to_exact: float = float("inf")
+    lower_bound: float = float("-inf")
+    slopes: Any = None
+    table: Any = None
+    table_follows: bool = False
+    gradient: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
+    residual: float = float("nan")
+    residual_error: float = float("nan")
+    table_change: float | None = None
+    conjugates: tuple[float, float] | None = None
+    part_left: Callable[[int], float] | None = None
 
 
 @runtime_checkable
 class Engine(Protocol):
     """One run of a method, advanced in place.
 
-    `begin` and `advance` change an engine. Everything else is a question: it may be asked at any time, or not at all,
-    and the rest of the run stays the same, bit for bit.
+    `begin` and `advance` change an engine. Everything else may be called at any time, or not at all, and the rest of
+    the run stays the same, bit for bit.
     """
 
     @property
@@ -31,35 +84,16 @@ class Engine(Protocol):
         """Rows that a step is charged for; None where that is known only after the step."""
 
     @property
+    def certifies_itself(self) -> bool:
+        """Whether every step ends with an exact evaluation, so that no other need be taken."""
+
+    @property
     def steps(self) -> int:
         """Steps made, those of the run that is continued included."""
 
     @property
     def rows_read(self) -> int:
         """Cost so far: gradient evaluations of single rows."""
-
-    @property
-    def certifies_itself(self) -> bool:
-        """Whether an exact evaluation comes with the engine's own steps, so that none need be taken between them."""
-
-    @property
-    def lower_bound(self) -> float:
-        """Best proven lower bound on the optimum that no certificate shows; minus infinity if there is none."""
-
-    @property
-    def slopes(self) -> Any:
-        """The slopes that prove ``lower_bound`` or `dual_value`; None where they are those at a point of the run."""
-
-    @property
-    def table_follows(self) -> bool:
-        """Whether the table stands for the derivatives at the iterate, and so proves about as much as they do."""
-
-    @property
-    def samples_gap(self) -> bool:
-        """Whether `sampled_gap` is to trigger: the table follows the derivatives, but proves nothing.
-
-        The loss is not convex, or does not know its conjugate.
-        """
 
     @property
     def unhindered(self) -> bool:
@@ -84,58 +118,14 @@ class Engine(Protocol):
     def point(self) -> Any:
         """Return the iterate as a new object, as the problem keeps its weights."""
 
-    def part_left(self, steps: int) -> float:
-        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown.
-
-        The rest is a mean of vertices. It may be told a little too low.
-        """
-
-    def gap_estimate(self) -> float:
-        """Return the estimated gap at the iterate."""
-
-    def certificate(self) -> Evaluation | None:
-        """Return the exact evaluation at the iterate if it costs nothing, else None."""
-
-    def steps_to_certificate(self) -> float:
-        """Return the number of steps until an exact evaluation will cost nothing; infinity if none is planned."""
-
-    def table(self) -> Any:
-        """Return the table, slopes that bound the optimum, if there is one and the loss knows its conjugate.
-
-        It is the engine's own: copy it before the next step.
-        """
-
-    @property
-    def multipliers(self) -> np.ndarray | None:
-        """Multipliers of side constraints that go with the table, if there are such constraints; the engine's own."""
-
-    def mean_residual(self) -> tuple[float, float]:
-        """Return an online estimate of the table's mean residual, and its standard error; NaN where there is none."""
-
-    def sampled_gap(self, draws: int) -> SampledGap:
-        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
-
-    def dual_value(self, above: float) -> float:
-        """Return the lower bound on the optimum that the last step proves, if it is above a number and costs no row.
-
-        Else return minus infinity.
-        """
-
-    def table_change(self) -> float | None:
-        """Return the sum of all changes of the table so far, if they sample its error; else None."""
-
-    def handed_over(self) -> dict[str, Any]:
-        """Return the part of `state` that a run of another method, or on other data, can use: what a result keeps.
-
-        ``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data,
-        and the rest is of use for as many rows only; ``gradient`` is the last gradient estimate; names that begin with
-        ``estimate.`` are of what a gradient estimate remembers.
-        """
+    def evidence(self) -> Evidence:
+        """Return what is known about the iterate."""
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on: arrays, numbers and strings by name.
 
-        The arrays are the engine's own: write or copy them before the next step.
+        The arrays are the engine's own: write or copy them before the next step. Some entries are for runs of other
+        methods, or on other data, too (`frankwolfe.engines.state.handed_over`).
         """
 
     @classmethod

@@ -16,6 +16,7 @@ import numpy as np
 
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, prediction, row_add
+from frankwolfe.engines.protocol import Evidence
 from frankwolfe.problem import Problem
 
 SMALLEST = 64
@@ -64,29 +65,32 @@ def sum_rows(samples, chosen, amounts, total):
         row_add(rows, chosen[k], amounts[k], total)
 
 
-def sampled_gap(problem: Problem, iterate: Any, table: np.ndarray, r: np.ndarray, seed: int, draws: int) -> SampledGap:
-    """Estimate the gap at an iterate from a sample of rows.
+def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: int) -> SampledGap:
+    """Estimate the gap at an iterate from a sample of rows, or return the exact one where that is known.
 
     Parameters
     ----------
     problem : Problem
         What is minimised.
-    iterate : Iterate or Factors
-        The point.
-    table : array
-        Remembered derivatives of all samples, in the shape of the predictions.
-    r : array
-        ``X' table``.
+    w : array or Factors
+        The iterate.
+    evidence : Evidence
+        What the engine knows about it.
     seed : int
         Of the sample, which is no part of the run's own random numbers.
     draws : int
         Draws of the bootstrap; each adds up the rows of the sample once more. With none the error is infinite.
     """
-    n, samples, rng, w = problem.n, problem.samples, np.random.default_rng(seed), iterate.dense()
+    table, r = evidence.table, evidence.gradient
+    if evidence.exact is not None:
+        return SampledGap(evidence.exact.gap, 0.0, 0.0)
+    if table is None or r is None or not evidence.table_follows:
+        raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
+    n, samples, rng = problem.n, problem.samples, np.random.default_rng(seed)
     number = min(n, max(SMALLEST, int(SAMPLED * n)))
     chosen, error = rng.choice(n, number, replace=False), np.empty((number, *samples.shape[1:]))
     delta = np.empty(problem.size)
-    table_error(samples, iterate, table, chosen, error)
+    table_error(samples, problem.point(w), table, chosen, error)
     error *= n / number
     sum_rows(samples, chosen, error, delta)
     rest = (1.0 - number / n) ** 0.5  # of a sample of all rows nothing is left to chance

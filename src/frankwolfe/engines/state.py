@@ -264,6 +264,17 @@ def remembered(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {name[start:]: state[name] for name in state if name.startswith(f"{ESTIMATE}.")}
 
 
+def handed_over(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of an engine's state that a run of another method, or on other data, can use.
+
+    ``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data, and
+    the rest is of use for as many rows only; ``gradient`` is the last gradient estimate; names that begin with
+    ``estimate.`` are of what a gradient estimate remembers.
+    """
+    kept = ("steps", "rows", "gradient")
+    return {name: value for name, value in state.items() if name in kept or name.startswith(f"{ESTIMATE}.")}
+
+
 def flat(name: str, value: Any) -> dict[str, Any]:
     """Return a value as a flat mapping: itself, or the fields of a named tuple.
 

@@ -4,15 +4,17 @@ The compiled loop makes steps on groups of rows in memory (`frankwolfe.engines.r
 a step reads, the gradient is computed by tasks on the shards (`frankwolfe.engines.task_steps`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from frankwolfe.engines.exact_passes import ExactPasses, StepPlan
 from frankwolfe.engines.loop import Batches, advance, saved_generator
+from frankwolfe.engines.protocol import Evidence
 from frankwolfe.engines.row_groups import RowGroup, groups_of
-from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap, sum_rows, table_error
+from frankwolfe.engines.sampled_gap import sum_rows, table_error
 from frankwolfe.engines.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
 from frankwolfe.engines.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks
 from frankwolfe.losses import has_dual
@@ -30,8 +32,7 @@ from frankwolfe.methods.gradient import (
     unvisited,
 )
 from frankwolfe.methods.table import Method
-from frankwolfe.objective.intercept import EPSILON
-from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem import Problem
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.interface import Kept
@@ -70,7 +71,7 @@ class StepwiseEngine:
     w : array, or Factors
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over (`handed_over`).
+        What the result of another run hands over (`frankwolfe.engines.state.handed_over`).
     budget : float
         Rows that the run may read: what it is planned for. `begin` says it again.
     """
@@ -123,7 +124,7 @@ class StepwiseEngine:
             self.sampler = groups_of(problem, self.facts, self.batch_size, generator, sizes, self.steps + 1)
         least = problem.n if method.step.reads_all_rows else 0
         self.plan = StepPlan(self.passes, self.sampler, self.rows_a_step, least, budget)
-        self._part_left = method.step.part_left if method.direction.mixes_vertices else None
+        self._left = method.step.part_left if method.direction.mixes_vertices else None
         epochs = setting.epochs if estimate is None else estimate.epochs
         others = others_for_run(method, setting._replace(horizon=self.plan.horizon(), epochs=epochs))
         self.parts: tuple[Any, Any, Any] = (estimate, *others)
@@ -153,12 +154,12 @@ class StepwiseEngine:
         self._call(head, Batches(np.empty(0, np.int64), nothing), 0)
         few, w = self.problem.head(1), self.point()
         found = few.evaluate(w)  # the exact pass too
-        if self.table() is not None:
+        if self._certifies_by_table:
             residuals_of(head.samples, self.iterate, self.table(), np.arange(1))
             at = few.objective.point(few.objective.predict(w), few.guess)
             few.objective.residuals(at, found.alpha)
             few.objective.curvatures(at, 0.0, 0.0)
-        if self.samples_gap:
+        elif self.facts.exact_table and self.table() is not None:
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
@@ -310,39 +311,38 @@ class StepwiseEngine:
         """Return the iterate as a new object, as the problem keeps its weights."""
         return self.iterate.dense()
 
-    def part_left(self, steps: int) -> float:
-        """Return the part of the iterate after so many steps that is left in the present one; NaN where unknown.
+    def evidence(self) -> Evidence:
+        """Return what is known about the iterate."""
+        exact = self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
+        table, gradient = self.table(), self._table_gradient()
+        residual, residual_error = self._mean_residual(table)
+        return Evidence(
+            gap_estimate=self.problem.gap_for(gradient, self.point()),
+            exact=exact,
+            steps_to_exact=self.passes.steps_to_certificate(),
+            lower_bound=self.sampler.lower_bound if self.certifies_itself else -np.inf,
+            slopes=self._slopes() if self.tasks is None and self.facts.has_table else None,
+            table=table,
+            table_follows=self.facts.exact_table,
+            gradient=gradient,
+            multipliers=None if self.problem.side is None else self.parts[0].side.mean,
+            residual=residual,
+            residual_error=residual_error,
+            table_change=float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None,
+            conjugates=self.parts[0].conjugates if self._sums_conjugates else None,
+            part_left=self._part_left(),
+        )
 
-        It is not worth knowing where calls are costly: a line search makes many of them.
-        """
-        if self._part_left is None or self.problem.objective.shards.calls_are_costly:
-            return np.nan
-        return float(self._part_left(steps, self.steps))
+    def _part_left(self) -> Callable[[int], float] | None:
+        """Return the part of earlier iterates that is left; None where calls are costly: a line search makes many."""
+        if self._left is None or self.problem.objective.shards.calls_are_costly:
+            return None
+        return partial(self._left, last=self.steps)
 
     @property
     def certifies_itself(self) -> bool:
         """Whether every step begins with an exact evaluation of the iterate."""
         return self.tasks is not None and self.facts.reads_all_rows
-
-    @property
-    def lower_bound(self) -> float:
-        """Best lower bound on the optimum that the exact evaluations of steps have proven; minus infinity elsewhere."""
-        return self.sampler.lower_bound if self.certifies_itself else -np.inf
-
-    def certificate(self) -> Evaluation | None:
-        """Return the exact evaluation of the iterate, if there is one, or if the next step needs it anyway."""
-        return self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
-
-    def steps_to_certificate(self) -> float:
-        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned."""
-        return self.passes.steps_to_certificate()
-
-    def gap_estimate(self) -> float:
-        """Return ``max_s <r, w - s>`` for the current ``r``: what the exact gap would be if ``r`` were the gradient.
-
-        Where there is a table, ``r`` is what the table adds up to, and the table proves this much plus its residuals.
-        """
-        return self.problem.gap_for(self._table_gradient(), self.point())
 
     def _table_gradient(self) -> np.ndarray:
         """Return ``X' alpha``, or the gradient estimate where there is no table."""
@@ -356,88 +356,49 @@ class StepwiseEngine:
         return self.parts[0].alpha if self.facts.has_table or self.facts.smooths else None
 
     def table(self) -> Any:
-        """Return the table, if there is one that batches refresh and the loss knows its conjugate; else None."""
-        return self._slopes() if self._certifies_by_table else None
+        """Return the table, if there is one that batches refresh and that is of use.
+
+        If the loss knows its conjugate, the table bounds the optimum. If not, a sample of rows tells how stale it is,
+        where all rows are in memory.
+        """
+        of_use = has_dual(self.problem.loss) or self.problem.objective.shards.groups == 1
+        return self._slopes() if self._keeps_table and of_use else None
+
+    @property
+    def _keeps_table(self) -> bool:
+        """Whether there is a table that batches refresh."""
+        return (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
 
     @property
     def _certifies_by_table(self) -> bool:
-        """Whether there is a table that batches refresh and the loss knows its conjugate."""
-        kept = (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
-        return kept and has_dual(self.problem.loss)
+        return self._keeps_table and has_dual(self.problem.loss)
 
     @property
-    def multipliers(self) -> np.ndarray | None:
-        """The mean multipliers of side constraints, if there are any; else None."""
-        return None if self.problem.side is None else self.parts[0].side.mean
+    def _sums_conjugates(self) -> bool:
+        """Whether steps read all rows, and sum up the conjugates of the derivatives."""
+        return self.tasks is None and self.facts.sums_conjugates and has_dual(self.problem.loss)
 
-    @property
-    def samples_gap(self) -> bool:
-        """Whether a sample of rows, all in memory, tells the gap: the table follows derivatives, and proves nothing."""
-        follows = self.table_follows and not self.facts.reads_all_rows and not has_dual(self.problem.loss)
-        return follows and self.problem.objective.shards.groups == 1
-
-    def sampled_gap(self, draws: int) -> SampledGap:
-        """Estimate the gap from a sample of rows, and the error of that by so many draws of a bootstrap."""
-        if self.facts.reads_all_rows or not self.table_follows or self.problem.objective.shards.groups != 1:
-            raise ValueError("a sample tells the gap only where a table follows the derivatives, as that of 'sfw' does")
-        r = self._table_gradient()
-        return sampled_gap(self.problem, self.iterate, self.parts[0].alpha, r, self.steps, draws)
-
-    @property
-    def table_follows(self) -> bool:
-        """Whether the table stands for the derivatives at the iterate."""
-        return self.facts.exact_table
-
-    def mean_residual(self) -> tuple[float, float]:
+    def _mean_residual(self, table: Any) -> tuple[float, float]:
         """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
         if self.tasks is not None:
             return self.sampler.mean_residual()
-        table, group = self.table(), self.sampler.present(self.parts[0])
-        if table is None or group is None:
+        group = self.sampler.present(self.parts[0])
+        if table is None or group is None or not self._certifies_by_table:
             return np.nan, np.nan
         mine = group.state.alpha
         elsewhere = 0 if mine is table else unvisited(table) - unvisited(mine)
         return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
 
-    @property
-    def slopes(self) -> np.ndarray | None:
-        """The derivatives that the last step has seen, where there is a table."""
-        return self._slopes() if self.tasks is None and self.facts.has_table else None
-
-    def dual_value(self, above: float) -> float:
-        """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
-
-        Such a step knows the first sum, and its ``r`` is the exact gradient. The support is proven only where it pays.
-        """
-        if self.tasks is not None or not (self.facts.sums_conjugates and has_dual(self.problem.loss)):
-            return -np.inf
-        total, size = self.parts[0].conjugates
-        r, constraint = self.gradient.dense(), self.problem.constraint
-        with np.errstate(over="ignore", invalid="ignore"):
-            bound = -total - constraint.support(-r) - 4.0 * EPSILON * self.problem.n**0.5 * size
-        if not bound > above or not self.problem.balances(self.parts[0].alpha):
-            return -np.inf
-        return float(min(bound, bound + constraint.support(-r) - constraint.proven_support(-r)))
-
-    def table_change(self) -> float | None:
-        """Return the sum of all changes of the table so far, if they sample its error; else None."""
-        return float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None
-
     # --- what a later run can go on from ------------------------------------------------------------------------
-
-    def handed_over(self) -> dict[str, Any]:
-        """Return what a run of another method, or on other data, can use."""
-        found = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
-        slopes = self._slopes()
-        if self.tasks is not None:
-            return found | ({f"{ESTIMATE}.alpha": slopes} if isinstance(slopes, np.ndarray) else {})
-        return found | arrays(ESTIMATE, self.parts[0])
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
-        numbers = {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
-        found = self.handed_over() | numbers | self.passes.state() | self.sampler.state() | self._arrays()
-        return found | saved_generator(self.generator)
+        found: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
+        found |= {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
+        slopes = self._slopes()
+        if self.tasks is not None and isinstance(slopes, np.ndarray):
+            found[f"{ESTIMATE}.alpha"] = slopes
+        return found | self.passes.state() | self.sampler.state() | self._arrays() | saved_generator(self.generator)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays that steps change, by name."""

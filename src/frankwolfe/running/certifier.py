@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.dual_bound import balanced, bound_at, sum_rounding
-from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.dual_bound import balanced, bound_at, bound_by_conjugates, sum_rounding
+from frankwolfe.engines.protocol import Engine, Evidence
+from frankwolfe.engines.sampled_gap import sampled_gap
 from frankwolfe.engines.state import below, built, flat, under
+from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
@@ -237,11 +239,12 @@ class RecentMean:
 
     def __init__(self, engine: Engine):
         self.engine = engine
+        self.part_left: Callable[[int], float] | None = None  # as in `Evidence`, at the present iterate
         self.earlier: Earlier | None = None
 
     def note(self, at: Point, w: Any) -> None:
-        """Remember the iterate, for the next look."""
-        if isinstance(w, np.ndarray) and not np.isnan(self.engine.part_left(self.engine.steps)):
+        """Remember the iterate, for the next look, where it is a mixture of vertices."""
+        if self.part_left is not None and isinstance(w, np.ndarray) and not np.isnan(self.part_left(self.engine.steps)):
             self.earlier = Earlier(self.engine.steps, w, at.z)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
@@ -251,16 +254,17 @@ class RecentMean:
         the earlier iterate, whichever lies where the objective falls.
         """
         assert self.earlier is not None
+        assert self.part_left is not None
         along = at.z - self.earlier.z
         slope = float(at.alpha @ along)
-        return along, slope, 1.0 / (1.0 - self.engine.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
+        return along, slope, 1.0 / (1.0 - self.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
 
     def promise(self, at: Point, wanted: float = 0.0) -> float:
         """Return about how much lower than at the iterate the objective is on the line: by a parabola.
 
         Zero where nothing is known, or where the slope alone tells that it cannot be as much as ``wanted``.
         """
-        if self.earlier is None or self.earlier.steps == self.engine.steps:
+        if self.earlier is None or self.part_left is None or self.earlier.steps == self.engine.steps:
             return 0.0
         along, slope, end = self._line(at)
         length = abs(end - 1.0)
@@ -386,15 +390,20 @@ class Certifier:
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
         self.recent = RecentMean(engine)
+        self._proves = has_dual(engine.problem.loss)  # whether a table bounds the optimum
         self._scheduled: Mapping[str, Any] | None = None  # what is remembered of an earlier part of the run
 
-    def aim_at(self, tolerance: float, violation_tolerance: float = 0.0) -> None:
-        """Set the gap that ends the run, and the violation of side constraints that it may end with."""
+    def aim_at(self, found: Evidence, tolerance: float, violation_tolerance: float = 0.0) -> None:
+        """Set the gap that ends the run, and the violation of side constraints that it may end with.
+
+        What kind of evidence the engine has decides what triggers a certificate.
+        """
         self.tolerance, self.violation_tolerance = tolerance, violation_tolerance
         optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
-        by_table = self.engine.table() is not None and self.engine.table_follows and not self.engine.problem.intercept
+        follows = found.table is not None and found.table_follows
+        by_table = follows and self._proves and not self.engine.problem.intercept
         self.schedule = CertificateSchedule(
-            tolerance if self.wanted else None, optimism, by_table, self.engine.samples_gap
+            tolerance if self.wanted else None, optimism, by_table, by_sample=follows and not self._proves
         )
         if self._scheduled is not None:
             self.schedule.restore(self._scheduled)
@@ -427,29 +436,30 @@ class Certifier:
         """Whether the best point so far is within the tolerance."""
         return self.best is not None and self.meets(self.best[0])
 
-    def due(self, nit: int, passes: float, gap_estimate: float, bound_estimate: float) -> bool:
+    def due(self, nit: int, passes: float, known: Evidence, bound_estimate: float) -> bool:
         """Whether to certify now: always where it costs nothing, else as the schedule says.
 
         A start whose gap was within the tolerance, by the result that it comes from, is certified before a step can
         lead away from it: what was proven once must not be lost.
         """
-        if (nit == 0 and self.start.gap <= self.tolerance) or self.engine.certificate() is not None:
+        if (nit == 0 and self.start.gap <= self.tolerance) or known.exact is not None:
             return self.wanted
         if self.engine.certifies_itself:
             return False
-        if self.schedule.sample_due(passes, gap_estimate):
+        if self.schedule.sample_due(passes, known.gap_estimate):
+            engine = self.engine
             with self.watch.charged(certificate=True):
-                sampled = self.engine.sampled_gap(draws=0)
+                sampled = sampled_gap(engine.problem, engine.point(), known, engine.steps, draws=0)
             self.schedule.note_sample(passes, sampled.passes)
             bound_estimate = sampled.estimate
-        return self.schedule.due(passes, gap_estimate, bound_estimate)
+        return self.schedule.due(passes, known.gap_estimate, bound_estimate)
 
-    def note_dual_value(self) -> None:
+    def note_conjugates(self, known: Evidence) -> None:
         """Keep the lower bound that the engine's last step proves, where it costs no row to know it."""
-        if (bound := self.engine.dual_value(self.bound.value)) > self.bound.value:
-            self.bound.offer(bound, self.engine.slopes)
+        if (bound := bound_by_conjugates(self.engine.problem, known, self.bound.value)) > self.bound.value:
+            self.bound.offer(bound, known.slopes)
 
-    def certify(self, passes: float, gap_estimate: float, at_end: bool = False) -> Certificate:
+    def certify(self, passes: float, known: Evidence, at_end: bool = False) -> Certificate:
         """Certify the iterate; at the end of a run with all means.
 
         What was certified at this very step is not certified again, unless it missed and the end has come.
@@ -460,34 +470,34 @@ class Certifier:
             if not (at_end and np.isnan(found.fw_gap)) or self.meets(found):
                 return found
         with self.watch.charged(certificate=True):
-            w, exact = engine.point(), engine.certificate()
-            if exact is not None:
-                found = self._exactly(exact)
+            w, self.recent.part_left = engine.point(), known.part_left
+            if known.exact is not None:
+                found = self._exactly(known.exact)
             else:
-                found, w, price = self._checked(w, at_end)
-                self.schedule.note(passes, found.fw_gap, gap_estimate, price)
-            self.bound.offer(engine.lower_bound, engine.slopes)
+                found, w, price = self._checked(w, known, at_end)
+                self.schedule.note(passes, found.fw_gap, known.gap_estimate, price)
+            self.bound.offer(known.lower_bound, known.slopes)
             found = self.bound.lower(found)
         self._last = (engine.steps, found)
         self._keep_if_better(found, w)
         return found
 
-    def _checked(self, w: Any, at_end: bool) -> tuple[Certificate, Any, float]:
+    def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[Certificate, Any, float]:
         """Return what is proven of the iterate or of a better point, that point, and the price in passes."""
-        problem, table = self.engine.problem, self.engine.table()
+        problem, table = self.engine.problem, known.table if self._proves else None
         if problem.needs_smoothing:
-            return self._by_slopes(w), w, 1.0
+            return self._by_slopes(w, table, known.multipliers), w, 1.0
         if table is None and self.bound.value == -np.inf:
             return self._exactly(problem.evaluate(w)), w, 1.0
         if at_end and problem.objective.reads is not None:
-            return self._checked_on_disk(w, table)
+            return self._checked_on_disk(w, table, known.gap_estimate)
         at, price = problem.objective.point(problem.objective.predict(w), problem.guess), 0.5
         found = self._above_bound(at, w)
         if table is not None and not self.meets(found):
             slopes = balanced(problem, at, table)
             left = np.inf if slopes is None else problem.objective.residuals(at, slopes)
             # with the running r, which has the rounding of all steps in it, no row is read
-            likely = left + max(self.engine.gap_estimate(), 0.0)
+            likely = left + max(known.gap_estimate, 0.0)
             better = self._better_point(at, w, likely, at_end)
             self.recent.note(at, w)
             if better is not None and slopes is not None:
@@ -508,13 +518,13 @@ class Certifier:
         """Return what the best bound so far proves of a point."""
         return self.bound.lower(Certificate(at.value, np.inf, intercept=self.engine.problem.shift_of(at, w)))
 
-    def _by_slopes(self, w: Any) -> Certificate:
+    def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> Certificate:
         """Return what the averaged slopes and multipliers of a method that smooths prove of the iterate.
 
         The derivatives at the iterate would prove next to nothing: those of a loss with kinks jump there, and without
         multipliers they know nothing of side constraints.
         """
-        problem, table, multipliers = self.engine.problem, self.engine.table(), self.engine.multipliers
+        problem = self.engine.problem
         at = problem.objective.point(problem.objective.predict(w), problem.guess)
         slopes = None if table is None else balanced(problem, at, table)
         if slopes is not None:
@@ -524,7 +534,7 @@ class Certifier:
             self.bound.offer(problem.dual_value(slopes), slopes)
         return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
 
-    def _checked_on_disk(self, w: Any, table: np.ndarray | None) -> tuple[Certificate, Any, float]:
+    def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[Certificate, Any, float]:
         """Return what is proven of the last iterate, where a read counts more than work: the exact gap comes first."""
         problem = self.engine.problem
         at, gradient = problem.objective.at(w, problem.guess if problem.intercept else None)
@@ -533,7 +543,7 @@ class Certifier:
             return found, w, 1.0
         slopes = balanced(problem, at, table)
         left = np.inf if slopes is None else problem.objective.residuals(at, slopes)
-        if slopes is None or not left + self.engine.gap_estimate() < found.gap:
+        if slopes is None or not left + gap_estimate < found.gap:
             return found, w, 1.0
         gap = self._bound_by_slopes(at, w, slopes, left)
         return found._replace(gap=min(found.gap, gap)), w, 1.5

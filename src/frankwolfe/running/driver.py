@@ -9,7 +9,7 @@ import numpy as np
 
 from frankwolfe.display import Progress
 from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import ESTIMATE, below, under
+from frankwolfe.engines.state import ESTIMATE, below, handed_over, under
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.running.certifier import Certificate, Certifier, Start
@@ -217,9 +217,10 @@ class Driver:
         with self.watch.waiting.counted():
             self.engine.warm_up()
         tolerance = problem.tolerance(self.limits.tol)
-        self.certifier.aim_at(tolerance, self.limits.side_tol)
         with self.watch.charged():
             self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)
+            self.observer.begin()
+        self.certifier.aim_at(self.observer.evidence, tolerance, self.limits.side_tol)
 
     def _known_end(self) -> Status | None:
         """Say if nothing is left to do: the start is good enough, or the run had ended before it was resumed."""
@@ -241,7 +242,7 @@ class Driver:
     def _next_stop(self) -> float:
         """Return the step of the next look, planned or not."""
         nit = self.observer.nit
-        certificate = nit + max(1.0, self.engine.steps_to_certificate())
+        certificate = nit + max(1.0, self.observer.evidence.steps_to_exact)
         return min(self.next_look, max(self.observer.next_trace, nit + 1), certificate)
 
     def _look_after(self) -> int:
@@ -281,7 +282,7 @@ class Driver:
         if self.planned:
             observer.look(renew_after=self.look_every)
             with self.watch.charged():
-                self.certifier.note_dual_value()
+                self.certifier.note_conjugates(observer.evidence)
             self.next_look = self._look_after()
         else:
             observer.look()
@@ -296,8 +297,8 @@ class Driver:
         estimate = observer.bound_estimate + observer.bound_error
         if self.likely is not None:
             return Status.LIKELY if self.planned and self._is_likely(estimate) else None
-        if self.planned or self.engine.certificate() is not None:
-            due = self.certifier.due(observer.nit, observer.passes, observer.gap_estimate, estimate)
+        if self.planned or observer.evidence.exact is not None:
+            due = self.certifier.due(observer.nit, observer.passes, observer.evidence, estimate)
             if due and self.certifier.meets(self._certify()):
                 return Status.CONVERGED
         return None
@@ -312,7 +313,7 @@ class Driver:
         at_start = self.observer.nit == 0 and 0.0 < self.certifier.start.gap <= tolerance
         if not (at_start or self.likely.due(passes, estimate, tolerance)):
             return False
-        return self.likely.take(passes) <= tolerance
+        return self.likely.take(passes, self.observer.evidence) <= tolerance
 
     def _limit_reached(self) -> Status | None:
         """Say if no further step can be made, or none in time."""
@@ -323,7 +324,7 @@ class Driver:
 
     def _certify(self, at_end: bool = False) -> Certificate:
         """Certify the iterate."""
-        return self.certifier.certify(self.observer.passes, self.observer.gap_estimate, at_end)
+        return self.certifier.certify(self.observer.passes, self.observer.evidence, at_end)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -348,7 +349,7 @@ class Driver:
 
     def _likely_result(self, status: Status, method: str, likely: LikelyStop) -> Result:
         """Return the last iterate with a likely bound: nothing is proven, and no pass is taken."""
-        bound = likely.take(self.observer.passes)
+        bound = likely.take(self.observer.passes, self.observer.evidence)
         self.observer.trace_end()
         unproven = Certificate(float("nan"), float("inf"))
         return replace(
@@ -394,7 +395,7 @@ class Driver:
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:
         """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
-        state, bound = self.engine.handed_over(), self.certifier.bound
+        state, bound = handed_over(self.engine.state()), self.certifier.bound
         if bound.slopes is not None and found.by_bound:
             state["slopes"] = bound.slopes
             if bound.multipliers is not None:

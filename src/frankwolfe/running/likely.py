@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.protocol import Engine
+from frankwolfe.engines.protocol import Engine, Evidence
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
@@ -201,16 +201,17 @@ class LikelyStop:
         price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.engine.problem.n)
         return passes >= UNTRIGGERED * self._last_passes and self.passes + price <= TABLE_SHARE * passes
 
-    def take(self, passes: float) -> float:
+    def take(self, passes: float, known: Evidence) -> float:
         """Return a bound on how far the iterate is above the optimum; the last one, if it has not moved since."""
         engine = self.engine
         if self._last_step == engine.steps:
             return self._last
         self.taken += 1
-        table, rng = engine.table(), np.random.default_rng([engine.steps, self.taken])
+        rng = np.random.default_rng([engine.steps, self.taken])
+        assert known.gradient is not None
         with self.watch.charged(certificate=True):
             doubt = (1.0 - CONFIDENCE) / (self.taken * (self.taken + 1.0))
-            found = likely_gap(engine.problem, engine.point(), table, engine.handed_over()["gradient"], rng, doubt)
+            found = likely_gap(engine.problem, engine.point(), known.table, known.gradient, rng, doubt)
         self.passes += 0.5 * found.rows / engine.problem.n
         self._last_passes, self._last_step, self._last = passes, engine.steps, found.bound
         return found.bound

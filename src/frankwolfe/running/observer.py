@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.display import Progress
-from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.sampled_gap import SampledGap
+from frankwolfe.engines.protocol import Engine, Evidence
+from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap
 from frankwolfe.engines.state import below, flat, under
+from frankwolfe.losses import has_dual
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Trace
 from frankwolfe.running.certifier import Certificate
@@ -62,7 +63,7 @@ class State:
         """
         if not np.array_equal(self.problem.shaped(self.engine.point()), self.x):
             raise ValueError("sampled_gap must be asked while the callback runs: the run has gone on since")
-        return self.engine.sampled_gap(draws)
+        return sampled_gap(self.problem, self.engine.point(), self.engine.evidence(), self.engine.steps, draws)
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
@@ -81,11 +82,12 @@ class TableError:
 
     def __init__(self, engine: Engine):
         self.engine = engine
-        self.mark()
+        self._since: int = engine.steps
+        self._change: float | None = None
 
-    def mark(self) -> None:
-        """Begin anew."""
-        self._since, self._change = self.engine.steps, self.engine.table_change()
+    def mark(self, change: float | None) -> None:
+        """Begin anew, where the table has changed so much in all."""
+        self._since, self._change = self.engine.steps, change
 
     @property
     def steps(self) -> int:
@@ -100,14 +102,13 @@ class TableError:
         """Go on from the mark with this state."""
         self._since, self._change = state["since"], state.get("change")
 
-    def estimate(self) -> float:
-        """Return the estimate; infinite before a step is made, NaN where there is no such table."""
-        change, engine = self.engine.table_change(), self.engine
+    def estimate(self, change: float | None) -> float:
+        """Return the estimate for what has changed so far; infinite before a step, NaN where there is no such table."""
         if change is None or self._change is None:
             return float("nan")
         if self.steps == 0:
             return float("inf")
-        return (change - self._change) / self.steps * engine.problem.n / engine.batch_size
+        return (change - self._change) / self.steps * self.engine.problem.n / self.engine.batch_size
 
 
 def next_on_grid(step: int, points_a_decade: int) -> int:
@@ -159,6 +160,19 @@ class Observer:
         self.gap_estimate, self.bound_estimate, self.table_error = np.inf, np.nan, np.nan
         self.bound_error = np.nan
         self._table = TableError(engine)
+        self._evidence: Evidence | None = None
+
+    def begin(self) -> None:
+        """Take the first look, once the engine has begun; what is known of the table's error begins there."""
+        self._evidence = self.engine.evidence()
+        if self._table.steps == 0:
+            self._table.mark(self._evidence.table_change)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the engine knew at the last look."""
+        assert self._evidence is not None
+        return self._evidence
 
     def state(self) -> dict[str, Any]:
         """Return what has been seen so far, and what is traced next."""
@@ -190,12 +204,12 @@ class Observer:
         If the last mark of the table's error is at least ``renew_after`` steps ago, another one is set.
         """
         with self.watch.charged():
-            self.gap_estimate = self.engine.gap_estimate()
-        residual, self.bound_error = self.engine.mean_residual()
-        self.bound_estimate = max(self.gap_estimate, 0.0) + residual
-        self.table_error = self._table.estimate()
+            found = self._evidence = self.engine.evidence()
+        self.gap_estimate, self.bound_error = found.gap_estimate, found.residual_error
+        self.bound_estimate = max(found.gap_estimate, 0.0) + found.residual
+        self.table_error = self._table.estimate(found.table_change)
         if self._table.steps >= renew_after:
-            self._table.mark()
+            self._table.mark(found.table_change)
 
     def show(self, gap: bool = True) -> None:
         """Bring the progress bar up to date, with the estimated gap or without."""
@@ -213,7 +227,7 @@ class Observer:
             self._record(lower_bound=lower_bound)
             self.next_trace = next_on_grid(self.nit, self.points_a_decade)
         elif not self.points_a_decade and self.nit >= next_on_grid(self.trace.last_nit(), FREE_POINTS):
-            exact = self.engine.certificate()
+            exact = self.evidence.exact
             known = {} if exact is None else {"fun": exact.value, "fw_gap": exact.gap}
             self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)
 
@@ -249,8 +263,9 @@ class Observer:
 
     def _record(self, **known: float) -> None:
         # on a cluster the table would change before it is read
-        table = None if self.engine.problem.on_cluster else self.engine.table()
-        self.trace.record(self.engine.point(), table, self.engine.multipliers, **self._numbers(), **known)
+        problem, table = self.engine.problem, self.evidence.table
+        table = None if problem.on_cluster or not has_dual(problem.loss) else table
+        self.trace.record(self.engine.point(), table, self.evidence.multipliers, **self._numbers(), **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""

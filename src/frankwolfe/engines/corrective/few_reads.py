@@ -16,8 +16,8 @@ from frankwolfe.engines.corrective.active_atoms import column_room
 from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.engines.corrective.rounds import RoundEngine
 from frankwolfe.engines.loop import generator_state
-from frankwolfe.engines.sampled_gap import SampledGap
-from frankwolfe.engines.state import ESTIMATE, PLAIN, copied, flat, require_entries, require_like
+from frankwolfe.engines.protocol import Evidence
+from frankwolfe.engines.state import ESTIMATE, PLAIN, copied, flat, handed_over, require_entries, require_like
 from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import METHODS
 from frankwolfe.problem import Evaluation, Problem
@@ -136,7 +136,7 @@ class FewReadsEngine(RoundEngine):
         before = rest.rows_read
         rest.advance(1)
         self.rows_read += rest.rows_read - before
-        self.w, self.at, self._found, self.stuck = rest.point(), rest.at, rest.certificate(), rest.stuck
+        self.w, self.at, self._found, self.stuck = rest.point(), rest.at, rest.evidence().exact, rest.stuck
 
     def _step(self) -> None:
         if self.scout is not None:
@@ -209,7 +209,7 @@ class FewReadsEngine(RoundEngine):
         """Take the exact gradient, once the columns in memory are solved."""
         assert self.inner is not None
         self.w = self._wide(self.inner.point())
-        if self.inner.finished() is not None or self.inner.certificate().gap <= self.inner.target:
+        if self.inner.finished() is not None or self.inner.evidence().gap_estimate <= self.inner.target:
             self._exact()
 
     # --- what is known --------------------------------------------------------------------------------------------
@@ -225,23 +225,13 @@ class FewReadsEngine(RoundEngine):
         gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, self.w)
 
-    def certificate(self) -> Evaluation | None:  # type: ignore[override]
-        """Return the exact evaluation, if there is one at the iterate."""
-        return self._found
-
-    def gap_estimate(self) -> float:
-        """Return the exact gap; before it is known, what the first pass or the columns in memory tell."""
+    def evidence(self) -> Evidence:
+        """Return what is known about the iterate: before the exact pass, what steps or columns in memory tell."""
         if self._found is not None:
-            return self._found.gap
-        if self.scout is not None:
-            return self.scout.gap_estimate()
-        return np.inf if self.inner is None else self.inner.gap_estimate()
-
-    def sampled_gap(self, draws: int) -> SampledGap:
-        """Return the exact gap, for which all rows are read if it is not known."""
-        if self._found is not None:
-            return super().sampled_gap(draws)
-        return SampledGap(self.problem.evaluate(self.point()).gap, 0.0, 1.0)
+            return super().evidence()
+        inside = self.scout or self.inner
+        gap = np.inf if inside is None else inside.evidence().gap_estimate
+        return Evidence(gap, None, 1.0, self.lower_bound, self.slopes)
 
     @property
     def unhindered(self) -> bool:
@@ -259,20 +249,15 @@ class FewReadsEngine(RoundEngine):
 
     # --- what a later run can go on from --------------------------------------------------------------------------
 
-    def handed_over(self) -> dict[str, Any]:
-        """Return what a run of another method, or on other data, can use."""
-        if self._found is not None:
-            return super().handed_over()
+    def _slopes_so_far(self) -> dict[str, Any]:
+        """Return the gradient and the slopes that a later run can use: of an exact pass, or of what came before."""
+        found = self._found
+        if found is not None:
+            return {"gradient": found.gradient} | self._slopes_handed_over(found)
         if self.scout is not None:
-            return self.scout.handed_over() | {"steps": self.steps}
-        gradient = self.slope
-        alpha = np.zeros(self.problem.samples.shape) if self.inner is None else self.inner.at.alpha
-        return {
-            "steps": self.steps,
-            "rows": self.problem.n,
-            "gradient": gradient,
-            f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape),
-        }
+            return handed_over(self.scout.state())
+        alpha = self.problem.objective.zeros() if self.inner is None else self.inner.at.alpha
+        return {"gradient": self.slope, f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape)}
 
     def _parts(self) -> dict[str, Any]:
         """Return the engines that work for this one, by name."""
@@ -281,7 +266,7 @@ class FewReadsEngine(RoundEngine):
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own. The columns are in the data."""
-        state = self.handed_over()
+        state = self._slopes_so_far() | {"steps": self.steps, "rows": self.problem.n}
         for name in self.remembered:
             state |= flat(name, getattr(self, name))
         if self._found is not None:

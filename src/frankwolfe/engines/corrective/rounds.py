@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from frankwolfe.engines.dual_bound import dual_gap, sum_rounding
-from frankwolfe.engines.sampled_gap import SampledGap
+from frankwolfe.engines.protocol import Evidence
 from frankwolfe.engines.state import ESTIMATE, PLAIN, built, copied, flat, require_entries, require_like
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
@@ -33,8 +33,6 @@ class RoundEngine(ABC):
 
     batch_size = 0  # every round reads all rows
     certifies_itself = True
-    table_follows = samples_gap = False
-    multipliers = None  # there are no side constraints
     rows_a_step = None  # a round makes as many inner passes as it needs
 
     remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "lower_bound", "slopes")
@@ -104,10 +102,6 @@ class RoundEngine(ABC):
                 self._exact()
         return steps
 
-    def steps_to_certificate(self) -> float:
-        """Return 1: every round ends with the exact gap."""
-        return 1.0
-
     def _is_finite(self, found: Evaluation) -> bool:
         """Whether a round can begin with what was found. A gap without a best intercept is infinite, and no error."""
         if np.isinf(found.gap):
@@ -122,9 +116,10 @@ class RoundEngine(ABC):
             return Status.MAX_PASSES
         return None if self._is_finite(self._exact()) else Status.NON_FINITE
 
-    def certificate(self) -> Evaluation:
-        """Return the exact evaluation at the iterate."""
-        return self._exact()
+    def evidence(self) -> Evidence:
+        """Return what is known about the iterate: all of it, for every round ends with an exact pass."""
+        found = self._exact()
+        return Evidence(found.gap, found, 1.0, self.lower_bound, self.slopes, gradient=found.gradient)
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
@@ -217,41 +212,7 @@ class RoundEngine(ABC):
             return lower  # round a sharp bend less is to be had than the slope before it promised
         return best
 
-    def part_left(self, steps: int) -> float:
-        """Return NaN: rounds are no mixtures."""
-        return np.nan
-
-    def gap_estimate(self) -> float:
-        """Return the exact gap, which the next round needs anyway."""
-        return self._exact().gap
-
-    def table(self) -> np.ndarray | None:
-        """Return None: there is no table."""
-        return None
-
-    def table_change(self) -> float | None:
-        """Return None: there is no table."""
-        return None
-
-    def mean_residual(self) -> tuple[float, float]:
-        """Return NaN: there is no table."""
-        return np.nan, np.nan
-
-    def sampled_gap(self, draws: int) -> SampledGap:
-        """Return the exact gap, which is known."""
-        return SampledGap(self._exact().gap, 0.0, 0.0)
-
-    def dual_value(self, above: float) -> float:
-        """Return minus infinity: the best bound of all rounds is in ``lower_bound``."""
-        return -np.inf
-
     # --- what a later run can go on from ------------------------------------------------------------------------
-
-    def handed_over(self) -> dict[str, Any]:
-        """Return what a run of another method, or on other data, can use."""
-        found = self._exact()
-        steps = {"steps": self.steps, "rows": self.problem.n}
-        return steps | {"gradient": found.gradient} | self._slopes_handed_over(found)
 
     def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
         """Return the derivatives at the iterate, by the name that they have in a state; none of those on a cluster."""
@@ -260,7 +221,8 @@ class RoundEngine(ABC):
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the engine's own."""
         found = self._exact()
-        state = self.handed_over() | {"found.gap": found.gap, "found.intercept": found.intercept}
+        state: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": found.gradient}
+        state |= self._slopes_handed_over(found) | {"found.gap": found.gap, "found.intercept": found.intercept}
         for name in self.remembered:
             state |= flat(name, getattr(self, name))
         return state | self._point_state()

@@ -86,7 +86,7 @@ def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, li
         sample = sample.own(local.executor)
         engine, target = CorrectiveEngine(sample, sample.default_start(), limits=limits), 1e-3 * sample.zero_value
         engine.begin(SAMPLE_PASSES * sample.n, target)
-        while engine.finished() is None and not engine.certificate().gap <= target:
+        while engine.finished() is None and not engine.evidence().gap_estimate <= target:
             engine.advance(1)
     w = engine.point()
     support = np.flatnonzero(w)
