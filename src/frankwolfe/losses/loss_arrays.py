@@ -47,7 +47,8 @@ class LossArrays:
     def fill_values_and_derivatives(self, z: np.ndarray, y: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> None:
         """Fill in the losses and the first derivatives. The kernel computes once what they share."""
         if self.compiled:
-            fill_both(self.loss, z, y, values, slopes)
+            with np.errstate(all="ignore"):
+                fill_both(self.loss, z, y, values, slopes)
         else:
             self._fill(fill_values, self.loss.value, values, z, y)
             self._fill(fill_derivatives, self.loss.derivative, slopes, z, y)
@@ -81,10 +82,10 @@ class LossArrays:
 
     def _fill(self, fill: Any, method: Callable, found: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
         """Fill an array by a kernel, or by a method that takes the outputs on the first axis."""
-        if self.compiled:
-            fill(self.loss, *map(np.ascontiguousarray, arrays), found)
-        else:
-            with np.errstate(all="ignore"):  # overflow shows in the objective, and `where` discards the rest
+        with np.errstate(all="ignore"):  # overflow shows in the objective, and `where` discards the rest
+            if self.compiled:
+                fill(self.loss, *map(np.ascontiguousarray, arrays), found)
+            else:
                 found.T[...] = method(*(array.T for array in arrays))
         return found
 
