@@ -1,4 +1,4 @@
-"""What happens when a constant of the corrective engines is doubled or halved: the source of what their docstrings say.
+"""What happens when a constant of the corrective solvers is doubled or halved: the source of what their docstrings say.
 
     FRANKWOLFE_DATA=folder python benchmarks/constants.py [--only STALE_CURVATURE MIN_NEW_ATOMS] [--rounds 3]
 
@@ -22,7 +22,7 @@ import workload
 from tables import read
 
 import frankwolfe as fw
-from frankwolfe.engines import corrective
+from frankwolfe.solvers import corrective
 
 SWEPT = [
     (name, loss, data, radius)
@@ -39,7 +39,7 @@ SWEPT = [
 
 
 def constants():
-    """Return the numbers that a module of the corrective engines defines, as (module, name)."""
+    """Return the numbers that a module of the corrective solvers defines, as (module, name)."""
     found = []
     for info in iter_modules(corrective.__path__):
         module = import_module(f"{corrective.__name__}.{info.name}")
@@ -71,7 +71,7 @@ def changed(module, name, value):
     knowing = [
         other
         for other in list(sys.modules.values())
-        if getattr(other, "__name__", "").startswith("frankwolfe.engines") and getattr(other, name, None) is before
+        if getattr(other, "__name__", "").startswith("frankwolfe.solvers") and getattr(other, name, None) is before
     ]
     for other in knowing:
         setattr(other, name, value)

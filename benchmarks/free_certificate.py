@@ -17,8 +17,8 @@ from tables import read
 
 import frankwolfe as fw
 from frankwolfe.compile.verbs import curvature, derivative, smoothness, value
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.running.certifier import LowerBound
+from frankwolfe.solvers.stepwise import StepwiseSolver
 
 PROBLEMS = {
     "RCV1 subset, 100": ("rcv1_subset", fw.Logistic(), 100.0, 0.4648347512304136),
@@ -79,15 +79,15 @@ def certified(X, y, loss, radius, args):
 def looks(X, y, loss, radius, passes, most=400):
     """Return online estimate over exact bound at looks from 5 passes on."""
     problem = fw.Problem(X, y, loss, fw.L1Ball(radius)).own()
-    engine = StepwiseEngine(problem, fw.methods.METHODS["sfw"], 1, np.random.default_rng(0), problem.default_start())
-    engine.begin(np.inf, 0.0)
-    engine.advance(5 * problem.n)
+    solver = StepwiseSolver(problem, fw.methods.METHODS["sfw"], 1, np.random.default_rng(0), problem.default_start())
+    solver.begin(np.inf, 0.0)
+    solver.advance(5 * problem.n)
     found, objective = [], problem.objective
     for _ in range(min(most, max(20, int(4 * (passes - 5.0))))):
-        engine.advance(max(1, problem.n // 4))
-        known = engine.evidence()
+        solver.advance(max(1, problem.n // 4))
+        known = solver.evidence()
         estimate = known.gap_estimate
-        left = objective.residuals(objective.point(objective.predict(engine.point())), known.table)
+        left = objective.residuals(objective.point(objective.predict(solver.point())), known.table)
         found.append((estimate + known.residual) / (estimate + left))
     return np.array(found)
 
@@ -122,8 +122,8 @@ def compare_nonconvex():
         problem = fw.Problem(*read(file), loss, fw.L1Ball(radius))
         spent = []
         for sampled in (False, True):
-            table = StepwiseEngine.table if sampled else lambda engine: None
-            with patch.object(StepwiseEngine, "table", table):
+            table = StepwiseSolver.table if sampled else lambda solver: None
+            with patch.object(StepwiseSolver, "table", table):
                 runs = [fw.minimize(problem, "sfw", tol=tol, max_passes=500, trace=0, random_state=k) for k in range(6)]
             assert all(run.success for run in runs)
             spent.append(np.mean([run.passes + run.certificate_passes for run in runs]))

@@ -16,8 +16,8 @@ import numpy as np
 from tables import read
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.running.likely import CONFIDENCE, likely_gap
+from frankwolfe.solvers.stepwise import StepwiseSolver
 
 
 def heavy_rows(weighted):
@@ -45,14 +45,14 @@ def bounds(problem, passes, runs, trials):
     ratios = []
     for seed in range(runs):
         part = problem.own()
-        engine = StepwiseEngine(part, fw.methods.METHODS["sfw"], 1, np.random.default_rng(seed), part.default_start())
-        engine.begin(np.inf, 0.0)
-        engine.advance(int(passes * part.n))
-        w, table = engine.point(), engine.evidence().table
+        solver = StepwiseSolver(part, fw.methods.METHODS["sfw"], 1, np.random.default_rng(seed), part.default_start())
+        solver.begin(np.inf, 0.0)
+        solver.advance(int(passes * part.n))
+        w, table = solver.point(), solver.evidence().table
         exact = part.value(w) - part.dual_value(table)
         for trial in range(trials // runs):
             rng = np.random.default_rng([seed, trial])
-            found = likely_gap(part, w, table, engine.gradient.dense(), rng, 1.0 - CONFIDENCE)
+            found = likely_gap(part, w, table, solver.gradient.dense(), rng, 1.0 - CONFIDENCE)
             ratios.append(found.bound / exact)
     return np.array(ratios)
 

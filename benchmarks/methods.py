@@ -59,7 +59,7 @@ def shown(runs):
 
 
 def main():
-    stepwise = [name for name, method in fw.methods.METHODS.items() if method.engine == "loop"]
+    stepwise = [name for name, method in fw.methods.METHODS.items() if method.solver == "loop"]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", default=stepwise)
     parser.add_argument("--passes", type=float, default=100.0)

@@ -20,8 +20,8 @@ from tables import read
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, row_add, row_dot
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import as_method
+from frankwolfe.solvers.stepwise import StepwiseSolver
 
 CONSTANT_BATCH = ("momentum", "saga", "sagafw", "sarah", "saga-sarah", "l-svrg", "one-sample")
 
@@ -69,9 +69,9 @@ def floor_case(label, problem, rows):
 def method_case(label, problem, method, batch_size, rows):
     def prepare():
         generator = np.random.default_rng(0)
-        engine = StepwiseEngine(problem, as_method(method), batch_size, generator, problem.default_start())
-        engine.warm_up()
-        steps, sampler = rows // batch_size, engine.sampler
+        solver = StepwiseSolver(problem, as_method(method), batch_size, generator, problem.default_start())
+        solver.warm_up()
+        steps, sampler = rows // batch_size, solver.sampler
         order = sampler.draw(steps + sampler.ahead)  # the floor's rows are drawn beforehand, so these are too
         a_step = len(order) // (steps + sampler.ahead)
         sampler._next_drawn = 1
@@ -82,7 +82,7 @@ def method_case(label, problem, method, batch_size, rows):
             return order[first * a_step : (first + number) * a_step]
 
         sampler.draw = draw
-        return lambda: engine.advance(steps)
+        return lambda: solver.advance(steps)
 
     return Case(label, prepare, rows // batch_size * batch_size)
 

@@ -91,7 +91,7 @@ STEPS = [
 ]
 
 METHODS = [
-    *(method for method in fw.methods.METHODS.values() if method.engine == "loop"),
+    *(method for method in fw.methods.METHODS.values() if method.solver == "loop"),
     *(
         fw.methods.Method(fw.methods.FullGradient(), fw.methods.Toward(), step, name=f"fw, {type(step).__name__}")
         for step in STEPS[1:]

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.dual_bound import balanced
 from frankwolfe.rows import samples as blocks
+from frankwolfe.solvers.dual_bound import balanced
 from tests import cases
 from tests.fuzz.optimum import PROGRAMS
 from tests.programs import described
@@ -105,10 +105,10 @@ def test_a_solver_agrees_and_no_bound_is_above_its_optimum(name):
     best, scale = optimum(problem), problem.zero_value
 
     def watch(state):
-        engine = state.engine
-        at = problem.objective.point(problem.objective.predict(engine.point()), problem.guess)
-        slopes = balanced(problem, at, engine.evidence().table)
-        bounds.append(problem.dual_value(slopes, engine.evidence().multipliers))
+        solver = state.solver
+        at = problem.objective.point(problem.objective.predict(solver.point()), problem.guess)
+        slopes = balanced(problem, at, solver.evidence().table)
+        bounds.append(problem.dual_value(slopes, solver.evidence().multipliers))
 
     result = fw.minimize(problem, batch_size=6, tol=1e-9, max_passes=500, random_state=0, callback=watch, trace=3)
     assert result.method == "auto: shcgm"

@@ -10,7 +10,6 @@ from scipy import sparse
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.compile.waiting import timed
-from frankwolfe.engines.corrective import engine_for
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import as_method, pick
 from frankwolfe.problem import Problem
@@ -21,6 +20,7 @@ from frankwolfe.running.limits import Limits
 from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
 from frankwolfe.shards.local import executor_for
+from frankwolfe.solvers.corrective import solver_for
 
 # --- Runs along ascending radii, each started from the solution of the last one.
 
@@ -39,7 +39,7 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
     **options : dict
         For `minimize`.
     """
-    live = _SharedEngine.of(problem, **options)
+    live = _SharedSolver.of(problem, **options)
     before: Result | None = None
     last = problem.constraint
     for radius in radii:
@@ -67,12 +67,12 @@ def until_interrupted(results: Iterable[Result]) -> list[Result]:
     return found
 
 
-class _SharedEngine:
-    """One corrective engine for all radii: it takes its atoms, columns and Hessian from one radius to the next."""
+class _SharedSolver:
+    """One corrective solver for all radii: it takes its atoms, columns and Hessian from one radius to the next."""
 
     def __init__(self, limits: Limits, name: str, n_threads: int | None):
         self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
-        self.engine: Any = None
+        self.solver: Any = None
 
     @classmethod
     def of(
@@ -84,7 +84,7 @@ class _SharedEngine:
         max_seconds: float | None = None,
         n_threads: int | None = None,
         **others: Any,
-    ) -> "_SharedEngine | None":
+    ) -> "_SharedSolver | None":
         """Return one if the method is corrective and the vertices of the set have one non-zero entry; else None."""
         limits = Limits(
             as_budget("tol", tol),
@@ -92,9 +92,9 @@ class _SharedEngine:
             as_budget("max_seconds", max_seconds, optional=True),
         )
         chosen = as_method(method)
-        chosen = pick(limits.passes, problem.needs_smoothing) if chosen.engine == "auto" else chosen
+        chosen = pick(limits.passes, problem.needs_smoothing) if chosen.solver == "auto" else chosen
         by_coordinates = problem.constraint.structure().hull is not None
-        fits = chosen.engine == "corrective" and by_coordinates and np.isfinite(limits.passes)
+        fits = chosen.solver == "corrective" and by_coordinates and np.isfinite(limits.passes)
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 
     @timed
@@ -103,9 +103,9 @@ class _SharedEngine:
         """Return the result over another set."""
         bar = shown(problem, self.name, self.limits)
         problem = problem.own(self.executor)
-        if self.engine is None or not self.engine.move_to(problem):
-            self.engine = engine_for(problem)(problem, problem.default_start())
-        return driven(Driver(self.engine, self.limits, None, bar, trace=0), self.name)
+        if self.solver is None or not self.solver.move_to(problem):
+            self.solver = solver_for(problem)(problem, problem.default_start())
+        return driven(Driver(self.solver, self.limits, None, bar, trace=0), self.name)
 
 
 # --- The radii of a path: given ones, or a grid derived from the data.

@@ -11,14 +11,14 @@ from frankwolfe.arguments.names import teaching
 from frankwolfe.compile.kernels import compile_above
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
-from frankwolfe.engines.corrective.active_atoms import HessianLimits
-from frankwolfe.engines.corrective.engine import CorrectiveEngine
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check
 from frankwolfe.run import minimize
 from frankwolfe.sets import as_constraint
+from frankwolfe.solvers.corrective.active_atoms import HessianLimits
+from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 
 LOSSES, SETS, METHODS = ("logistic", "multinomial", "squared"), ("l1",), ("auto",)
 """Defaults, which are also those of the estimators and of the command line."""
@@ -117,7 +117,7 @@ def _combinations(losses: list[Any], constraints: list[Any], methods: list[Metho
         try:
             outputs = y.shape[1] if y.ndim > 1 else len(np.unique(y)) * (loss.targets == "classes")
             problem = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
-            check(problem, pick(np.inf, problem.needs_smoothing) if method.engine == "auto" else method)
+            check(problem, pick(np.inf, problem.needs_smoothing) if method.solver == "auto" else method)
         except ValueError as error:
             refused = error
             continue
@@ -140,7 +140,7 @@ def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:
 
 def _warm_columns(problem: Problem, method: Method) -> None:
     """Compile the corrective method's model of many columns, which a problem of few columns does not need."""
-    rounds = method.engine in ("auto", "corrective") and not problem.needs_smoothing
+    rounds = method.solver in ("auto", "corrective") and not problem.needs_smoothing
     if rounds and problem.constraint.structure().hull is not None:
         problem = problem.own()
-        CorrectiveEngine(problem, problem.default_start(), limits=HessianLimits(0, 0, 0)).advance(2)
+        CorrectiveSolver(problem, problem.default_start(), limits=HessianLimits(0, 0, 0)).advance(2)

@@ -11,8 +11,6 @@ from frankwolfe.arguments.settings import as_batch_size, as_budget, as_callback,
 from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
-from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.table import Method, as_method, pick
 from frankwolfe.problem import Problem
@@ -26,6 +24,8 @@ from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.disk import GroupPlan
 from frankwolfe.shards.local import executor_for
+from frankwolfe.solvers.protocol import Solver
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.store.reader import RowStore
 
 CLUSTER_BATCH = 0.01
@@ -140,10 +140,10 @@ def minimize(
         as_budget("max_seconds", max_seconds, optional=True),
         as_budget("side_tol", side_tol),
     )
-    if method.engine == "auto":
+    if method.solver == "auto":
         method = pick(limits.passes, problem.needs_smoothing)
-        if method.engine == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
-            method = method._replace(engine="few-reads", name="auto: sfw, corrective")
+        if method.solver == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
+            method = method._replace(solver="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)
     check(problem, method, likely)
     rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
@@ -164,14 +164,14 @@ def minimize(
     if isinstance(x0, Result):
         problem.expect(start.w, x0.intercept)
         earlier = x0.state
-    engine: Engine
-    if method.engine in ("corrective", "few-reads"):
-        generator = np.random.default_rng(seed) if method.engine == "few-reads" else None
-        engine = _corrective_engine(problem, start.w, earlier, generator)
+    solver: Solver
+    if method.solver in ("corrective", "few-reads"):
+        generator = np.random.default_rng(seed) if method.solver == "few-reads" else None
+        solver = _corrective_solver(problem, start.w, earlier, generator)
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
-        engine = StepwiseEngine(problem, method, rows_a_step, generator, start.w, earlier, budget)
-    return driven(Driver(engine, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
+        solver = StepwiseSolver(problem, method, rows_a_step, generator, start.w, earlier, budget)
+    return driven(Driver(solver, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
 
 @teaching
@@ -249,8 +249,8 @@ def resume(
         checkpoints = Checkpoints(as_checkpoint_path(target), every, saved.settings_with(limits, every))
     bar = shown(problem, composed.name, limits, progress)
     problem = problem.own(executor_for(as_threads(n_threads)))
-    engine = saved.engine(problem, composed)
-    driver = Driver(engine, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
+    solver = saved.solver(problem, composed)
+    driver = Driver(solver, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
     saved.restore(driver)
     result = driven(driver, composed.name)
     saved.require_true(problem, result)
@@ -280,26 +280,26 @@ def _require_problem(problem: Any) -> None:
         raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
 
 
-def _corrective_engine(
+def _corrective_solver(
     problem: Problem, w: Any, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
-) -> Engine:
-    """Return the engine of the corrective method that suits a problem, at the start of a run.
+) -> Solver:
+    """Return the solver of the corrective method that suits a problem, at the start of a run.
 
     With a generator, for data on disk, stochastic steps come first.
     """
     # imported here: a good deal of code that the other methods do without
-    from frankwolfe.engines.corrective import engine_for
+    from frankwolfe.solvers.corrective import solver_for
 
     if generator is None:
-        return engine_for(problem)(problem, w, earlier)
-    from frankwolfe.engines.corrective.few_reads import FewReadsEngine
+        return solver_for(problem)(problem, w, earlier)
+    from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
 
-    return FewReadsEngine(problem, w, earlier, generator)
+    return FewReadsSolver(problem, w, earlier, generator)
 
 
 def _saves_reads(problem: Problem) -> bool:
     """Whether stochastic steps can name columns to copy from disk."""
-    from frankwolfe.engines.corrective.few_reads import can_be_copied
+    from frankwolfe.solvers.corrective.few_reads import can_be_copied
 
     return can_be_copied(problem)
 
@@ -316,7 +316,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
         return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
     if callable(method.batch_size):
         return min(method.batch_size(problem.n), problem.n)
-    if method.batch_size < 1 or method.engine != "loop":
+    if method.batch_size < 1 or method.solver != "loop":
         return method.batch_size
     own = min(method.batch_size, problem.n)
     if method.estimate.state.batch_sizes is not None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import start
+from frankwolfe.solvers.corrective import start
 from tests.cluster.tables import chunked
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")

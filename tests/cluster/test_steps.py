@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines import task_steps
-from frankwolfe.engines.corrective import active_atoms
-from frankwolfe.engines.corrective.active_atoms import HessianLimits
 from frankwolfe.running import likely
+from frankwolfe.solvers import task_steps
+from frankwolfe.solvers.corrective import active_atoms
+from frankwolfe.solvers.corrective.active_atoms import HessianLimits
 from tests.cluster.tables import chunked
 from tests.losses.test_unbounded import Poisson
 

@@ -29,7 +29,7 @@ RUN = """
 import json, sys
 import frankwolfe as fw
 from frankwolfe.compile import kernels as compiled
-from frankwolfe.engines import loop
+from frankwolfe.solvers import loop
 
 if len(sys.argv) > 1:
     compiled.source_digest = lambda: sys.argv[1]
@@ -170,7 +170,7 @@ from numba.core.caching import FunctionCache
 FunctionCache._impl_class._locator_classes = []
 import json
 import frankwolfe as fw
-from frankwolfe.engines import loop
+from frankwolfe.solvers import loop
 problem = fw.Problem([[1.0, 2.0], [3.0, -1.0]], [1.0, -1.0], loss="squared", constraint=fw.L1Ball(1.0))
 result = fw.minimize(problem, "fw", step="line-search", tol=1e-8)
 print(json.dumps([result.success, loop.advance.cached is loop.advance.uncached]))

@@ -16,8 +16,8 @@ import frankwolfe as fw
 from frankwolfe.compile import waiting as module
 from frankwolfe.compile.waiting import Waiting, notices_to
 from frankwolfe.display import Progress
-from frankwolfe.engines.corrective import engine as corrective
 from frankwolfe.running.limits import Stopwatch
+from frankwolfe.solvers.corrective import fully_corrective as corrective
 
 ROOT = Path(__file__).parents[2]
 
@@ -118,7 +118,7 @@ PROGRAM = """
 import json, sys
 from time import perf_counter
 import frankwolfe as fw
-import frankwolfe.run, frankwolfe.engines.corrective
+import frankwolfe.run, frankwolfe.solvers.corrective
 
 if sys.argv[1] == "warm-up":
     seconds = fw.warm_up(losses=["squared"])

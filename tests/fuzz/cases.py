@@ -25,7 +25,7 @@ CHANCES = {"solved": 0.08, "units": 0.25, "side": 0.12}
 EXPONENTS = (-50, 51)
 """Units are powers of two between these: from 1e-15 to 1e15. Then only the exponents of numbers change."""
 
-STEPWISE = tuple(name for name, method in fw.methods.METHODS.items() if method.engine == "loop")
+STEPWISE = tuple(name for name, method in fw.methods.METHODS.items() if method.solver == "loop")
 METHODS = (*fw.methods.METHODS, "composed")
 
 

@@ -319,7 +319,7 @@ def monotone(run):
     step = run.method.step if "step" not in run.case.options else STEPS[run.case.options["step"]]
     full = isinstance(run.method.estimate, fw.methods.FullGradient)
     promised = isinstance(step, NEVER_RISES) or (full and isinstance(step, NEVER_RISES_WITH_THE_GRADIENT))
-    if run.method.engine != "loop" or not promised or run.case.intercept:
+    if run.method.solver != "loop" or not promised or run.case.intercept:
         return  # rounds may go where the gap is much smaller instead
     fun = run.result.trace.fun
     rise = np.diff(fun)
@@ -331,9 +331,9 @@ def monotone(run):
 def budget(run):
     """The passes stay within their budget; a corrective round needs one for its gradient."""
     result, most = run.result, run.case.options["max_passes"]
-    if result.passes > max(most, 1.0 if run.method.engine != "loop" else 0.0) + 1e-9:
+    if result.passes > max(most, 1.0 if run.method.solver != "loop" else 0.0) + 1e-9:
         yield f"{result.passes:g} passes of {most:g}"
-    state, loop = run.method.estimate.state, run.method.engine == "loop"
+    state, loop = run.method.estimate.state, run.method.solver == "loop"
     grows, snapshots = state.batch_sizes is not None, state.next_snapshot is not None
     rows = run.method._replace(**_step(run)).evaluations(run.problem.n, result.batch_size) if loop else run.problem.n
     steady = loop and not (run.case.intercept or snapshots or grows)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import active_matrix, start
 from frankwolfe.rows import samples as blocks
+from frankwolfe.solvers.corrective import active_matrix, start
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted

@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 
 import frankwolfe as fw
-from frankwolfe.engines.dual_bound import balanced
+from frankwolfe.solvers.dual_bound import balanced
 from tests.programs import described, has_program
 
 SHARE = float(os.environ.get("FUZZ_OPTIMA", "0.1"))

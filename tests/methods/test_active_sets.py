@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods import active_set as dictionary
 from frankwolfe.methods.active_set import (
     ActiveSet,
@@ -24,6 +23,7 @@ from frankwolfe.methods.active_set import (
 from frankwolfe.methods.base import Setting
 from frankwolfe.methods.directions import Transfer
 from frankwolfe.sets.atoms import Full, Hot, Iterate
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 from tests.own_parts import CappedSimplex, HullOf, WeightedL1Ball
 from tests.reference import active_sets, textbook
@@ -230,15 +230,15 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
     problem = cases.problem(fw.Logistic(), fw.L2Ball(10.0), n=60, d=15, density=1.0)
     monkeypatch.setattr(dictionary, "BUDGET", 0)
     monkeypatch.setattr(dictionary, "FEWEST", 2)
-    engine = StepwiseEngine(problem, fw.methods.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
-    held, before = engine.parts[1].pieces.dictionary, problem.zero_value
+    solver = StepwiseSolver(problem, fw.methods.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
+    held, before = solver.parts[1].pieces.dictionary, problem.zero_value
     for _ in range(40):
-        engine.advance(5)
+        solver.advance(5)
         points, weights = atoms_of(held)
-        found = problem.evaluate(engine.point())
+        found = problem.evaluate(solver.point())
         assert len(weights) <= 2
         assert weights.sum() == pytest.approx(1.0, abs=1e-14)
-        np.testing.assert_allclose(engine.point(), weights @ points, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(solver.point(), weights @ points, rtol=0.0, atol=1e-12)
         assert found.value <= before + 1e-14
         before = found.value
     assert found.gap < 0.05 * problem.gap(problem.default_start())

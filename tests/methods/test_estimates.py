@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.sets.atoms import Iterate
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import textbook
@@ -46,16 +46,16 @@ PROBLEMS = {
 }
 
 
-def refreshed(engine, batch, before=None):
+def refreshed(solver, batch, before=None):
     """Return the ``r`` that the oracle would be asked with, had the next batch been this one.
 
     ``before`` is the iterate of the step before, where the estimate has looked at the batch already.
     """
-    state, gradient, samples = deepcopy(engine.parts[0]), deepcopy(engine.gradient), engine.problem.samples
-    batch, t = np.array(batch), engine.steps + 1
+    state, gradient, samples = deepcopy(solver.parts[0]), deepcopy(solver.gradient), solver.problem.samples
+    batch, t = np.array(batch), solver.steps + 1
     if before is not None:
         state.follow(samples, Iterate.at(before), None, gradient, NOTHING, batch, t - 1)
-    state.refresh(samples, engine.iterate, gradient, batch, NOTHING, t)
+    state.refresh(samples, solver.iterate, gradient, batch, NOTHING, t)
     return gradient.dense()
 
 
@@ -65,13 +65,13 @@ def test_expected_error_is_a_known_part_of_the_last_one(name, problem):
     # the exact expectation, over all batches, after a few steps: at an iterate that no table was made at
     (estimate, kept), problem = ERROR_KEPT[name], PROBLEMS[problem]()
     run = Recorder(problem, fw.methods.Method(estimate), B, seed=2).run(STEPS)
-    engine, before = run.engine, run.path[-2]
-    assert engine.evidence().exact is None  # r is not exact by chance
+    solver, before = run.solver, run.path[-2]
+    assert solver.evidence().exact is None  # r is not exact by chance
     exact, exact_before = (problem.gradient(problem.shaped(w)).ravel() for w in run.path[:-3:-1])
     second = (0, 3, 5) if estimate.two_batches else ()  # the oracle is not shown what the second changes
     batches = [(*batch, *second) for batch in combinations(range(N), B)]
-    found = np.array([refreshed(engine, batch, before) for batch in batches])
-    expected = exact + kept * (engine.gradient.dense() - exact_before)
+    found = np.array([refreshed(solver, batch, before) for batch in batches])
+    expected = exact + kept * (solver.gradient.dense() - exact_before)
     np.testing.assert_allclose(found.mean(axis=0), expected, rtol=1e-12, atol=1e-14)
     assert np.abs(found - expected).max(axis=1).min() > 1e-4  # which no single batch attains
 
@@ -83,27 +83,27 @@ def test_the_second_batch_is_independent_of_the_first_and_shown_to_later_steps_o
     assert all(len(set(half)) == B for step in halves for half in step)
     together = [len(set(S) & set(J)) for S, J in halves]
     assert np.mean(together) == pytest.approx(B * B / N, rel=0.1)  # the mean of independent ones
-    one, other = (refreshed(run.engine, (0, 1, 2, *J)) for J in ((0, 3, 5), (1, 2, 6)))
+    one, other = (refreshed(run.solver, (0, 1, 2, *J)) for J in ((0, 3, 5), (1, 2, 6)))
     np.testing.assert_array_equal(one, other)
-    alpha = run.engine.parts[0].alpha.copy()
+    alpha = run.solver.parts[0].alpha.copy()
     run.run(1)
-    changed = np.flatnonzero(run.engine.parts[0].alpha != alpha)
+    changed = np.flatnonzero(run.solver.parts[0].alpha != alpha)
     assert set(changed) <= set(run.batches[-1][B:])
-    np.testing.assert_allclose(run.engine.gradient.r, problem.X.T @ run.engine.parts[0].alpha, rtol=1e-10)
+    np.testing.assert_allclose(run.solver.gradient.r, problem.X.T @ run.solver.parts[0].alpha, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["saga", "sagafw", "l-svrg", "sarah", "saga-sarah"])
 def test_at_a_point_that_does_not_move_the_error_is_zero(name):
     problem = weighted([1.0, 2.0, 0.5, 0.0, 3.0, 1.0, 1.0])
-    engine = Recorder(problem, fw.methods.METHODS[name], B, seed=1).run(STEPS).engine
-    w = engine.point()
+    solver = Recorder(problem, fw.methods.METHODS[name], B, seed=1).run(STEPS).solver
+    w = solver.point()
     found = problem.evaluate(w)
-    engine._renew(found.alpha, found.gradient)
-    if "exact" in engine.parts[0]._fields:  # the same point again: the batch is looked at, and changes nothing
-        engine.parts[0].exact[0] = 0.0
+    solver._renew(found.alpha, found.gradient)
+    if "exact" in solver.parts[0]._fields:  # the same point again: the batch is looked at, and changes nothing
+        solver.parts[0].exact[0] = 0.0
     for batch in combinations(range(N), B):
         rows = (*batch, *batch) if name == "sagafw" else batch
-        np.testing.assert_allclose(refreshed(engine, rows, w), found.gradient, rtol=0.0, atol=1e-15)
+        np.testing.assert_allclose(refreshed(solver, rows, w), found.gradient, rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["saga", "sagafw", "l-svrg", "sarah", "saga-sarah", "one-sample"])
@@ -111,11 +111,11 @@ def test_with_all_rows_in_a_batch_it_is_frank_wolfe(name):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=20, d=7)
     method = fw.methods.METHODS[name]
     own, full = (
-        StepwiseEngine(problem, which, 20, np.random.default_rng(0), problem.default_start())
+        StepwiseSolver(problem, which, 20, np.random.default_rng(0), problem.default_start())
         for which in (method, method._replace(estimate=fw.methods.FullGradient()))
     )
-    for engine in (own, full):
-        engine.advance(40)
+    for solver in (own, full):
+        solver.advance(40)
     np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-12)
 
 
@@ -162,7 +162,7 @@ def test_exact_gradients_come_with_their_probability(estimate, intercept):
 def test_by_default_one_exact_gradient_is_expected_a_pass():
     problem = cases.problem(n=40, d=4)
     run = Recorder(problem, fw.methods.METHODS["l-svrg"], 4).run(2000)
-    assert run.engine.rows_read / 40 == pytest.approx(2 * 200, rel=0.1)
+    assert run.solver.rows_read / 40 == pytest.approx(2 * 200, rel=0.1)
 
 
 @pytest.mark.parametrize("estimate", [fw.methods.Sarah(0.05), fw.methods.LooplessSvrg(0.05)], ids=cases.name_of)
@@ -170,10 +170,10 @@ def test_a_constant_step_foresees_the_exact_gradients_that_chance_will_take(esti
     problem, passes = cases.problem(n=40, d=4), 300.0
     method = fw.methods.Method(estimate, step=fw.methods.ConstantStep())
     result = fw.minimize(problem, method, batch_size=2, tol=0.0, max_passes=passes, random_state=0)
-    engine = StepwiseEngine(
+    solver = StepwiseSolver(
         problem, method, 2, np.random.default_rng(0), problem.default_start(), None, passes * problem.n
     )
-    assert engine.parts[2].gamma[0] == pytest.approx(result.nit**-0.5, rel=0.05)
+    assert solver.parts[2].gamma[0] == pytest.approx(result.nit**-0.5, rel=0.05)
 
 
 # --- schedules ----------------------------------------------------------------------------------------------------
@@ -218,8 +218,8 @@ def test_a_constant_step_may_fall_with_another_power_of_the_number_of_steps():
     method = fw.methods.Method(
         fw.methods.OneSample(power=2.0 / 3.0), step=fw.methods.ConstantStep(scale=0.5, power=2.0 / 3.0)
     )
-    engine = StepwiseEngine(problem, method, 2, np.random.default_rng(0), problem.default_start(), None, 40.0 * 100.0)
-    assert engine.parts[2].gamma[0] == pytest.approx(0.5 * 1000.0 ** (-2.0 / 3.0))
+    solver = StepwiseSolver(problem, method, 2, np.random.default_rng(0), problem.default_start(), None, 40.0 * 100.0)
+    assert solver.parts[2].gamma[0] == pytest.approx(0.5 * 1000.0 ** (-2.0 / 3.0))
 
 
 def test_an_average_goes_on_where_it_was_and_begins_anew_after_another_method():

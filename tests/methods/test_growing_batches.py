@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.sliding import objective_smoothness
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import active_sets, textbook
@@ -19,21 +19,21 @@ NONE = np.empty(0, dtype=np.int64)
 WEIGHTS = [None, np.array([1.0, 2.0, 0.5, 0.0, 3.0])]
 
 
-def engine_of(problem, method, batch_size, steps=0):
-    engine = StepwiseEngine(problem, method, batch_size, np.random.default_rng(0), problem.default_start())
-    engine.advance(steps)
-    return engine
+def solver_of(problem, method, batch_size, steps=0):
+    solver = StepwiseSolver(problem, method, batch_size, np.random.default_rng(0), problem.default_start())
+    solver.advance(steps)
+    return solver
 
 
 # --- expectations, over all batches -----------------------------------------------------------------------------
 
 
-def mean_estimate(engine, t, b=2):
+def mean_estimate(solver, t, b=2):
     """The exact expectation of ``r`` in step ``t`` over all batches of two rows, and the largest deviation from it."""
     found = []
-    for batch in combinations(range(engine.problem.n), b):
-        state, gradient = deepcopy(engine.parts[0]), deepcopy(engine.gradient)
-        state.refresh(engine.problem.samples, engine.iterate, gradient, np.array(batch), NONE, t)
+    for batch in combinations(range(solver.problem.n), b):
+        state, gradient = deepcopy(solver.parts[0]), deepcopy(solver.gradient)
+        state.refresh(solver.problem.samples, solver.iterate, gradient, np.array(batch), NONE, t)
         found.append(gradient.r)
     mean = np.mean(found, axis=0)
     return mean, np.abs(found - mean).max()
@@ -47,27 +47,27 @@ def mean_estimate(engine, t, b=2):
 )
 def test_direction_is_unbiased(estimate, weights):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3, sample_weight=weights)
-    engine = engine_of(problem, fw.methods.Method(estimate), 1, steps=5)
-    mean, deviation = mean_estimate(engine, 6)
-    np.testing.assert_allclose(mean, problem.gradient(engine.point()), rtol=1e-12, atol=1e-14)
+    solver = solver_of(problem, fw.methods.Method(estimate), 1, steps=5)
+    mean, deviation = mean_estimate(solver, 6)
+    np.testing.assert_allclose(mean, problem.gradient(solver.point()), rtol=1e-12, atol=1e-14)
     assert deviation > 1e-3
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["even", "weighted"])
 def test_spider_changes_as_the_gradient_does_on_average(weights):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3, sample_weight=weights)
-    engine = engine_of(problem, fw.methods.METHODS["spider"], 1, steps=5)
-    r, before = engine.gradient.r.copy(), problem.gradient(engine.point())
-    kept, found = engine.parts[0].kept, []
-    samples, earlier = problem.samples, deepcopy(engine.iterate)
-    engine.iterate.v[:] *= 0.7  # a step, of any kind
+    solver = solver_of(problem, fw.methods.METHODS["spider"], 1, steps=5)
+    r, before = solver.gradient.r.copy(), problem.gradient(solver.point())
+    kept, found = solver.parts[0].kept, []
+    samples, earlier = problem.samples, deepcopy(solver.iterate)
+    solver.iterate.v[:] *= 0.7  # a step, of any kind
     for batch in combinations(range(5), 2):
-        state, gradient = deepcopy(engine.parts[0]), deepcopy(engine.gradient)
+        state, gradient = deepcopy(solver.parts[0]), deepcopy(solver.gradient)
         state.follow(samples, earlier, None, gradient, NONE, np.array(batch), 5)
         assert kept.shape == state.kept.shape
-        state.refresh(samples, engine.iterate, gradient, np.array(batch), NONE, 6)
+        state.refresh(samples, solver.iterate, gradient, np.array(batch), NONE, 6)
         found.append(gradient.r - r)
-    change = problem.gradient(engine.point()) - before
+    change = problem.gradient(solver.point()) - before
     np.testing.assert_allclose(np.mean(found, axis=0), change, rtol=1e-12, atol=1e-14)
     assert np.abs(found - change).max() > 1e-3
 
@@ -77,10 +77,10 @@ def test_spider_changes_as_the_gradient_does_on_average(weights):
 )
 def test_at_its_snapshot_an_estimate_has_no_error(estimate):
     problem = cases.problem(fw.Logistic(), fw.L1Ball(4.0), n=5, d=3)
-    engine = engine_of(problem, fw.methods.Method(estimate), 1, steps=5)
-    found = problem.evaluate(engine.point())
-    engine._renew(found.alpha, found.gradient)
-    mean, deviation = mean_estimate(engine, 6)
+    solver = solver_of(problem, fw.methods.Method(estimate), 1, steps=5)
+    found = problem.evaluate(solver.point())
+    solver._renew(found.alpha, found.gradient)
+    mean, deviation = mean_estimate(solver, 6)
     np.testing.assert_allclose(mean, found.gradient, rtol=1e-13, atol=1e-15)
     assert deviation < 1e-15
 
@@ -103,7 +103,7 @@ def test_batches_of_all_rows_are_the_full_gradient(name, constraint):
     estimate, direction, step = EXACT[name]
     problem = cases.problem(fw.Logistic(), constraint, n=20, d=7, sample_weight=np.linspace(0.5, 2.0, 20))
     own, full = (
-        engine_of(problem, fw.methods.Method(which, direction, step), 20, steps=40)
+        solver_of(problem, fw.methods.Method(which, direction, step), 20, steps=40)
         for which in (estimate, fw.methods.FullGradient())
     )
     np.testing.assert_allclose(own.point(), full.point(), rtol=0.0, atol=1e-10)
@@ -244,23 +244,23 @@ def test_a_run_from_a_result_goes_on_and_from_other_data_begins_with_a_snapshot(
     assert onward.state["steps"] == first.nit + onward.nit
     assert onward.gap <= first.gap
     other = cases.problem(n=30, d=6, seed=1)
-    engine = StepwiseEngine(
+    solver = StepwiseSolver(
         other.own(), fw.methods.METHODS[method], 2, np.random.default_rng(0), first.x, first.state, float("inf")
     )
-    engine.advance(1)
+    solver.advance(1)
     if fw.methods.METHODS[method].estimate.state.next_snapshot is not None:
-        np.testing.assert_allclose(engine.gradient.dense(), other.gradient(first.x), rtol=1e-12)
-        assert engine.rows_read >= other.n
+        np.testing.assert_allclose(solver.gradient.dense(), other.gradient(first.x), rtol=1e-12)
+        assert solver.rows_read >= other.n
 
 
 def test_the_intercept_is_optimised_after_every_pass_of_growing_batches():
     X, y = cases.table(fw.Logistic(), n=40, d=6)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=True)
-    engine = engine_of(problem, fw.methods.METHODS["goldfarb-away"]._replace(estimate=fw.methods.GrowingBatch(1.5)), 2)
+    solver = solver_of(problem, fw.methods.METHODS["goldfarb-away"]._replace(estimate=fw.methods.GrowingBatch(1.5)), 2)
     at = []
     for _ in range(14):
-        at.append(engine.passes.next_intercept)
-        engine.advance(1)
+        at.append(solver.passes.next_intercept)
+        solver.advance(1)
     # batches of 3, 5, 7, 11, 16 rows make a pass, 23 and 35 do; then every step does
     assert sorted(set(at)) == [0, 5, 7, 8, 9, 10, 11, 12, 13]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.loop import Sampler
 from frankwolfe.methods.base import Setting
 from frankwolfe.running.certifier import CertificateSchedule
+from frankwolfe.solvers.loop import Sampler
 from tests import cases
 from tests.methods.recorder import Recorder
 
@@ -115,7 +115,7 @@ def test_rows_are_counted_as_they_are_read(name):
     run = Recorder(problem, (STOCHASTIC | OWN)[name], 4)
     read.clear()
     run.run(60)
-    assert run.engine.rows_read == sum(read)
+    assert run.solver.rows_read == sum(read)
     if name in ("sfw", "saga", "sagafw", "one-sample"):
         assert run.charged == [4 if name in ("sfw", "saga") else 8] * 60
     if name == "svrf":

@@ -11,8 +11,8 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.stats import chisquare
 
 import frankwolfe as fw
-from frankwolfe.engines.loop import Sampler
-from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.solvers.loop import Sampler
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 from tests.methods.recorder import Recorder
 from tests.reference import textbook
@@ -171,18 +171,18 @@ def test_gap_estimate_is_that_of_the_textbook_gradient(method):
 def test_factors_kept_apart_are_folded_in_before_they_vanish():
     problem = cases.problem(n=20, d=7)
     plain, faded = (
-        StepwiseEngine(problem, fw.methods.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start())
+        StepwiseSolver(problem, fw.methods.METHODS["momentum"], 2, np.random.default_rng(0), problem.default_start())
         for _ in range(2)
     )
-    for engine in (plain, faded):
-        engine.advance(10)
+    for solver in (plain, faded):
+        solver.advance(10)
     tiny = 1.2e-100  # as after half a million steps
     for values, scale in ((faded.gradient.r, faded.gradient.scale), (faded.iterate.v, faded.iterate.scale)):
         values[:] = values * scale / tiny
         scale[:] = tiny
     faded.gradient.tracker.rebuild(faded.gradient.r)
-    for engine in (plain, faded):
-        engine.advance(40)
+    for solver in (plain, faded):
+        solver.advance(40)
     assert faded.gradient.scale[0] > 1e-50
     assert faded.iterate.scale[0] > 1e-50
     np.testing.assert_allclose(faded.point(), plain.point(), rtol=1e-12, atol=1e-15)

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import frankwolfe as fw
-from frankwolfe.engines.stepwise import StepwiseEngine
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 
-def engine_for(estimate, budget, intercept=False, step=None):
+def solver_for(estimate, budget, intercept=False, step=None):
     X, y = cases.table(fw.Logistic(), n=40, d=6)
     problem = fw.Problem(X, y, "logistic", fw.L1Ball(1.5), intercept=intercept)
     method = fw.methods.Method(estimate, step=fw.methods.ConstantStep(scale=3.0) if step is None else step)
-    return StepwiseEngine(problem, method, 4, np.random.default_rng(0), problem.default_start(), None, budget)
+    return StepwiseSolver(problem, method, 4, np.random.default_rng(0), problem.default_start(), None, budget)
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
@@ -23,36 +23,36 @@ def engine_for(estimate, budget, intercept=False, step=None):
     "estimate", [fw.methods.FullGradient(), fw.methods.Saga(), fw.methods.Svrf()], ids=cases.name_of
 )
 def test_a_constant_step_knows_how_many_steps_the_budget_allows(estimate, budget, intercept):
-    engine = engine_for(estimate, budget, intercept)
-    gamma = engine.parts[2].length(None, None, None, None, 1)
-    engine.begin(budget, 0.0)
-    while engine.finished() is None:
-        engine.advance(1000)
+    solver = solver_for(estimate, budget, intercept)
+    gamma = solver.parts[2].length(None, None, None, None, 1)
+    solver.begin(budget, 0.0)
+    while solver.finished() is None:
+        solver.advance(1000)
     spared = 10 * intercept  # steps that a pass pays for: at zero, the intercept costs none
-    assert min(1.0, 3.0 / engine.steps**0.5) <= gamma <= min(1.0, 3.0 / max(1, engine.steps - spared) ** 0.5)
+    assert min(1.0, 3.0 / solver.steps**0.5) <= gamma <= min(1.0, 3.0 / max(1, solver.steps - spared) ** 0.5)
 
 
 def test_costs_of_the_distant_future_are_those_of_the_planned_steps(monkeypatch):
-    whole, budget = engine_for(fw.methods.Svrf(), 4e5).parts[2].gamma[0], 4e5
-    monkeypatch.setattr("frankwolfe.engines.exact_passes.PLANNED_STEPS", 64)
-    monkeypatch.setattr("frankwolfe.engines.exact_passes.MOST_PLANNED", 1024)
-    assert engine_for(fw.methods.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
+    whole, budget = solver_for(fw.methods.Svrf(), 4e5).parts[2].gamma[0], 4e5
+    monkeypatch.setattr("frankwolfe.solvers.exact_passes.PLANNED_STEPS", 64)
+    monkeypatch.setattr("frankwolfe.solvers.exact_passes.MOST_PLANNED", 1024)
+    assert solver_for(fw.methods.Svrf(), budget).parts[2].gamma[0] == pytest.approx(whole, rel=0.05)
 
 
 def test_without_a_budget_a_constant_step_is_that_of_a_hundred_passes():
-    assert engine_for(fw.methods.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
+    assert solver_for(fw.methods.Saga(), np.inf).parts[2].gamma[0] == 3.0 / 1000**0.5
 
 
 def test_a_run_that_goes_on_from_its_state_keeps_its_step():
-    engine = engine_for(fw.methods.Saga(), 4000.0)
-    again = StepwiseEngine.from_state(
-        engine.problem,
-        engine.state(),
+    solver = solver_for(fw.methods.Saga(), 4000.0)
+    again = StepwiseSolver.from_state(
+        solver.problem,
+        solver.state(),
         fw.methods.Method(fw.methods.Saga(), step=fw.methods.ConstantStep()),
         4,
         np.random.default_rng(0),
     )
-    assert again.parts[2].gamma[0] == engine.parts[2].gamma[0]
+    assert again.parts[2].gamma[0] == solver.parts[2].gamma[0]
 
 
 @pytest.mark.parametrize(

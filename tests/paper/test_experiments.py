@@ -7,11 +7,11 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.methods.table import as_method
 from frankwolfe.paper import experiments
 from frankwolfe.paper.reproduce import verdict
 from frankwolfe.running.observer import TableError
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.theory import table_error
 from tests import cases
 
@@ -65,13 +65,13 @@ def test_online_estimate_of_the_table_error_is_close_on_average():
     problem = cases.problem(n=60, d=10)
     estimated, exact = [], []
     for seed in range(100):
-        engine = StepwiseEngine(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
-        engine.advance(400)
-        estimate = TableError(engine)
-        before = table_error(problem, engine.parts[0].alpha, engine.point())
-        engine.advance(20)
+        solver = StepwiseSolver(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
+        solver.advance(400)
+        estimate = TableError(solver)
+        before = table_error(problem, solver.parts[0].alpha, solver.point())
+        solver.advance(20)
         estimated.append(estimate.estimate())
-        exact.append(0.5 * (before + table_error(problem, engine.parts[0].alpha, engine.point())))
+        exact.append(0.5 * (before + table_error(problem, solver.parts[0].alpha, solver.point())))
     # the window's mean against the mean of its ends: the error changes little over 20 of 400 steps
     assert np.mean(estimated) == pytest.approx(np.mean(exact), rel=0.1)
 
@@ -141,7 +141,7 @@ def test_the_verdict_compares_the_papers_methods(ends, claim):
 def test_all_methods_see_the_same_rows():
     problem = load("breast-cancer", "stand-in").problem()
     drawn = [
-        StepwiseEngine(problem, as_method(name), 5, np.random.default_rng(3), problem.default_start()).sampler.draw(7)
+        StepwiseSolver(problem, as_method(name), 5, np.random.default_rng(3), problem.default_start()).sampler.draw(7)
         for name in experiments.PAPER_METHODS
     ]
     assert all(np.array_equal(drawn[0], other) for other in drawn[1:])

@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import active_matrix
 from frankwolfe.linalg.threads import VARIABLES, default_threads
 from frankwolfe.rows import as_rows
 from frankwolfe.rows import samples as blocks
 from frankwolfe.rows.samples import even_parts, parts_by_size
 from frankwolfe.shards.local import Serial, Threads, executor_for
+from frankwolfe.solvers.corrective import active_matrix
 from tests import cases
 
 THREADS = (1, 2, 7)

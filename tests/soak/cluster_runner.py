@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective import start
+from frankwolfe.solvers.corrective import start
 from tests.soak.cluster_faults import FAULTS, PROBLEMS, Stage, problem_of
 
 TOLERANCE = 1e-8

@@ -11,7 +11,7 @@ import frankwolfe as fw
 from frankwolfe.running.checkpoints import read_checkpoint
 from frankwolfe.storage.archive import read_flat, write_flat
 from tests import cases
-from tests.engines.test_protocol import OWN, PROBLEMS
+from tests.solvers.test_protocol import OWN, PROBLEMS
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import pytest
 from frankwolfe.storage.archive import is_flat, read_flat, write_flat
 
 VALUES = {
-    "engine.alpha": np.array([0.1, -np.inf, np.nan, 5e-324]),
-    "engine.deck": np.arange(5)[::-1],
-    "engine.columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-    "engine.view": np.arange(24.0).reshape(4, 6)[::2, 1:4],
-    "engine.none": np.empty((3, 0)),
-    "engine.steps": 2**60 + 1,
+    "solver.alpha": np.array([0.1, -np.inf, np.nan, 5e-324]),
+    "solver.deck": np.arange(5)[::-1],
+    "solver.columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "solver.view": np.arange(24.0).reshape(4, 6)[::2, 1:4],
+    "solver.none": np.empty((3, 0)),
+    "solver.steps": 2**60 + 1,
     "gap": np.float64(0.1) / 3.0,
     "bound": -np.inf,
     "error": np.nan,
@@ -38,8 +38,8 @@ def same(one, other):
 def test_values_come_back_to_the_last_bit(path):
     found = read_flat(path, "diary", 3)
     assert same(found, VALUES)
-    assert found["engine.columns"].flags.f_contiguous
-    assert (type(found["wanted"]), type(found["engine.steps"])) == (bool, int)
+    assert found["solver.columns"].flags.f_contiguous
+    assert (type(found["wanted"]), type(found["solver.steps"])) == (bool, int)
 
 
 def refused(path, words=""):

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.engines.corrective.few_reads import FewReadsEngine
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.running import likely
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
 from frankwolfe.shards.local import Block, Local
+from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests.own_parts import SmoothedTable
 from tests.test_side_constraints import optimum
 
@@ -209,21 +209,21 @@ def test_one_pass_is_one_read(tmp_path):
 def test_a_run_goes_on_from_its_state(tmp_path):
     problem, _ = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0), intercept=True)
 
-    def engine():
-        return StepwiseEngine(
+    def solver():
+        return StepwiseSolver(
             problem.own(), fw.methods.METHODS["sfw"], 5, np.random.default_rng(0), problem.default_start()
         )
 
-    whole, first = engine(), engine()
+    whole, first = solver(), solver()
     for run in (whole, first):
         run.begin(np.inf, 0.0)
         run.advance(61)
     state = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in first.state().items()}
     generator = np.random.default_rng(1)
-    from frankwolfe.engines.loop import generator_state
+    from frankwolfe.solvers.loop import generator_state
 
     generator.bit_generator.state = generator_state(state)
-    second = StepwiseEngine.from_state(problem.own(), state, fw.methods.METHODS["sfw"], 5, generator)
+    second = StepwiseSolver.from_state(problem.own(), state, fw.methods.METHODS["sfw"], 5, generator)
     second.begin(np.inf, 0.0)
     whole.advance(60)
     second.advance(60)
@@ -312,13 +312,13 @@ def test_what_is_smoothed_in_groups(tmp_path, kind):
 
 def test_a_group_counts_as_its_part_of_all_rows(tmp_path):
     problem, same = on_disk(tmp_path, DENSE, LABELS, constraint=fw.L1Ball(1.0))
-    engine = StepwiseEngine(
+    solver = StepwiseSolver(
         problem.own(), fw.methods.METHODS["shcgm"], 6, np.random.default_rng(0), problem.default_start()
     )
-    engine.begin(np.inf, 0.0)
-    engine.advance(1)  # it forgets all that was before
+    solver.begin(np.inf, 0.0)
+    solver.advance(1)  # it forgets all that was before
     np.testing.assert_allclose(
-        engine.gradient.dense(), N / 6 * same.objective.gradient(engine.evidence().table), rtol=1e-12
+        solver.gradient.dense(), N / 6 * same.objective.gradient(solver.evidence().table), rtol=1e-12
     )
 
 
@@ -373,21 +373,21 @@ def test_few_reads_go_on_from_any_state_to_the_same_bits(tmp_path, radius, group
     problem, _ = on_disk(tmp_path, X, y, groups=groups, constraint=fw.L1Ball(radius))
     target = 1e-7 * problem.zero_value
 
-    def steps(engine, number):
-        engine.begin(np.inf, target)
+    def steps(solver, number):
+        solver.begin(np.inf, target)
         for _ in range(number):
-            if engine.finished() is None and not ((found := engine.evidence().exact) and found.gap <= target):
-                engine.advance(1)
-        return engine
+            if solver.finished() is None and not ((found := solver.evidence().exact) and found.gap <= target):
+                solver.advance(1)
+        return solver
 
     def new():
-        return FewReadsEngine(problem.own(), problem.default_start(), None, np.random.default_rng(0))
+        return FewReadsSolver(problem.own(), problem.default_start(), None, np.random.default_rng(0))
 
     expected = steps(new(), 60)
     for made in (5, 17, 19, 22):
         state = {name: np.copy(value) for name, value in steps(new(), made).state().items()}
         state = {name: value if value.ndim else value[()] for name, value in state.items()}
-        other = steps(FewReadsEngine.from_state(problem.own(), state), 60 - made)
+        other = steps(FewReadsSolver.from_state(problem.own(), state), 60 - made)
         assert np.array_equal(expected.point(), other.point())
         assert expected.rows_read == other.rows_read
         assert expected.evidence().exact.gap == other.evidence().exact.gap

@@ -8,12 +8,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
-from frankwolfe.engines.row_stream import RowStream, for_stream
 from frankwolfe.estimators.array_data import checked_weights
 from frankwolfe.estimators.base import Checkpoint, LinearModel
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
+from frankwolfe.solvers.row_stream import RowStream, for_stream
 
 
 class Answer(NamedTuple):

@@ -4,7 +4,7 @@ A loss gives its value, first derivative and curvature (second derivative) at on
 of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
 finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
 exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
-give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.engines.dual_bound`).
+give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.solvers.dual_bound`).
 
 Losses with a kink, for the methods that smooth them, are in `frankwolfe.losses.kinked`.
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.

@@ -121,8 +121,8 @@ class EstimateDefaults(PartDefaults):
         What it needs of a problem. By default the most that any estimate needs. An estimate may leave out `IN_MEMORY`
         if ``row_arrays`` are all that it remembers of single rows: its steps are then made on a group of the rows, with
         the entries that belong to them. The number of all rows is in the gradient's counters, not the length of an
-        array. Only the exact gradient and the table of `SagTable` leave out `ONE_PROCESS`: these the engine can also
-        compute by tasks on the shards (`frankwolfe.engines.task_steps`).
+        array. Only the exact gradient and the table of `SagTable` leave out `ONE_PROCESS`: these the solver can also
+        compute by tasks on the shards (`frankwolfe.solvers.task_steps`).
     reads_all_rows : bool
         Every step reads the whole data. No batches are drawn.
     reads_upcoming : bool
@@ -201,7 +201,7 @@ class EstimateStateDefaults:
         One weighted derivative a sample. Between steps ``r = X' alpha``, unless there is a ``total`` or a ``side``. A
         later run can take the table over.
     total : array
-        ``X' alpha``, where ``r`` is something else. The engine fills it in when a run starts, and before ``renew``.
+        ``X' alpha``, where ``r`` is something else. The solver fills it in when a run starts, and before ``renew``.
     side : NamedTuple
         Losses with kinks and side constraints are smoothed, and ``alpha`` only certifies. An array ``mean`` of ``side``
         has the multipliers of the side constraints.

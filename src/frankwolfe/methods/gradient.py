@@ -197,7 +197,7 @@ def look_ahead(samples, iterate, gradient, upcoming, kept):
 # --- residuals of the table -------------------------------------------------------------------------------------------
 #
 # The estimated gap plus the mean Fenchel-Young residual of the table bounds the distance to the optimum
-# (`frankwolfe.engines.dual_bound`). A batch is a random sample of the rows, so its residuals before it is refreshed
+# (`frankwolfe.solvers.dual_bound`). A batch is a random sample of the rows, so its residuals before it is refreshed
 # estimate that mean. One row in sixteen is enough, and hardly costs a step any time.
 #
 # Rows that were never visited have by far the largest residuals. Few are left after some passes, and their slopes are

@@ -36,9 +36,9 @@ class Method(NamedTuple):
         Estimates whose batches grow take it as the unit that they grow by.
     name : str
         What results and plots call it.
-    engine : str
+    solver : str
         ``"loop"``: the parts above, a step at a time. ``"corrective"``: rounds of exact gradients and corrections, for
-        which the parts only stand (see `frankwolfe.engines.corrective`). ``"auto"``: one of the others, see `pick`.
+        which the parts only stand (see `frankwolfe.solvers.corrective`). ``"auto"``: one of the others, see `pick`.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Method(NamedTuple):
     step: Any = OpenLoop()
     batch_size: int | float | Callable[[int], int] = 1
     name: str = "custom"
-    engine: str = "loop"
+    solver: str = "loop"
 
     def evaluations(self, n: int, batch_size: int) -> int:
         """Gradient evaluations that a step with so large a batch is charged."""
@@ -72,7 +72,7 @@ class Method(NamedTuple):
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(FullGradient(), Toward(), LineSearch(), name="auto", engine="auto"),
+        Method(FullGradient(), Toward(), LineSearch(), name="auto", solver="auto"),
         Method(FullGradient(), Toward(), OpenLoop(), name="fw"),
         Method(SagTable(), Toward(), OpenLoop(), name="sfw"),
         Method(CoordinateAverage(), Toward(), OpenLoop(1.0, 1.0), batch_size=0.01, name="mokhtari"),
@@ -88,7 +88,7 @@ METHODS: dict[str, Method] = {
         Method(FullGradient(), Away(), LineSearch(), name="away"),
         Method(FullGradient(), Pairwise(), LineSearch(), name="pairwise"),
         Method(FullGradient(), BlendedPairwise(), LineSearch(), name="blended-pairwise"),
-        Method(FullGradient(), Toward(), LineSearch(), name="corrective", engine="corrective"),
+        Method(FullGradient(), Toward(), LineSearch(), name="corrective", solver="corrective"),
         Method(SagTable(), Pairwise(), DampedStep(), batch_size=10, name="stochastic-pairwise"),
         Method(SagTable(), Away(), DampedStep(), batch_size=10, name="stochastic-away"),
         Method(Svrf(), Toward(), EpochStep(), batch_size=96, name="svrf"),
@@ -129,9 +129,9 @@ def as_method(method: Any, step: Any = None) -> Method:
         accept("method.direction", method.direction, "a direction")
         accept("method.step", method.step, "a step rule")
     if step is not None:
-        if method.engine == "corrective":
+        if method.solver == "corrective":
             raise ValueError("step goes with a method that makes steps, such as 'fw'; 'corrective' makes its own")
-        method = METHODS["fw"] if method.engine == "auto" else method
+        method = METHODS["fw"] if method.solver == "auto" else method
         name = step if isinstance(step, str) else type(step).__name__
         method = method._replace(step=as_step(step), name=f"{method.name}, {name}")
     return method

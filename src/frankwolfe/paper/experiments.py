@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from frankwolfe.datasets import Dataset
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.losses import Cauchy, Sigmoid
 from frankwolfe.methods.table import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 from frankwolfe.run import minimize
 from frankwolfe.sets import L1Ball
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.theory import RateBounds
 
 PAPER_METHODS = ("sfw", "mokhtari", "lu-freund")
@@ -220,15 +220,15 @@ def measure(problem: Problem, batch_size: int, steps: Sequence[int], seeds: int)
     found = np.empty((4, seeds, len(steps)))
     for seed in range(seeds):
         generator = np.random.default_rng(seed)
-        engine = StepwiseEngine(problem, as_method("sfw"), batch_size, generator, problem.default_start())
+        solver = StepwiseSolver(problem, as_method("sfw"), batch_size, generator, problem.default_start())
         for k, t in enumerate(steps):
-            engine.advance(t - 1 - engine.steps)
-            before = engine.point()
-            engine.advance(1)
-            exact, r = problem.evaluate(before), engine.gradient.dense()
-            table_error = np.abs(engine.parts[0].alpha - exact.alpha).sum()
+            solver.advance(t - 1 - solver.steps)
+            before = solver.point()
+            solver.advance(1)
+            exact, r = problem.evaluate(before), solver.gradient.dense()
+            table_error = np.abs(solver.parts[0].alpha - exact.alpha).sum()
             gap_error = abs(exact.gap - (r @ before + problem.constraint.support(-r)))
-            suboptimality = problem.value(engine.point()) - best.fun
+            suboptimality = problem.value(solver.point()) - best.fun
             slack = bounds.diameters.inf * table_error - gap_error
             found[:, seed, k] = table_error, gap_error, suboptimality, slack
     return Measured(np.asarray(steps), found[0], found[1], found[2], found[3], bounds)

@@ -203,7 +203,7 @@ def needs_of(method: Any) -> tuple[str, ...]:
     >>> needs_of(fw.methods.METHODS["shcgm"])
     ('all rows in this process', 'rows that it can read again')
     """
-    if method.engine != "loop":
+    if method.solver != "loop":
         return SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN
     step = method.step
     needs = [*method.estimate.needs, *method.direction.needs, *step.needs]
@@ -217,4 +217,4 @@ def needs_of(method: Any) -> tuple[str, ...]:
 def _has_table(method: Any) -> bool:
     """Return whether a method has a table of derivatives with ``r = X' alpha`` between steps."""
     estimate = method.estimate
-    return method.engine == "loop" and not method.reads_all_rows and estimate.has_table and not estimate.sums_table
+    return method.solver == "loop" and not method.reads_all_rows and estimate.has_table and not estimate.sums_table

@@ -1,6 +1,6 @@
 """Certificates of a run: what is proven of its points and of the optimum, and the best point so far.
 
-A table of slopes bounds the optimum for any convex loss (`frankwolfe.engines.dual_bound`). So a certificate needs the
+A table of slopes bounds the optimum for any convex loss (`frankwolfe.solvers.dual_bound`). So a certificate needs the
 objective at the iterate and nothing else of the data: predictions, half a pass. Before the run reports success,
 ``r = X' alpha`` is summed up anew, another half: the running ``r`` carries the rounding of all steps. Without a
 table, or if it proves too little, the exact Frank-Wolfe gap certifies.
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.dual_bound import balanced, bound_at, bound_by_conjugates, sum_rounding
-from frankwolfe.engines.protocol import Engine, Evidence
-from frankwolfe.engines.sampled_gap import sampled_gap
-from frankwolfe.engines.state import below, built, flat, under
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
 from frankwolfe.running.limits import Stopwatch
+from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates, sum_rounding
+from frankwolfe.solvers.protocol import Evidence, Solver
+from frankwolfe.solvers.sampled_gap import sampled_gap
+from frankwolfe.solvers.state import below, built, flat, under
 
 
 class Certificate(NamedTuple):
@@ -233,19 +233,19 @@ class RecentMean:
 
     Parameters
     ----------
-    engine : Engine
+    solver : Solver
         What runs.
     """
 
-    def __init__(self, engine: Engine):
-        self.engine = engine
+    def __init__(self, solver: Solver):
+        self.solver = solver
         self.part_left: Callable[[int], float] | None = None  # as in `Evidence`, at the present iterate
         self.earlier: Earlier | None = None
 
     def note(self, at: Point, w: Any) -> None:
         """Remember the iterate, for the next look, where it is a mixture of vertices."""
-        if self.part_left is not None and isinstance(w, np.ndarray) and not np.isnan(self.part_left(self.engine.steps)):
-            self.earlier = Earlier(self.engine.steps, w, at.z)
+        if self.part_left is not None and isinstance(w, np.ndarray) and not np.isnan(self.part_left(self.solver.steps)):
+            self.earlier = Earlier(self.solver.steps, w, at.z)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
         """Return the line's direction, the slope of the objective at the iterate, and where the line ends.
@@ -264,13 +264,13 @@ class RecentMean:
 
         Zero where nothing is known, or where the slope alone tells that it cannot be as much as ``wanted``.
         """
-        if self.earlier is None or self.part_left is None or self.earlier.steps == self.engine.steps:
+        if self.earlier is None or self.part_left is None or self.earlier.steps == self.solver.steps:
             return 0.0
         along, slope, end = self._line(at)
         length = abs(end - 1.0)
         if abs(slope) * length <= wanted:
             return 0.0  # the objective is convex: it falls by no more than that
-        curvature = float(self.engine.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
+        curvature = float(self.solver.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
         if curvature > 0.0:
             length = min(length, abs(slope) / curvature)
         return abs(slope) * length - 0.5 * curvature * length**2
@@ -281,7 +281,7 @@ class RecentMean:
         The objective is convex, so what is looked for is a root of its slope. None if no better point is found.
         """
         assert self.earlier is not None
-        problem, earlier = self.engine.problem, self.earlier
+        problem, earlier = self.solver.problem, self.earlier
         along, here, end = self._line(at)
 
         def slope(theta: float) -> float:
@@ -372,7 +372,7 @@ class Certifier:
 
     Parameters
     ----------
-    engine : Engine
+    solver : Solver
         What runs.
     watch : Stopwatch
         Charged for certificates.
@@ -382,26 +382,26 @@ class Certifier:
         Whether a gap can end the run at all.
     """
 
-    def __init__(self, engine: Engine, watch: Stopwatch, start: Start, wanted: bool):
-        self.engine, self.watch, self.start, self.wanted = engine, watch, start, wanted
+    def __init__(self, solver: Solver, watch: Stopwatch, start: Start, wanted: bool):
+        self.solver, self.watch, self.start, self.wanted = solver, watch, start, wanted
         self.tolerance = self.violation_tolerance = 0.0
-        self.bound = LowerBound(engine.problem)
+        self.bound = LowerBound(solver.problem)
         self.schedule = CertificateSchedule(None)
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
-        self.recent = RecentMean(engine)
-        self._proves = has_dual(engine.problem.loss)  # whether a table bounds the optimum
+        self.recent = RecentMean(solver)
+        self._proves = has_dual(solver.problem.loss)  # whether a table bounds the optimum
         self._scheduled: Mapping[str, Any] | None = None  # what is remembered of an earlier part of the run
 
     def aim_at(self, found: Evidence, tolerance: float, violation_tolerance: float = 0.0) -> None:
         """Set the gap that ends the run, and the violation of side constraints that it may end with.
 
-        What kind of evidence the engine has decides what triggers a certificate.
+        What kind of evidence the solver has decides what triggers a certificate.
         """
         self.tolerance, self.violation_tolerance = tolerance, violation_tolerance
-        optimism = STOCHASTIC_OPTIMISM if self.engine.batch_size else 1.0
+        optimism = STOCHASTIC_OPTIMISM if self.solver.batch_size else 1.0
         follows = found.table is not None and found.table_follows
-        by_table = follows and self._proves and not self.engine.problem.intercept
+        by_table = follows and self._proves and not self.solver.problem.intercept
         self.schedule = CertificateSchedule(
             tolerance if self.wanted else None, optimism, by_table, by_sample=follows and not self._proves
         )
@@ -444,19 +444,19 @@ class Certifier:
         """
         if (nit == 0 and self.start.gap <= self.tolerance) or known.exact is not None:
             return self.wanted
-        if self.engine.certifies_itself:
+        if self.solver.certifies_itself:
             return False
         if self.schedule.sample_due(passes, known.gap_estimate):
-            engine = self.engine
+            solver = self.solver
             with self.watch.charged(certificate=True):
-                sampled = sampled_gap(engine.problem, engine.point(), known, engine.steps, draws=0)
+                sampled = sampled_gap(solver.problem, solver.point(), known, solver.steps, draws=0)
             self.schedule.note_sample(passes, sampled.passes)
             bound_estimate = sampled.estimate
         return self.schedule.due(passes, known.gap_estimate, bound_estimate)
 
     def note_conjugates(self, known: Evidence) -> None:
-        """Keep the lower bound that the engine's last step proves, where it costs no row to know it."""
-        if (bound := bound_by_conjugates(self.engine.problem, known, self.bound.value)) > self.bound.value:
+        """Keep the lower bound that the solver's last step proves, where it costs no row to know it."""
+        if (bound := bound_by_conjugates(self.solver.problem, known, self.bound.value)) > self.bound.value:
             self.bound.offer(bound, known.slopes)
 
     def certify(self, passes: float, known: Evidence, at_end: bool = False) -> Certificate:
@@ -464,13 +464,13 @@ class Certifier:
 
         What was certified at this very step is not certified again, unless it missed and the end has come.
         """
-        engine = self.engine
-        if self._last is not None and self._last[0] == engine.steps:
+        solver = self.solver
+        if self._last is not None and self._last[0] == solver.steps:
             found = self._last[1]
             if not (at_end and np.isnan(found.fw_gap)) or self.meets(found):
                 return found
         with self.watch.charged(certificate=True):
-            w, self.recent.part_left = engine.point(), known.part_left
+            w, self.recent.part_left = solver.point(), known.part_left
             if known.exact is not None:
                 found = self._exactly(known.exact)
             else:
@@ -478,13 +478,13 @@ class Certifier:
                 self.schedule.note(passes, found.fw_gap, known.gap_estimate, price)
             self.bound.offer(known.lower_bound, known.slopes)
             found = self.bound.lower(found)
-        self._last = (engine.steps, found)
+        self._last = (solver.steps, found)
         self._keep_if_better(found, w)
         return found
 
     def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[Certificate, Any, float]:
         """Return what is proven of the iterate or of a better point, that point, and the price in passes."""
-        problem, table = self.engine.problem, known.table if self._proves else None
+        problem, table = self.solver.problem, known.table if self._proves else None
         if problem.needs_smoothing:
             return self._by_slopes(w, table, known.multipliers), w, 1.0
         if table is None and self.bound.value == -np.inf:
@@ -516,7 +516,7 @@ class Certifier:
 
     def _above_bound(self, at: Point, w: Any) -> Certificate:
         """Return what the best bound so far proves of a point."""
-        return self.bound.lower(Certificate(at.value, np.inf, intercept=self.engine.problem.shift_of(at, w)))
+        return self.bound.lower(Certificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)))
 
     def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> Certificate:
         """Return what the averaged slopes and multipliers of a method that smooths prove of the iterate.
@@ -524,7 +524,7 @@ class Certifier:
         The derivatives at the iterate would prove next to nothing: those of a loss with kinks jump there, and without
         multipliers they know nothing of side constraints.
         """
-        problem = self.engine.problem
+        problem = self.solver.problem
         at = problem.objective.point(problem.objective.predict(w), problem.guess)
         slopes = None if table is None else balanced(problem, at, table)
         if slopes is not None:
@@ -536,7 +536,7 @@ class Certifier:
 
     def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[Certificate, Any, float]:
         """Return what is proven of the last iterate, where a read counts more than work: the exact gap comes first."""
-        problem = self.engine.problem
+        problem = self.solver.problem
         at, gradient = problem.objective.at(w, problem.guess if problem.intercept else None)
         found = self.bound.lower(self._exactly(problem.evaluation(at, gradient, w)))
         if table is None or self.meets(found):
@@ -564,7 +564,7 @@ class Certifier:
 
     def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray, residuals: float) -> float:
         """Return the gap that slopes prove of a point, with ``X' alpha`` summed up anew; keep it as a bound."""
-        problem = self.engine.problem
+        problem = self.solver.problem
         gap = residuals + max(problem.gap_for(problem.objective.gradient(slopes), w, proof=True), 0.0)
         self.bound.offer_gap(at.value, gap + problem.objective.gap_rounding(at, slopes), slopes)
         return gap if gap == gap else np.inf
@@ -575,13 +575,13 @@ class Certifier:
         return self.wanted and bool(within)
 
     def start_is_certified(self) -> bool:
-        """Certify a start that was within the tolerance by what proved it, where the engine would not do so itself.
+        """Certify a start that was within the tolerance by what proved it, where the solver would not do so itself.
 
-        The engine may keep the point in another form, or know nothing of the slopes that proved its bound.
+        The solver may keep the point in another form, or know nothing of the slopes that proved its bound.
         """
         if not (self.wanted and self.start.gap <= self.tolerance):
             return False
-        w = self.engine.point()
+        w = self.solver.point()
         same = isinstance(w, np.ndarray) and np.array_equal(w, self.start.w)
         if same and self.start.slopes is None:
             return False
@@ -606,7 +606,7 @@ class Certifier:
     def prove_best(self) -> None:
         """Take the exact gap of the best point, if it is an earlier one that missed and only a bound is known of it."""
         assert self.best is not None
-        (found, w), problem = self.best, self.engine.problem
+        (found, w), problem = self.best, self.solver.problem
         if not self.wanted or self.meets(found) or not np.isnan(found.fw_gap) or problem.needs_smoothing:
             return
         with self.watch.charged(certificate=True):
@@ -615,7 +615,7 @@ class Certifier:
 
     def _evaluate_start(self) -> Certificate:
         """Return what is proven of the start, also by slopes of an earlier run."""
-        problem, (w, _, _, slopes, multipliers, _) = self.engine.problem, self.start
+        problem, (w, _, _, slopes, multipliers, _) = self.solver.problem, self.start
         found = self._exactly(problem.evaluate(w)).with_side(problem, w)
         if slopes is not None and problem.needs_smoothing and slopes.shape == problem.samples.shape:
             if problem.side is None or (multipliers is not None and multipliers.size != problem.side.m):
@@ -640,7 +640,7 @@ class Certifier:
         ours, theirs = self._flaws(found), self._flaws(other)
         if ours != theirs:
             return ours < theirs
-        if self.engine.problem.side is not None:  # an objective is only worth as much as what it violates
+        if self.solver.problem.side is not None:  # an objective is only worth as much as what it violates
             return self._merit(found) <= self._merit(other)
         if abs(found.value - other.value) <= VALUE_ROUNDING * abs(other.value):
             return found.gap <= other.gap
@@ -652,7 +652,7 @@ class Certifier:
         This is an exact penalty: with a price above the norm of the optimal multipliers, nothing is better than the
         best point that keeps to the constraints. Those that prove the bound come close to the optimal ones.
         """
-        problem, multipliers = self.engine.problem, self.bound.multipliers
+        problem, multipliers = self.solver.problem, self.bound.multipliers
         price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0
         if multipliers is not None:
             price = max(price, 2.0 * float(np.linalg.norm(multipliers)))

@@ -14,19 +14,6 @@ import numpy as np
 
 from frankwolfe.arguments.settings import as_budget, warn_user
 from frankwolfe.compile.part import short
-from frankwolfe.engines.loop import generator_of
-from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import (
-    PLAIN,
-    below,
-    copied,
-    require_entries,
-    require_like,
-    require_plain,
-    require_trace,
-    under,
-)
-from frankwolfe.engines.stepwise import StepwiseEngine
 from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.methods.table import METHODS, Method, as_method
@@ -37,11 +24,24 @@ from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.driver import Driver
 from frankwolfe.running.limits import Limits
+from frankwolfe.solvers.loop import generator_of
+from frankwolfe.solvers.protocol import Solver
+from frankwolfe.solvers.state import (
+    PLAIN,
+    below,
+    copied,
+    require_entries,
+    require_like,
+    require_plain,
+    require_trace,
+    under,
+)
+from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.storage.archive import is_flat, read_flat, reason, write_flat
 from frankwolfe.storage.files import remove_unfinished
 
 KIND, VERSION = "checkpoint", 1
-"""What the files are, and the version of what is in them: engines' states among it, so it changes with them."""
+"""What the files are, and the version of what is in them: solvers' states among it, so it changes with them."""
 
 COPYING_SHARE = 0.02
 """Part of the time that copies in memory may take."""
@@ -50,7 +50,7 @@ COPYING_SHARE = 0.02
 class Run(Protocol):
     """What checkpoints are of."""
 
-    engine: Engine
+    solver: Solver
 
     def state(self) -> dict[str, Any]:
         """Return all that a later run needs to go on; the arrays are the run's own."""
@@ -86,21 +86,21 @@ class Checkpoints:
     def offer(self, run: Run) -> None:
         """Take the state if it is time to; between two steps of the run."""
         now = perf_counter()
-        if now < min(self._next_write, self._next_copy) or not run.engine.unhindered:
+        if now < min(self._next_write, self._next_copy) or not run.solver.unhindered:
             return
         if now >= self._next_write:
             self._write_or_warn(run.state())
             return
-        # what is outside of the engine is replaced, and never changed in place
+        # what is outside of the solver is replaced, and never changed in place
         self._latest = {
-            name: copied(part) if name.startswith("engine.") else part for name, part in run.state().items()
+            name: copied(part) if name.startswith("solver.") else part for name, part in run.state().items()
         }
         done = perf_counter()
         self._next_copy = done + (done - now) / COPYING_SHARE
 
     def end(self, run: Run | None = None) -> None:
         """Write the last one: of a run that has come to its end, or the last copy of one that was broken off."""
-        if run is not None and run.engine.unhindered:
+        if run is not None and run.solver.unhindered:
             self._write_or_warn(run.state())
         elif self._latest is not None:
             self._write_or_warn(self._latest)
@@ -153,7 +153,7 @@ class Kept:
 KEPT: Final[Kept] = Kept()
 
 SETTINGS = {
-    **dict.fromkeys(("run.method", "run.key", "run.engine", "run.step", "run.parts"), ""),
+    **dict.fromkeys(("run.method", "run.key", "run.solver", "run.step", "run.parts"), ""),
     **dict.fromkeys(("run.batch_size", "run.likely"), 0),
     **dict.fromkeys(("run.every", "limits.tol", "limits.passes", "limits.seconds", "limits.side_tol"), 0.0),
 }
@@ -180,7 +180,7 @@ def settings_of(
     run = {
         "method": method.name,
         "key": _key(method) if named else "",
-        "engine": method.engine,
+        "solver": method.solver,
         "step": step if named and step is not None else "",
         "parts": _parts_of(method),
         "batch_size": batch_size,
@@ -192,12 +192,12 @@ def settings_of(
 
 def _key(method: Method) -> str:
     """Return the name in the table of methods of what a run was, whatever its result calls it."""
-    return "corrective" if method.engine == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
+    return "corrective" if method.solver == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
 
 
 def _parts_of(method: Method) -> str:
     """Return what tells a method from others: its parts, whatever it is called."""
-    return digest((method.engine, *method[:3]))
+    return digest((method.solver, *method[:3]))
 
 
 class SavedRun:
@@ -253,10 +253,10 @@ class SavedRun:
         if (key and key not in METHODS) or (rule and step is None and rule not in STEPS):
             raise self._unfit(ValueError(f"there is no method {key!r} with the step {rule!r}"))
         found = as_method(key if given is None else given, (rule or None) if step is None else step)
-        if found.engine == "auto" and key:
+        if found.solver == "auto" and key:
             found = METHODS[key]  # it was chosen when the run began
-        if self.settings["engine"] == "few-reads" and found.engine == "corrective":
-            found = found._replace(engine="few-reads")
+        if self.settings["solver"] == "few-reads" and found.solver == "corrective":
+            found = found._replace(solver="few-reads")
         if _parts_of(found) != self.settings["parts"]:
             raise ValueError(f"{self.path} is a run of {name!r}, and {found.name!r} has other parts: {_shown(found)}")
         check(problem, found)
@@ -277,40 +277,40 @@ class SavedRun:
         settings = under("run", self.settings | {"every": every}) | under("limits", vars(limits))
         return settings | under("problem", below("problem", self.values))
 
-    def engine(self, problem: Problem, method: Method) -> Engine:
-        """Return the engine, where it was; ``problem`` becomes its own."""
-        engine: Engine
+    def solver(self, problem: Problem, method: Method) -> Solver:
+        """Return the solver, where it was; ``problem`` becomes its own."""
+        solver: Solver
         try:
-            state = below("engine", self.values)
+            state = below("solver", self.values)
             start = Start.from_state(below("certifier.start", self.values))
             if start.intercept is not None:
                 problem.expect(start.w, start.intercept)
-            if method.engine != "loop":
+            if method.solver != "loop":
                 # imported here: a good deal of code that the other methods do without
-                from frankwolfe.engines.corrective import restored_engine
+                from frankwolfe.solvers.corrective import restored_solver
 
-                engine = restored_engine(problem, state, method.engine == "few-reads")
+                solver = restored_solver(problem, state, method.solver == "few-reads")
             else:
                 batch_size = int(self.settings["batch_size"])
-                engine = StepwiseEngine.from_state(problem, state, method, batch_size, generator_of(state))
-            _require_same_kinds(engine.state(), state)
-            if not problem.constraint.contains(engine.point()):
+                solver = StepwiseSolver.from_state(problem, state, method, batch_size, generator_of(state))
+            _require_same_kinds(solver.state(), state)
+            if not problem.constraint.contains(solver.point()):
                 raise ValueError("its point is not in the constraint set")
-            return engine
+            return solver
         except Exception as error:  # what does not fit together can make anything raise anything
             raise self._unfit(error) from error
 
     def restore(self, driver: Driver) -> None:
-        """Take a driver, of the engine, to where the run was."""
+        """Take a driver, of the solver, to where the run was."""
         try:
             certifier = below("certifier", self.values)
             own = driver.state()
             require_like({name: own[name] for name in own if isinstance(own[name], PLAIN)}, self.values)
-            if not driver.engine.problem.on_cluster:
-                require_entries(driver.engine.problem, certifier)
-                require_trace(driver.engine.problem, below("observer.trace", self.values))
-            if driver.engine.problem.side is None and not driver.engine.problem.on_cluster:
-                _require_below(self.values, driver.engine)
+            if not driver.solver.problem.on_cluster:
+                require_entries(driver.solver.problem, certifier)
+                require_trace(driver.solver.problem, below("observer.trace", self.values))
+            if driver.solver.problem.side is None and not driver.solver.problem.on_cluster:
+                _require_below(self.values, driver.solver)
             driver.restore(self.values)
         except Exception as error:
             raise self._unfit(error) from error
@@ -340,30 +340,30 @@ class SavedRun:
         return ValueError(f"{self.path} cannot be resumed: {reason(error)}")
 
 
-def _require_below(values: Mapping[str, Any], engine: Engine) -> None:
+def _require_below(values: Mapping[str, Any], solver: Solver) -> None:
     """Raise ValueError if a lower bound on the optimum is above the objective at a point of the run.
 
     Where the file records no such value, this evaluates the objective at the iterate: half a pass.
     """
-    bounds = {name: values[name] for name in ("certifier.bound", "engine.lower_bound") if name in values}
+    bounds = {name: values[name] for name in ("certifier.bound", "solver.lower_bound") if name in values}
     if not any(bound > -np.inf or np.isnan(bound) for bound in bounds.values()):
         return
-    points = [values[name] for name in ("certifier.best.value", "engine.at.value") if name in values]
-    lowest = min(points) if points else engine.problem.value(engine.point())
+    points = [values[name] for name in ("certifier.best.value", "solver.at.value") if name in values]
+    lowest = min(points) if points else solver.problem.value(solver.point())
     for name, bound in bounds.items():
         if not bound <= lowest + 1e-9 * abs(lowest):
             raise ValueError(f"its entry {name} is {bound}, above the objective {lowest} at a point of the run")
 
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Raise ValueError unless an engine has taken over all of a state: the same names, and arrays of the same kinds."""
+    """Raise ValueError unless a solver has taken over all of a state: the same names, and arrays of the same kinds."""
     kinds = [
         {name: part.dtype.str if isinstance(part, np.ndarray) else "" for name, part in parts.items()}
         for parts in (found, state)
     ]
     other = sorted(name for name in kinds[0] | kinds[1] if kinds[0].get(name) != kinds[1].get(name))
     if other:
-        raise ValueError(f"it does not have what the engine has, or something else: {', '.join(other)}")
+        raise ValueError(f"it does not have what the solver has, or something else: {', '.join(other)}")
 
 
 def _shown(method: Method) -> str:

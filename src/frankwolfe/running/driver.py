@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frankwolfe.display import Progress
-from frankwolfe.engines.protocol import Engine
-from frankwolfe.engines.state import ESTIMATE, below, handed_over, under
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.running.certifier import Certificate, Certifier, Start
 from frankwolfe.running.likely import CONFIDENCE, LikelyStop
 from frankwolfe.running.limits import Limits, Stopwatch
 from frankwolfe.running.observer import Callback, Observer, next_on_grid
+from frankwolfe.solvers.protocol import Solver
+from frankwolfe.solvers.state import ESTIMATE, below, handed_over, under
 
 if TYPE_CHECKING:
     from frankwolfe.running.checkpoints import Checkpoints
@@ -123,11 +123,11 @@ class Stage(StrEnum):
 
 
 class Driver:
-    """Drives an engine until something ends the run, and makes the result.
+    """Drives a solver until something ends the run, and makes the result.
 
     Parameters
     ----------
-    engine : Engine
+    solver : Solver
         New, or used before: then it goes on.
     limits : Limits
         What ends the run.
@@ -147,7 +147,7 @@ class Driver:
 
     def __init__(
         self,
-        engine: Engine,
+        solver: Solver,
         limits: Limits,
         callback: Callback | None,
         bar: Progress,
@@ -156,14 +156,14 @@ class Driver:
         likely: bool = False,
         checkpoints: "Checkpoints | None" = None,
     ):
-        self.engine, self.limits, self.checkpoints = engine, limits, checkpoints
+        self.solver, self.limits, self.checkpoints = solver, limits, checkpoints
         self.watch = Stopwatch()
-        self.observer = Observer(engine, self.watch, callback, bar, trace)
-        self.likely = LikelyStop(engine, self.watch) if likely else None
-        self.certifier = Certifier(engine, self.watch, start or Start(), wanted=limits.tol > 0.0 and not likely)
+        self.observer = Observer(solver, self.watch, callback, bar, trace)
+        self.likely = LikelyStop(solver, self.watch) if likely else None
+        self.certifier = Certifier(solver, self.watch, start or Start(), wanted=limits.tol > 0.0 and not likely)
         self.next_look, self.stage, self.planned, self.resumed = 0, Stage.LOOK, False, False
-        self.look_every = steps_between_looks(engine.problem, engine.rows_a_step)
-        self.slice = max(1, 1024 // (engine.rows_a_step or engine.problem.n))
+        self.look_every = steps_between_looks(solver.problem, solver.rows_a_step)
+        self.slice = max(1, 1024 // (solver.rows_a_step or solver.problem.n))
 
     # --- what another run can go on from ------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Driver:
         """Return all that a later run needs to go on; the arrays are the run's own."""
         plan = {"next_look": self.next_look, "stage": str(self.stage), "planned": self.planned}
         return (
-            under("engine", self.engine.state())
+            under("solver", self.solver.state())
             | under("observer", self.observer.state())
             | under("certifier", self.certifier.state())
             | under("watch", self.watch.state())
@@ -180,7 +180,7 @@ class Driver:
         )
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the run with this state was, whose engine this one's is; before it is driven."""
+        """Go on where the run with this state was, whose solver this one's is; before it is driven."""
         plan = below("driver", state)
         self.next_look, self.stage, self.planned = plan["next_look"], Stage(plan["stage"]), plan["planned"]
         self.observer.restore(below("observer", state))
@@ -213,12 +213,12 @@ class Driver:
 
     def _begin(self) -> None:
         """Compile, and tell everyone what the run is up to."""
-        problem = self.engine.problem
+        problem = self.solver.problem
         with self.watch.waiting.counted():
-            self.engine.warm_up()
+            self.solver.warm_up()
         tolerance = problem.tolerance(self.limits.tol)
         with self.watch.charged():
-            self.engine.begin(self.limits.passes * problem.n + 1e-9, tolerance)
+            self.solver.begin(self.limits.passes * problem.n + 1e-9, tolerance)
             self.observer.begin()
         self.certifier.aim_at(self.observer.evidence, tolerance, self.limits.side_tol)
 
@@ -252,7 +252,7 @@ class Driver:
         return min(evenly, next_on_grid(nit, LOOKS_A_DECADE))
 
     def _advance_to(self, goal: float) -> Status | None:
-        """Make steps, a slice of time at a time, until step number ``goal`` or as far as the engine can.
+        """Make steps, a slice of time at a time, until step number ``goal`` or as far as the solver can.
 
         Where slices end is a matter of the clock, and no step depends on it.
         """
@@ -260,8 +260,8 @@ class Driver:
             steps = int(min(self.slice, goal - self.observer.nit))
             before = self.watch.seconds
             with self.watch.charged():
-                made = self.engine.advance(steps)
-            if made < steps and self.engine.finished() is Status.NON_FINITE:
+                made = self.solver.advance(steps)
+            if made < steps and self.solver.finished() is Status.NON_FINITE:
                 return Status.NON_FINITE
             if made == steps == self.slice:  # a call cut short says nothing about how long a slice lasts
                 spent = max(self.watch.seconds - before, 1e-6)
@@ -317,7 +317,7 @@ class Driver:
 
     def _limit_reached(self) -> Status | None:
         """Say if no further step can be made, or none in time."""
-        status = self.engine.finished()
+        status = self.solver.finished()
         if status is None and self.watch.seconds >= self.limits.seconds:
             return Status.MAX_SECONDS
         return status
@@ -353,7 +353,7 @@ class Driver:
         self.observer.trace_end()
         unproven = Certificate(float("nan"), float("inf"))
         return replace(
-            self._result(status, method, unproven, self.engine.point(), (bound, CONFIDENCE)),
+            self._result(status, method, unproven, self.solver.point(), (bound, CONFIDENCE)),
             checks=likely.taken,
             certificate_passes=likely.passes,
             likely_gap=bound,
@@ -364,10 +364,10 @@ class Driver:
         self, status: Status, method: str, found: Certificate, w: Any, likely: tuple[float, float] | None = None
     ) -> Result:
         """Return a point and what is known of it."""
-        engine, certifier, observer, watch = self.engine, self.certifier, self.observer, self.watch
+        solver, certifier, observer, watch = self.solver, self.certifier, self.observer, self.watch
         observer.show()
         return Result(
-            x=engine.problem.shaped(w),
+            x=solver.problem.shaped(w),
             intercept=found.intercept,
             fun=found.value,
             gap=found.gap,
@@ -383,19 +383,19 @@ class Driver:
             seconds=watch.seconds,
             certificate_seconds=watch.certificate_seconds,
             compile_seconds=watch.compile_seconds,
-            convex=bool(engine.problem.loss.convex),
+            convex=bool(solver.problem.loss.convex),
             method=method,
-            batch_size=engine.batch_size or engine.problem.n,
+            batch_size=solver.batch_size or solver.problem.n,
             trace=observer.trace,
             state=self._handed_over(found),
-            violation=None if engine.problem.side is None else found.violation,
-            violation_tolerance=None if engine.problem.side is None else certifier.violation_tolerance,
-            reads=engine.problem.objective.reads,
+            violation=None if solver.problem.side is None else found.violation,
+            violation_tolerance=None if solver.problem.side is None else certifier.violation_tolerance,
+            reads=solver.problem.objective.reads,
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:
         """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
-        state, bound = handed_over(self.engine.state()), self.certifier.bound
+        state, bound = handed_over(self.solver.state()), self.certifier.bound
         if bound.slopes is not None and found.by_bound:
             state["slopes"] = bound.slopes
             if bound.multipliers is not None:
@@ -404,8 +404,8 @@ class Driver:
 
     def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
         """Say in a sentence how the run ended."""
-        problem, certifier = self.engine.problem, self.certifier
+        problem, certifier = self.solver.problem, self.certifier
         if status is Status.NON_FINITE:
-            return what_was_not_finite(problem, self.engine.state(), self.observer.nit + 1)
+            return what_was_not_finite(problem, self.solver.state(), self.observer.nit + 1)
         allowed = None if problem.side is None else certifier.violation_tolerance
         return message(status, found, certifier.tolerance, self.limits, problem.intercept, likely, allowed)

@@ -1,6 +1,6 @@
 """A likely bound: what a table proves of the iterate, with a sample of rows in place of a pass.
 
-For a convex loss and the table ``alpha`` of a run, with ``r = X' alpha`` (`frankwolfe.engines.dual_bound`),
+For a convex loss and the table ``alpha`` of a run, with ``r = X' alpha`` (`frankwolfe.solvers.dual_bound`),
 
     F(w) - F*  <=  max_s <r, w - s>  +  sum_i p_i B_i.
 
@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.engines.protocol import Engine, Evidence
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.limits import Stopwatch
 from frankwolfe.shards.local import Block, Local
+from frankwolfe.solvers.protocol import Evidence, Solver
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
@@ -162,14 +162,14 @@ class LikelyStop:
 
     Parameters
     ----------
-    engine : Engine
+    solver : Solver
         What runs.
     watch : Stopwatch
         Charged for the bounds.
     """
 
-    def __init__(self, engine: Engine, watch: Stopwatch):
-        self.engine, self.watch = engine, watch
+    def __init__(self, solver: Solver, watch: Stopwatch):
+        self.solver, self.watch = solver, watch
         self.taken, self.passes = 0, 0.0
         self._last_passes, self._last_step, self._last = 0.0, -1, np.inf
 
@@ -190,7 +190,7 @@ class LikelyStop:
 
     def has_met(self, tolerance: float) -> bool:
         """Whether the last bound was taken at the iterate, and is within the tolerance."""
-        return self._last_step == self.engine.steps and self._last <= tolerance
+        return self._last_step == self.solver.steps and self._last <= tolerance
 
     def due(self, passes: float, bound_estimate: float, tolerance: float) -> bool:
         """Whether to take a bound now, given the online estimate of it."""
@@ -198,20 +198,20 @@ class LikelyStop:
             return False  # within the first pass most of the table is still empty
         if bound_estimate <= tolerance:
             return passes >= AGAIN * self._last_passes
-        price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.engine.problem.n)
+        price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.solver.problem.n)
         return passes >= UNTRIGGERED * self._last_passes and self.passes + price <= TABLE_SHARE * passes
 
     def take(self, passes: float, known: Evidence) -> float:
         """Return a bound on how far the iterate is above the optimum; the last one, if it has not moved since."""
-        engine = self.engine
-        if self._last_step == engine.steps:
+        solver = self.solver
+        if self._last_step == solver.steps:
             return self._last
         self.taken += 1
-        rng = np.random.default_rng([engine.steps, self.taken])
+        rng = np.random.default_rng([solver.steps, self.taken])
         assert known.gradient is not None
         with self.watch.charged(certificate=True):
             doubt = (1.0 - CONFIDENCE) / (self.taken * (self.taken + 1.0))
-            found = likely_gap(engine.problem, engine.point(), known.table, known.gradient, rng, doubt)
-        self.passes += 0.5 * found.rows / engine.problem.n
-        self._last_passes, self._last_step, self._last = passes, engine.steps, found.bound
+            found = likely_gap(solver.problem, solver.point(), known.table, known.gradient, rng, doubt)
+        self.passes += 0.5 * found.rows / solver.problem.n
+        self._last_passes, self._last_step, self._last = passes, solver.steps, found.bound
         return found.bound

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.display import Progress
-from frankwolfe.engines.protocol import Engine, Evidence
-from frankwolfe.engines.sampled_gap import SampledGap, sampled_gap
-from frankwolfe.engines.state import below, flat, under
 from frankwolfe.losses import has_dual
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Trace
 from frankwolfe.running.certifier import Certificate
 from frankwolfe.running.limits import Stopwatch
+from frankwolfe.solvers.protocol import Evidence, Solver
+from frankwolfe.solvers.sampled_gap import SampledGap, sampled_gap
+from frankwolfe.solvers.state import below, flat, under
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class State:
         A copy of the iterate.
     problem : Problem
         What is being minimised.
-    engine : Engine
+    solver : Solver
         What makes the steps; not for callbacks.
     """
 
@@ -53,17 +53,17 @@ class State:
     table_error: float
     x: np.ndarray
     problem: Problem
-    engine: Engine = field(repr=False)
+    solver: Solver = field(repr=False)
 
     def sampled_gap(self, draws: int = 20) -> SampledGap:
         """Estimate the Frank-Wolfe gap at the iterate from a thirty-second of the rows, with the error of that.
 
         For methods with a table that follows the derivatives, such as ``"sfw"``, and any loss, also one that is not
-        convex. Ask while the callback runs: the table goes on with the run. See `frankwolfe.engines.sampled_gap`.
+        convex. Ask while the callback runs: the table goes on with the run. See `frankwolfe.solvers.sampled_gap`.
         """
-        if not np.array_equal(self.problem.shaped(self.engine.point()), self.x):
+        if not np.array_equal(self.problem.shaped(self.solver.point()), self.x):
             raise ValueError("sampled_gap must be asked while the callback runs: the run has gone on since")
-        return sampled_gap(self.problem, self.engine.point(), self.engine.evidence(), self.engine.steps, draws)
+        return sampled_gap(self.problem, self.solver.point(), self.solver.evidence(), self.solver.steps, draws)
 
     def evaluate(self) -> Evaluation:
         """Exact objective, gradient and gap at the iterate: a pass over the data."""
@@ -80,19 +80,19 @@ class TableError:
     ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
     """
 
-    def __init__(self, engine: Engine):
-        self.engine = engine
-        self._since: int = engine.steps
+    def __init__(self, solver: Solver):
+        self.solver = solver
+        self._since: int = solver.steps
         self._change: float | None = None
 
     def mark(self, change: float | None) -> None:
         """Begin anew, where the table has changed so much in all."""
-        self._since, self._change = self.engine.steps, change
+        self._since, self._change = self.solver.steps, change
 
     @property
     def steps(self) -> int:
         """Steps made since the mark."""
-        return self.engine.steps - self._since
+        return self.solver.steps - self._since
 
     def state(self) -> dict[str, Any]:
         """Return the mark."""
@@ -108,7 +108,7 @@ class TableError:
             return float("nan")
         if self.steps == 0:
             return float("inf")
-        return (change - self._change) / self.steps * self.engine.problem.n / self.engine.batch_size
+        return (change - self._change) / self.steps * self.solver.problem.n / self.solver.batch_size
 
 
 def next_on_grid(step: int, points_a_decade: int) -> int:
@@ -132,11 +132,11 @@ FREE_POINTS = 10
 
 
 class Observer:
-    """Looks at an engine, and shows what it sees: in a trace, to a callback, on a progress bar.
+    """Looks at a solver, and shows what it sees: in a trace, to a callback, on a progress bar.
 
     Parameters
     ----------
-    engine : Engine
+    solver : Solver
         What is looked at.
     watch : Stopwatch
         Charged for estimated gaps; tracing and callbacks are not the method's.
@@ -150,27 +150,27 @@ class Observer:
     """
 
     def __init__(
-        self, engine: Engine, watch: Stopwatch, callback: Callback | None, bar: Progress, points_a_decade: int
+        self, solver: Solver, watch: Stopwatch, callback: Callback | None, bar: Progress, points_a_decade: int
     ):
-        self.engine, self.watch, self.callback, self.bar = engine, watch, callback, bar
-        self.first_step = engine.steps
+        self.solver, self.watch, self.callback, self.bar = solver, watch, callback, bar
+        self.first_step = solver.steps
         self.points_a_decade = points_a_decade
-        self.trace = Trace(engine.problem)
+        self.trace = Trace(solver.problem)
         self.next_trace = 0 if points_a_decade else np.inf
         self.gap_estimate, self.bound_estimate, self.table_error = np.inf, np.nan, np.nan
         self.bound_error = np.nan
-        self._table = TableError(engine)
+        self._table = TableError(solver)
         self._evidence: Evidence | None = None
 
     def begin(self) -> None:
-        """Take the first look, once the engine has begun; what is known of the table's error begins there."""
-        self._evidence = self.engine.evidence()
+        """Take the first look, once the solver has begun; what is known of the table's error begins there."""
+        self._evidence = self.solver.evidence()
         if self._table.steps == 0:
             self._table.mark(self._evidence.table_change)
 
     @property
     def evidence(self) -> Evidence:
-        """What the engine knew at the last look."""
+        """What the solver knew at the last look."""
         assert self._evidence is not None
         return self._evidence
 
@@ -191,12 +191,12 @@ class Observer:
     @property
     def nit(self) -> int:
         """Steps made so far."""
-        return self.engine.steps - self.first_step
+        return self.solver.steps - self.first_step
 
     @property
     def passes(self) -> float:
         """Gradient evaluations so far, divided by n."""
-        return self.engine.rows_read / self.engine.problem.n
+        return self.solver.rows_read / self.solver.problem.n
 
     def look(self, renew_after: float = np.inf) -> None:
         """Bring the estimated gap and the table's error up to date.
@@ -204,7 +204,7 @@ class Observer:
         If the last mark of the table's error is at least ``renew_after`` steps ago, another one is set.
         """
         with self.watch.charged():
-            found = self._evidence = self.engine.evidence()
+            found = self._evidence = self.solver.evidence()
         self.gap_estimate, self.bound_error = found.gap_estimate, found.residual_error
         self.bound_estimate = max(found.gap_estimate, 0.0) + found.residual
         self.table_error = self._table.estimate(found.table_change)
@@ -263,15 +263,15 @@ class Observer:
 
     def _record(self, **known: float) -> None:
         # on a cluster the table would change before it is read
-        problem, table = self.engine.problem, self.evidence.table
+        problem, table = self.solver.problem, self.evidence.table
         table = None if problem.on_cluster or not has_dual(problem.loss) else table
-        self.trace.record(self.engine.point(), table, self.evidence.multipliers, **self._numbers(), **known)
+        self.trace.record(self.solver.point(), table, self.evidence.multipliers, **self._numbers(), **known)
 
     def asked_to_stop(self) -> bool:
         """Call back, if there is a callback; say whether it asks to stop."""
         if self.callback is None:
             return False
-        problem = self.engine.problem
+        problem = self.solver.problem
         state = State(
             self.nit,
             self.passes,
@@ -279,9 +279,9 @@ class Observer:
             self.gap_estimate,
             self.bound_estimate,
             self.table_error,
-            problem.shaped(self.engine.point()),
+            problem.shaped(self.solver.point()),
             problem,
-            self.engine,
+            self.solver,
         )
         outcome = self.callback(state)
         if outcome is None or isinstance(outcome, bool | np.bool_):

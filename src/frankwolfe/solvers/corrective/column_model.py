@@ -1,0 +1,340 @@
+"""The quadratic model of many atoms: its Hessian stays a product of the columns, which are visited in turn.
+
+The model is that of `frankwolfe.solvers.corrective.hessian_model`. One atom after the other is moved toward or away
+from, by compiled loops over its column; faces are solved by conjugate gradients.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import routine, verb
+from frankwolfe.rows.csr import ONE, TWO
+from frankwolfe.rows.dense import dot_row
+from frankwolfe.sets.base import SPENT
+from frankwolfe.solvers.corrective.active_matrix import RowBlocks
+from frankwolfe.solvers.corrective.hessian_model import Model
+
+
+class ColumnModel(Model):
+    """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
+
+    def __init__(self, atoms: Any, slope: np.ndarray, curvatures: np.ndarray, z: np.ndarray, shifts: int = 0):
+        super().__init__(atoms.hull, atoms.u)
+        self.matrix: RowBlocks = atoms.matrix.blocks
+        self.columns, self.curvatures, self.bent = atoms.columns, curvatures, curvatures * z
+        self.free, outputs, m = shifts > 0, max(1, shifts), len(slope)
+        totals, homes, pulls = np.ones(outputs), atoms.active % outputs, np.zeros(m)
+        if self.free:
+            totals, pulls = self._sums(curvatures, outputs), self.matrix.project(curvatures)
+            totals = np.where(totals > 0.0, totals, 1.0)
+        self.intercept = FollowingIntercept(totals, homes, pulls, np.zeros(outputs))
+        self._follow()
+        self.square = np.maximum(self.matrix.squares(curvatures) - pulls * pulls / totals[homes], 0.0)
+        self.linear = slope - self._along(self.bent, self.intercept.sums)
+
+    @staticmethod
+    def _sums(bent: np.ndarray, outputs: int) -> np.ndarray:
+        """Return the sums over all samples, one for each output."""
+        return bent.reshape(-1, outputs).sum(axis=0)
+
+    def _follow(self) -> None:
+        """Let the intercept follow the weights, whose ``bent`` has been set."""
+        if self.free:
+            self.intercept.sums[:] = self._sums(self.bent, len(self.intercept.sums))
+
+    def _along(self, bent: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return ``A' bent``, less what an intercept that follows takes away: its sums are ``sums``."""
+        totals, homes, pulls, _ = self.intercept
+        return self.matrix.project(bent) - pulls * (sums / totals)[homes] if self.free else self.matrix.project(bent)
+
+    def descend(self, tolerance: float) -> float:
+        """Visit all atoms once, then those with weight a few times; return the gap that was seen on the way."""
+        everyone = np.arange(len(self.u))
+        gap = self._cycle(everyone, 1, tolerance)
+        if gap > tolerance:
+            self._cycle(np.flatnonzero(self.u), 3, 0.3 * tolerance)
+            gap = self._cycle(everyone, 1, tolerance)
+        return gap
+
+    def _cycle(self, visit: np.ndarray, turns: int, tolerance: float) -> float:
+        arguments = self.hull, self.curvatures, self.linear, self.square, self.u, self.bent, self.intercept
+        return float(cycle(self.columns, *arguments, visit, turns, tolerance))
+
+    def leap(self, failures: int) -> bool:
+        """Move toward the minimiser of the face by conjugate gradients; return whether the weights changed."""
+        face, signs, spent = self._face()
+        slope = (self.linear + self._along(self.bent, self.intercept.sums))[face]
+        square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
+
+        def product(move):
+            whole = np.zeros(len(self.u))
+            whole[face] = move
+            bent = self.curvatures * self.matrix.predict(whole)
+            return self._along(bent, self._sums(bent, len(self.intercept.sums)))[face]
+
+        move = conjugate_gradients(product, slope, square, signs if spent else None, 0.1, 12 * 2**failures)
+        if not (slope @ move < 0.0):
+            return False
+        return self._go(face, signs, move, spent)
+
+    def _jump(self, goal: np.ndarray) -> bool:
+        """Move to other weights, if the model is lower there; return whether it is."""
+        images = self.matrix.predict(goal)
+        bent, totals = images * self.curvatures, self.intercept.totals
+        saved = (self._sums(bent, len(totals)) ** 2 / totals).sum() if self.free else 0.0
+        if not self.linear @ goal + 0.5 * (bent @ images - saved) < self._value():
+            return False
+        self.u, self.bent = goal, bent
+        self._follow()
+        return True
+
+    def _put(self, u: np.ndarray) -> None:
+        """Set the weights, and what follows from them."""
+        self.u, self.bent = u, self.curvatures * self.matrix.predict(u)
+        self._follow()
+
+    def _value(self) -> float:
+        """Return the model's value."""
+        weighted = self.curvatures > 0.0
+        saved = (self.intercept.sums**2 / self.intercept.totals).sum()
+        curve = (self.bent[weighted] ** 2 / self.curvatures[weighted]).sum()
+        return float(self.linear @ self.u + 0.5 * (curve - saved))
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    slope: np.ndarray,
+    square: np.ndarray,
+    signs: np.ndarray | None,
+    accuracy: float,
+    most: int,
+) -> np.ndarray:
+    """Return a move toward where ``slope + H move`` vanishes, its signed sum zero if ``signs`` are given.
+
+    ``square``, the diagonal of ``H``, is the preconditioner.
+    """
+
+    def balanced(residual):
+        if signs is not None:
+            residual = residual - (signs @ (residual / square)) / (1.0 / square).sum() * signs
+        return residual / square
+
+    move, residual = np.zeros(len(slope)), slope.copy()
+    ahead = balanced(residual)
+    search, size = -ahead, residual @ ahead
+    goal = accuracy * accuracy * size
+    for _ in range(most):
+        if not size > goal:
+            break
+        bent = product(search)
+        curve = bent @ search
+        if not curve > 0.0:
+            break
+        move += size / curve * search
+        residual += size / curve * bent
+        ahead = balanced(residual)
+        before, size = size, residual @ ahead
+        search = size / before * search - ahead
+    return move
+
+
+# --- columns, one by one ----------------------------------------------------------------------------------------------
+
+
+@verb
+def column_dot(columns, j, v):
+    """Inner product of column ``j`` with ``v``."""
+    return columns.column_dot(j, v)
+
+
+@verb
+def column_add_bent(columns, j, c, curvatures, v):
+    """Add ``c`` times column ``j``, each entry times its sample's curvature, to ``v``, in place."""
+    return columns.column_add_bent(j, c, curvatures, v)
+
+
+class SparseColumns(NamedTuple):
+    """Columns by their stored entries."""
+
+    data: np.ndarray
+    samples: np.ndarray
+    starts: np.ndarray
+
+    def column_dot(self, j, v):
+        """Inner product of column ``j`` with ``v``."""
+        data, samples, even, odd = self.data, self.samples, 0.0, 0.0
+        k, stop = np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])
+        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, four times slower
+            even += data[k] * v[samples[k]]
+            odd += data[k + ONE] * v[samples[k + ONE]]
+            k += TWO
+        return even + odd if k == stop else even + odd + data[k] * v[samples[k]]
+
+    def column_add_bent(self, j, c, curvatures, v):
+        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        data, samples = self.data, self.samples
+        for k in range(np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])):
+            i = samples[k]
+            v[i] += c * data[k] * curvatures[i]
+
+
+class DenseColumns(NamedTuple):
+    """Columns laid out one after the other."""
+
+    values: np.ndarray
+
+    def column_dot(self, j, v):
+        """Inner product of column ``j`` with ``v``."""
+        return dot_row(self.values, j, v)
+
+    def column_add_bent(self, j, c, curvatures, v):
+        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        values = self.values
+        for i in range(len(v)):
+            v[i] += c * values[j, i] * curvatures[i]
+
+
+def by_columns(matrix: RowBlocks) -> SparseColumns | DenseColumns:
+    """Return a copy of a matrix, column by column."""
+    if not matrix.sparse:
+        return DenseColumns(np.ascontiguousarray(np.concatenate([block.columns() for block in matrix.blocks]).T))
+    free = np.zeros(matrix.blocks[0].width + 1, np.uint64)  # where the next entry of each column goes
+    for block in matrix.blocks:
+        free[1:] += np.bincount(block.rows.indices, minlength=len(free) - 1).astype(np.uint64)
+    starts = np.cumsum(free)
+    free = starts.copy()
+    data, samples = np.empty(matrix.stored), np.empty(matrix.stored, np.uint32)
+    for block in matrix.blocks:
+        sort_by_columns(*block.rows, np.uint32(block.part.start), free, data, samples)
+    return SparseColumns(data, samples, starts)
+
+
+@kernel
+def sort_by_columns(data, columns, starts, first, free, to_data, to_samples):
+    """Move the entries of rows to where the next entries of their columns go, ``free``; the rows begin at ``first``."""
+    for i in range(len(starts) - 1):
+        sample = first + np.uint32(i)
+        for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+            at = free[columns[k]]
+            to_data[at] = data[k]
+            to_samples[at] = sample
+            free[columns[k]] = at + ONE
+
+
+# --- cyclic descent ---------------------------------------------------------------------------------------------------
+
+
+@routine
+def moved(hull, u, slope, bent, square, total, curve):
+    """Return the sign of an atom, and the best step from the combination toward it: negative if away from it."""
+    sign = 1.0
+    if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
+        sign = -1.0
+    radius, size = hull.radius, abs(u)
+    lead = total - radius * sign * slope
+    least = -size / (radius - size) if size < radius else 0.0
+    bow = radius * radius * square - 2.0 * radius * sign * bent + curve
+    if lead > 0.0:
+        return sign, (1.0 if lead >= bow else lead / bow)
+    return sign, (least if lead <= least * bow else lead / bow)
+
+
+@routine
+def multiply(scale, u, bent, sums):
+    """Multiply the weights, and what depends on them, by the factor that was kept apart."""
+    for k in range(len(u)):
+        u[k] *= scale
+    for i in range(len(bent)):
+        bent[i] *= scale
+    for c in range(len(sums)):
+        sums[c] *= scale
+
+
+class FollowingIntercept(NamedTuple):
+    """The intercept of a model in which it follows the weights, in numbers that one atom at a time can keep up to date.
+
+    Attributes
+    ----------
+    totals : array of shape (outputs,)
+        Sums of the curvatures. Without an intercept a single one, which nothing refers to.
+    homes : array of shape (m,)
+        The output that each column meets.
+    pulls : array of shape (m,)
+        Sums of the columns, each entry times its curvature; zeros without an intercept.
+    sums : array of shape (outputs,)
+        Sums of ``D A u``: the intercept has moved by minus ``sums / totals``.
+    """
+
+    totals: np.ndarray
+    homes: np.ndarray
+    pulls: np.ndarray
+    sums: np.ndarray
+
+
+@kernel
+def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, turns, tolerance):
+    """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
+
+    The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
+    shrinking ``u`` and all that depends on it is one factor. ``bent`` is ``D X u``. While the budget is not spent,
+    weight comes from the zero atom instead, which is ordinary coordinate descent. An ``intercept`` follows each move.
+    """
+    totals, homes, pulls, sums = intercept.totals, intercept.homes, intercept.pulls, intercept.sums
+    radius, scale, gap = hull.radius, 1.0, 0.0
+    for _ in range(turns):
+        size, pull, curve = 0.0, 0.0, 0.0
+        for i in range(len(curvatures)):
+            curve += bent[i] * bent[i] / curvatures[i] if curvatures[i] > 0.0 else 0.0
+        for c in range(len(sums)):
+            curve -= sums[c] * sums[c] / totals[c]
+        for j in range(len(u)):
+            size += abs(u[j])
+            pull += linear[j] * u[j]
+        gap = pull + curve if hull.filled else 0.0
+        for j in visit:
+            home = homes[j]
+            weight, along = scale * u[j], scale * (column_dot(columns, j, bent) - pulls[j] * sums[home] / totals[home])
+            slope = linear[j] + along
+            key = -abs(slope) if hull.signed else slope
+            gap = max(gap, pull + curve - radius * key)
+            slack = radius - size
+            if hull.filled and slack > SPENT * radius:
+                goal = weight - slope / square[j] if square[j] > 0.0 else weight
+                goal = min(max(goal, -abs(weight) - slack), abs(weight) + slack)
+                if not hull.signed:
+                    goal = max(goal, 0.0)
+                change = goal - weight
+                size += abs(goal) - abs(weight)
+                pull += change * linear[j]
+                curve += change * (2.0 * along + change * square[j])
+            else:
+                if weight == 0.0 and pull + curve <= radius * key:
+                    continue
+                sign, gamma = moved(hull, weight, slope, along, square[j], pull + curve, curve)
+                if gamma == 0.0:
+                    continue
+                change, left = gamma * radius * sign, 1.0 - gamma
+                goal = left * weight + change
+                if sign * goal <= 0.0:
+                    goal = 0.0
+                pull = left * pull + change * linear[j]
+                curve = left * left * curve + change * (2.0 * left * along + change * square[j])
+                size = left * size + gamma * radius
+                scale *= left
+                if scale < 1e-6:
+                    multiply(scale, u, bent, sums)
+                    scale = 1.0
+            if change != 0.0:
+                u[j] = goal / scale
+                column_add_bent(columns, j, change / scale, curvatures, bent)
+                sums[home] += change / scale * pulls[j]
+        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
+            scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
+        multiply(scale, u, bent, sums)
+        scale = 1.0
+        if gap <= tolerance:
+            break
+    return gap

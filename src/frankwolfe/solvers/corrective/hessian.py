@@ -1,0 +1,306 @@
+"""The Hessian of the objective in all weights, some hundreds at most, and the lower bound that it gives on a face.
+
+Second derivatives of a loss are a number for each sample or, with several outputs, a small matrix. A diagonal bound
+would do, but steps that heed it are many times too short where classes share most of what they know.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from frankwolfe.linalg.matrices import eliminated, weighted_gram
+from frankwolfe.losses import has_dual
+from frankwolfe.objective.point import Point
+from frankwolfe.objective.tasks import fill_coupled_curvatures, shifted_by
+from frankwolfe.problem import Problem
+from frankwolfe.rows.centred import Centred
+from frankwolfe.rows.multi_output import MultiOutput
+from frankwolfe.rows.samples import even_parts
+from frankwolfe.sets.base import Hull
+from frankwolfe.shards.local import Block, Local
+from frankwolfe.solvers.dual_bound import slopes_after
+
+MIN_PIVOT = 1e-5
+"""Smallest trusted pivot of a Cholesky factor of unit diagonal. Below, too many digits are lost: QR takes its place."""
+
+
+@dataclass(frozen=True, eq=False)
+class FullHessian:
+    """A Hessian as a matrix.
+
+    Attributes
+    ----------
+    H : array
+        The matrix.
+    rows : function
+        Returns blocks of rows whose squares ``rows' rows`` sum up to it or, where an intercept has been eliminated, to
+        a larger matrix that begins with the intercept.
+    eliminated : int
+        How many columns of these rows are the intercept's.
+    """
+
+    H: np.ndarray
+    rows: Callable[[], Iterable[np.ndarray]]
+    eliminated: int = 0
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """A triangle with ``root' root = H``: by Cholesky's method or, where that loses too many digits, by QR.
+
+        Squares of rows lose the digits of small directions; a triangle made of the rows themselves keeps them.
+        """
+        scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
+        if scale.all():
+            try:
+                factor = np.linalg.cholesky(self.H / scale / scale[:, None])
+                if np.einsum("jj->j", factor).min(initial=1.0) > MIN_PIVOT:
+                    return factor.T * scale
+            except np.linalg.LinAlgError:
+                pass
+        return self._root_of_rows()
+
+    def _root_of_rows(self) -> np.ndarray:
+        root = triangle_of(self.rows(), len(self.H) + self.eliminated)
+        if not self.eliminated:
+            return root
+        pivots = np.abs(np.diagonal(root)[: self.eliminated])
+        # an intercept that changes nothing, the same for all classes, takes nothing away
+        idle = np.flatnonzero(pivots <= 1e-13 * pivots.max(initial=0.0))
+        kept = np.concatenate([idle, np.arange(self.eliminated, len(root))])
+        return root[kept, self.eliminated :]
+
+    def plus(self, H: np.ndarray, rows: np.ndarray) -> "FullHessian":
+        """Return the sum with another matrix ``H = rows' rows``."""
+        padded = np.hstack([np.zeros((len(rows), self.eliminated)), rows])
+        return FullHessian(self.H + H, lambda: chain(self.rows(), [padded]), self.eliminated)
+
+    def finite(self) -> bool:
+        """Whether nothing has overflowed."""
+        return bool(np.isfinite(self.H).all())
+
+    def times(self, v: np.ndarray) -> np.ndarray:
+        """Return ``H v``."""
+        return self.root.T @ (self.root @ v)
+
+    def pulled(self, moves: np.ndarray) -> np.ndarray:
+        """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
+        if moves.ndim == 1:
+            return moves[:, None] * self.H * moves
+        images = self.root @ moves  # a product with H itself may turn indefinite by rounding
+        return images.T @ images
+
+
+def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
+    """Return a triangle whose square is the sum of the squares of blocks of rows."""
+    root = np.zeros((0, width))
+    for block in blocks:
+        root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][:width]
+    return root
+
+
+def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessian:
+    """Return the second derivative of the objective in the flat weights; the intercept follows them.
+
+    Parameters
+    ----------
+    problem : Problem
+        With few weights.
+    at : Point
+        Where.
+    curvatures : array or Kept
+        What `loss_curvatures` returns there.
+    """
+    shards, free = problem.objective.shards, at.shift is not None
+    means = None
+    if free and problem.samples.rows.is_sparse:  # else large numbers would cancel; dense rows are centred already
+        (means,) = shards.run(mean_row)
+    H, cross, total = shards.run(hessian_sums, curvatures, means)
+    if free:
+        H = eliminated(H, cross, total)
+    return FullHessian(
+        H, lambda: shards.run(hessian_triangles, curvatures, means, free)[0], max(1, problem.outputs) if free else 0
+    )
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def mean_row(local: Local) -> tuple:
+    """Return the weighted sum of all rows."""
+    weights = local.samples.weights
+
+    def add(block: Block) -> tuple:
+        rows = block.samples.rows
+        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        d = local.size // max(1, local.samples.rows.outputs)
+        return (np.asarray(rows.add_all(weights[block.part], d), np.float64),)
+
+    return local.each(add)
+
+
+def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple:
+    """Return the second derivatives in the weights, in intercept and weights, and in the intercept."""
+    k, d = _sizes(local)
+    matrices = D.reshape(-1, k, k)
+    pairs = [(c, e) for c in range(k) for e in range(c + 1) if matrices[:, c, e].any()]
+
+    def task(block: Block) -> tuple:
+        H, cross = np.zeros((d, k, d, k)), np.zeros((k, d, k))
+        for rows, some in _dense_rows(block, matrices, means, d, d):
+            for c, e in pairs:
+                H[:, c, :, e] += weighted_gram(rows, some[:, c, e])
+                cross[c, :, e] += some[:, c, e] @ rows
+        return H, cross
+
+    H, cross = local.each(task)
+    for c, e in pairs:
+        H[:, e, :, c] = H[:, c, :, e].T
+        cross[e, :, c] = cross[c, :, e]
+    return H.reshape(local.size, -1), cross.reshape(k, -1), matrices.sum(axis=0)
+
+
+def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:
+    """Return a list of triangles whose squares sum up to the Hessian, with an intercept in front if there is one."""
+    k, d = _sizes(local)
+    matrices = D.reshape(-1, k, k)
+
+    def blocks(block: Block) -> Iterator[np.ndarray]:
+        for rows, some in _dense_rows(block, matrices, means, d, local.size * k):
+            roots = _roots_of_matrices(some)
+            spread = np.einsum("icd,ij->icjd", roots, rows).reshape(-1, local.size)
+            yield np.hstack([roots.reshape(-1, k), spread]) if free else spread
+
+    return local.each(lambda block: ([triangle_of(blocks(block), local.size + (k if free else 0))],))
+
+
+def _sizes(local: Local) -> tuple[int, int]:
+    """Return the number of outputs, at least one, and of columns."""
+    k = max(1, local.samples.rows.outputs)
+    return k, local.size // k
+
+
+def _dense_rows(
+    block: Block, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows of a block, dense and less their means, with their curvatures; few if ``width`` is large."""
+    some = matrices[block.part]
+    for part in even_parts(len(some), width, 2**21):
+        rows = block.samples.rows.block(part)
+        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        dense = np.asarray(rows.matrix(d).toarray() if rows.is_sparse else rows.values, dtype=np.float64)
+        taken = rows.means if isinstance(rows, Centred) else means
+        yield dense if taken is None else dense - taken, some[part]
+
+
+def _roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
+    """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
+    sizes, axes = np.linalg.eigh(blocks)
+    sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0
+    return np.sqrt(sizes)[:, :, None] * axes.transpose(0, 2, 1)
+
+
+# --- second derivatives of losses -------------------------------------------------------------------------------------
+
+
+def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
+    """Return a weighted second derivative for each sample, made positive: a number or, for several outputs, a matrix.
+
+    Parameters
+    ----------
+    problem : Problem
+        With few weights.
+    at : Point
+        Where.
+    care, floor : float
+        See `frankwolfe.objective.tasks.fill_curvatures`.
+    """
+    if problem.outputs and problem.loss.convex:
+        return coupled_curvatures(problem, at, care, floor)
+    curvatures = problem.objective.curvatures(at, care, floor)
+    # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
+    return problem.objective.shards.keep(diagonal_matrices, curvatures) if problem.outputs else curvatures
+
+
+def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
+    """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
+
+    As in `frankwolfe.objective.tasks.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
+    is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
+    steeper.
+    """
+    return problem.objective.shards.keep(coupled_at, at.z, at.shift, at.losses, at.alpha, care, floor)
+
+
+def coupled_at(
+    local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
+) -> np.ndarray:
+    """Return the second derivatives where predictions are ``z`` and the intercept is ``shift``."""
+    samples, there = local.samples, shifted_by(local, z, shift)
+    curvatures = np.empty((*samples.shape, samples.shape[1]))
+    given = samples.targets, samples.weights, local.losses, there
+    fill_coupled_curvatures(*given, losses, alpha.reshape(samples.shape), care, floor, curvatures)
+    return curvatures
+
+
+def diagonal_matrices(local: Local, curvatures: np.ndarray) -> np.ndarray:
+    """Return curvatures, one a prediction, as diagonal matrices of shape ``(n, outputs, outputs)``."""
+    shape = local.samples.shape
+    return curvatures.reshape(shape)[:, :, None] * np.eye(shape[1])
+
+
+# --- a lower bound where rounding hides the gap -----------------------------------------------------------------------
+
+
+def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
+    """Return the slopes where the objective is lowest on the face of the set that a point lies on, to second order.
+
+    The step to that minimiser has more digits than weights have, so the slopes prove more than those at the point.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    at : Point
+        Where.
+    hull : Hull
+        The set, whose vertices have one non-zero entry.
+    w, gradient : array
+        Weights there, and the gradient.
+
+    Returns
+    -------
+    array or None
+        In the shape of the predictions; None where that would cost too much, or nothing could be proven by it.
+    """
+    active = np.flatnonzero(w)
+    if problem.size > 600 or len(active) < 2 or not has_dual(problem.loss):  # it costs the cube of the weights
+        return None
+    curvatures = loss_curvatures(problem, at, 0.0, 0.0)
+    hessian = objective_hessian(problem, at, curvatures)
+    if not hessian.finite():
+        return None
+    images, slope, signs = hessian.root[:, active], gradient[active], np.sign(w[active])
+    largest = int(np.abs(w[active]).argmax())
+    inside = hull.filled and np.abs(w).sum() < (1.0 - 1e-12) * hull.radius
+    if not inside:  # the largest weight makes up for what the others gain: its own column vanishes
+        follows = -signs / signs[largest]
+        images, slope = images + np.outer(images[:, largest], follows), slope + slope[largest] * follows
+    d = np.zeros(problem.size)
+    d[active] = _shortest_minimiser(images, slope)
+    if not inside:
+        d[active[largest]] = float(follows @ d[active])
+    return slopes_after(problem, at, curvatures, d)
+
+
+def _shortest_minimiser(images: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Return the shortest minimiser of ``<slope, d> + |images d|^2 / 2``, in scaled columns."""
+    sizes = np.linalg.norm(images, axis=0)
+    scale = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
+    _, roots, axes = np.linalg.svd(images * scale, full_matrices=False)
+    kept = roots > 1e-12 * roots.max(initial=0.0)  # flat directions are left alone
+    return -scale * (axes[kept].T @ (axes[kept] @ (scale * slope) / roots[kept] ** 2))

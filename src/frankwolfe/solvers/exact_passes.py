@@ -1,0 +1,268 @@
+"""Whole passes between steps (the optimal intercept, snapshots of the exact gradient), and what a budget allows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.methods.base import EstimateDefaults
+from frankwolfe.objective.point import Guess, Point
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.shards.interface import Kept
+from frankwolfe.solvers.state import built, flat, require_entries
+
+
+class ExactPasses:
+    """The passes over all rows that a run takes between two steps, and what is left of them.
+
+    Where there is an intercept, it is made the best one for the iterate at fixed steps. A snapshot is the exact
+    gradient, before the steps that the estimate names. It makes the intercept optimal too, and certifies the iterate.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised. Its loss knows the shift of the predictions, which the passes change.
+    estimate : NamedTuple
+        The state of the gradient estimate.
+    facts : EstimateDefaults
+        What the estimate can do.
+    clock : array of two int
+        Steps made, and the rows that those of this run have read: the solver's own.
+    every_step : bool
+        Whether every step begins with a pass anyway, which finds the best intercept.
+    """
+
+    def __init__(
+        self, problem: Problem, estimate: Any, facts: EstimateDefaults, clock: np.ndarray, every_step: bool = False
+    ):
+        self.problem, self.estimate, self.facts, self.clock = problem, estimate, facts, clock
+        self.intercept, self._every_step = problem.intercept and not every_step, every_step
+        self.next_intercept = self.steps
+        self.cost = 0  # rows
+        self.left_out = False  # whether a pass was, for want of budget
+        self._exact: tuple[int, Evaluation] | None = None
+        self._at: tuple[int, Point] | None = None
+        self._guess: Guess | None = None  # of the intercept: the one found last
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+        return int(self.clock[0])
+
+    @property
+    def rows_read(self) -> int:
+        """Gradient evaluations made: the rows that steps have read, and whole passes."""
+        return int(self.clock[1]) + self.cost
+
+    @property
+    def intercept_is_due(self) -> bool:
+        """Whether the intercept is to be made optimal before the next step."""
+        return self.intercept and self.steps == self.next_intercept
+
+    def steps_to_snapshot(self) -> float:
+        """Return the number of steps until a snapshot is due, as far as that is known; infinity if none is planned."""
+        if not self.facts.takes_snapshots:
+            return np.inf
+        first = self.steps + (2 if self.certificate() is not None else 1)
+        return float(self.estimate.next_snapshot(first) - self.steps - 1)
+
+    def steps_to_certificate(self) -> float:
+        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned.
+
+        To optimise an intercept may change the plan, which is then told again.
+        """
+        if not (self.facts.takes_snapshots and self.intercept):
+            return self.steps_to_snapshot()
+        return min(self.steps_to_snapshot(), max(1.0, self.next_intercept - self.steps))
+
+    def steps_to_pass(self) -> float:
+        """Return the number of steps, one at least, until the next pass is due; infinity if none is planned."""
+        ahead = max(1.0, self.steps_to_snapshot())
+        return min(ahead, self.next_intercept - self.steps) if self.intercept else ahead
+
+    def certificate(self) -> Evaluation | None:
+        """Return the exact evaluation of the iterate, if there is one."""
+        return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
+
+    def snapshot(self, w: Any) -> Evaluation:
+        """Return the exact evaluation of the iterate ``w``, with the best intercept; charged as a pass."""
+        self.cost += self.problem.n
+        return self.exact(w)
+
+    def exact(self, w: Any) -> Evaluation:
+        """Return the exact evaluation of the iterate ``w``, with the best intercept; remembered until the next step."""
+        known = self.certificate()
+        if known is not None:
+            return known
+        at, gradient = self.pass_at(w)
+        found = self.problem.evaluation(at, gradient, w)
+        self._exact = self.steps, found
+        self._at = (self.steps, at) if self._every_step else None  # line searches need its predictions
+        return found
+
+    def pass_at(self, w: Any) -> tuple[Point, np.ndarray]:
+        """Return what is known of the iterate ``w``, with the best intercept, and the gradient there."""
+        at, gradient = self.problem.objective.at(w, self._start if self.problem.intercept else None)
+        self._note_intercept(at)
+        return at, gradient
+
+    def predictions(self, w: Any) -> Any:
+        """Return the predictions at the iterate ``w``."""
+        if self._at is not None and self._at[0] == self.steps:
+            return self._at[1].z
+        return self.problem.objective.predict(w)
+
+    @property
+    def _start(self) -> Any:
+        """Where the search for an intercept starts."""
+        return self._guess or self.problem.guess
+
+    def _note_intercept(self, at: Point) -> None:
+        """Shift predictions by the best intercept of a point, if there is one, and start the next search there."""
+        if self.problem.intercept:
+            assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
+            self._guess = Guess(at.shift, at.mean, at.curve)
+            self.problem.samples.loss.shift[:] = at.shift
+
+    def price_of_intercept(self, w: Any) -> int:
+        """Return the rows that the best intercept costs: none at zero, where all predictions are known."""
+        return self.problem.n if w.any() else 0
+
+    def optimise_intercept(self, w: Any) -> Point:
+        """Make the intercept the best one for the iterate ``w``; return what is then known of it."""
+        objective, cost = self.problem.objective, self.price_of_intercept(w)
+        self.cost += cost
+        at = objective.point(objective.predict(w) if cost else objective.zeros(), self._start)
+        self._note_intercept(at)
+        return at
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the run's own."""
+        found: dict[str, Any] = {"next_intercept": self.next_intercept, "rows_read_in_passes": self.cost}
+        if self.problem.intercept:
+            found["shift"] = self.problem.samples.loss.shift
+        exact = self.certificate()
+        if exact is not None and isinstance(exact.alpha, Kept):  # derivatives on a cluster stay there
+            exact = exact._replace(alpha=None)
+        return found | flat("intercept", self._guess) | flat("snapshot", exact)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the one with this state was; the clock has been set to its steps."""
+        self.next_intercept, self.cost = state["next_intercept"], state["rows_read_in_passes"]
+        require_entries(self.problem, state)
+        if self.intercept and self.next_intercept < self.steps:
+            raise ValueError("its next intercept was due before the step that it has come to")
+        if "snapshot.value" in state:
+            self._exact = self.steps, built(Evaluation, "snapshot", state)
+        if "intercept.shift" in state:
+            self._guess = built(Guess, "intercept", state)
+        if self.problem.intercept:
+            self.problem.samples.loss.shift[:] = state["shift"]
+
+
+PLANNED_STEPS = 4096
+"""Steps whose costs are added up in advance, where they differ."""
+
+MOST_PLANNED = 2**20
+"""Most steps whose costs are added up when a run starts, to know how many it will make."""
+
+
+class StepPlan:
+    """The steps ahead of a run: costs are in rows, that is, in gradient evaluations.
+
+    Parameters
+    ----------
+    passes : ExactPasses
+        Those between steps; also where the run is, and what it has cost.
+    sampler : Sampler, GroupSampler, ExactGradient or SharedTable
+        Tells the sizes of batches.
+    rows_a_step : int
+        Rows that a step is charged for, where batches do not grow.
+    least : int
+        Rows that a step is charged for at least.
+    budget : float
+        Rows that the run may read.
+    """
+
+    def __init__(self, passes: ExactPasses, sampler: Any, rows_a_step: int, least: int, budget: float):
+        self.passes, self.sampler, self.rows_a_step, self.least = passes, sampler, rows_a_step, least
+        self.budget = budget
+        self._n, self._intercept = passes.problem.n, passes.intercept
+        self._grows = passes.facts.grows
+        self._differ = self._grows or passes.facts.takes_snapshots
+
+    @property
+    def left(self) -> float:
+        """Rows that are left of the budget."""
+        return self.budget - self.passes.rows_read
+
+    def allows_snapshot(self) -> bool:
+        """Whether the next step can be made with the snapshot before it."""
+        return bool(self.passes.rows_read + self.costs(1)[0] <= self.budget)
+
+    def allows_pass(self, price: int) -> bool:
+        """Whether a pass can be taken at this price, and a step be made after it."""
+        return self.passes.rows_read + price + self.rows_a_step <= self.budget
+
+    def affordable(self, most: float) -> float:
+        """Return the number of steps that the rest of the budget allows, or ``most`` if that is less."""
+        left, ahead = self.left, 0.0
+        if np.isfinite(left) and self._differ:
+            costs = np.cumsum(self.costs(int(min(most, PLANNED_STEPS))))
+            return float(np.searchsorted(costs, left + 1e-9, side="right"))
+        if self._intercept and np.isfinite(left):
+            n, period = self._n, self.intercept_period
+            before = self.passes.next_intercept - self.passes.steps
+            if left >= before * self.rows_a_step:
+                left, ahead = left - before * self.rows_a_step, float(before)
+                rounds = left // (n + period * self.rows_a_step)
+                left, ahead = left - rounds * (n + period * self.rows_a_step), ahead + rounds * period
+                left -= n if left >= n + self.rows_a_step else 0
+        return float(min(most, ahead + np.floor(left / self.rows_a_step + 1e-9)))
+
+    def horizon(self) -> float:
+        """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
+        if not np.isfinite(self.budget) or not self._differ:
+            return self.affordable(np.inf)
+        steps, costs = PLANNED_STEPS, np.cumsum(self.costs(PLANNED_STEPS))
+        while costs[-1] <= self.budget and steps < MOST_PLANNED:
+            steps *= 4
+            costs = np.cumsum(self.costs(steps))
+        if costs[-1] <= self.budget:
+            return float(steps * self.budget // costs[-1])
+        return float(np.searchsorted(costs, self.budget + 1e-9, side="right"))
+
+    def costs(self, steps: int) -> np.ndarray:
+        """Rows that each of the next steps will be charged, with the whole passes before it."""
+        made = self.passes.steps
+        costs = self._batch_costs(made, steps)
+        if self._intercept:
+            read, at, left = np.cumsum(costs), self.passes.next_intercept - made, self.left
+            while at < steps and left > 0.0:  # what comes after the budget's end is of no interest
+                costs[at] += self._n
+                left -= self._n
+                whole = int(np.searchsorted(read, (read[at - 1] if at else 0) + self._n)) + 1
+                at = min(at + self._longest_pass, whole)
+        due = self.passes.steps_to_snapshot()
+        while due < steps:
+            costs[int(due)] += self._n
+            due = self.passes.estimate.next_snapshot(made + int(due) + 2) - made - 1
+        return costs
+
+    def _batch_costs(self, before: int, steps: int) -> np.ndarray:
+        """Rows that steps are charged for their batches, beginning after so many steps."""
+        sizes = self.sampler.sizes(before + 1 + np.arange(steps + 1))
+        return np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self.least)
+
+    @property
+    def intercept_period(self) -> int:
+        """Steps from the next optimisation of the intercept to the one after it: those of a pass."""
+        if not self._grows:
+            return self._longest_pass
+        read = np.cumsum(self._batch_costs(self.passes.next_intercept, self._longest_pass))
+        return min(self._longest_pass, int(np.searchsorted(read, self._n)) + 1)
+
+    @property
+    def _longest_pass(self) -> int:
+        """Steps of a pass, where batches have not grown yet."""
+        return max(1, -(-self._n // self.rows_a_step))

@@ -1,0 +1,280 @@
+"""Groups of rows in memory, on which the compiled loop makes steps, and the batches that are dealt from them.
+
+Data in memory is one group (`WholeData`). Data on disk is read in groups of shards, in a new random order for each pass
+(`ShardGroups`). A group is read while steps are made on the one before it. On a group as many steps are made as are its
+share of a pass, with batches of its rows alone. What a run remembers of single rows is stored for all of them; the
+entries of the group are copied when it begins, and back when it ends.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from frankwolfe.methods.base import EstimateDefaults
+from frankwolfe.problem import Problem
+from frankwolfe.rows.samples import Samples
+from frankwolfe.shards.disk import ShuffledGroups
+from frankwolfe.solvers.loop import Batches, Sampler, Sizes, plain, require_permutation
+from frankwolfe.store.reader import Room
+
+
+class RowGroup:
+    """Rows that are in memory together, and what is remembered of them.
+
+    Parameters
+    ----------
+    samples : Samples
+        The rows, with their targets and weights.
+    state : NamedTuple
+        The estimate's, with entries for these rows.
+    """
+
+    def __init__(self, samples: Samples, state: Any):
+        self.samples, self.state = samples, state
+
+
+class WholeData(Sampler):
+    """All rows, in memory: one group, which has no end.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the rows.
+    others
+        As those of `Sampler`.
+    """
+
+    left = float("inf")
+
+    def __init__(self, problem: Problem, *given: Any):
+        super().__init__(problem.n, *given)
+        self._problem = problem
+
+    def head(self, whole: Any) -> RowGroup:
+        """Return a group to compile for."""
+        return RowGroup(self._problem.samples, whole)
+
+    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> RowGroup:
+        """Return the group that steps are made on; ``whole`` is the estimate's state for all rows."""
+        return RowGroup(self._problem.samples, whole)
+
+    def present(self, whole: Any) -> RowGroup | None:
+        """Return the group that steps were made on last."""
+        return RowGroup(self._problem.samples, whole)
+
+    def leave_if_done(self, whole: Any) -> None:
+        """Do nothing: there is no other group."""
+
+    def write_back(self, whole: Any) -> None:
+        """Do nothing: the group has the arrays for all rows."""
+
+    def take_over(self, whole: Any) -> None:
+        """Do nothing: the group has the arrays for all rows."""
+
+
+class ShardGroup(RowGroup):
+    """The rows of some shards.
+
+    Parameters
+    ----------
+    samples : Samples
+        The rows, with their targets and weights.
+    parts : list of slice
+        Where they are among all rows.
+    whole : NamedTuple
+        The estimate's state for all rows.
+    names : tuple of str
+        The arrays in it that have an entry for each row.
+    """
+
+    def __init__(self, samples: Samples, parts: list[slice], whole: Any, names: tuple[str, ...]):
+        self._parts, self._names = parts, names
+        super().__init__(samples, whole._replace(**{name: joined(getattr(whole, name), parts) for name in names}))
+
+    def copy_from(self, whole: Any) -> None:
+        """Take over the entries of the group from the arrays for all rows."""
+        for name in self._names:
+            getattr(self.state, name)[:] = joined(getattr(whole, name), self._parts)
+
+    def copy_to(self, whole: Any) -> None:
+        """Write the entries of the group into the arrays for all rows."""
+        for name in self._names:
+            at, mine, all_rows = 0, getattr(self.state, name), getattr(whole, name)
+            for part in self._parts:
+                size = part.stop - part.start
+                all_rows[part] = mine[at : at + size]
+                at += size
+
+
+def joined(values: np.ndarray, parts: list[slice]) -> np.ndarray:
+    """Return some parts of an array, one after the other."""
+    return np.concatenate([values[part] for part in parts])
+
+
+class ShardGroups:
+    """Deals batches within groups of shards, which are read one after the other. To the solver it is a `Sampler`.
+
+    Parameters
+    ----------
+    samples : Samples
+        All of them, with the rows of a store.
+    names : tuple of str
+        Arrays of the estimate's state that have an entry for each row.
+    batch_size : int
+        Rows of a batch.
+    generator : Generator
+        Where batches come from. The orders of the shards have a generator of their own, which this one seeds.
+    """
+
+    ahead = 0
+
+    def __init__(self, samples: Samples, names: tuple[str, ...], batch_size: int, generator: np.random.Generator):
+        self.batch_size, self._samples, self._names, self._batches = batch_size, samples, names, generator
+        store = samples.rows.store
+        self.order = ShuffledGroups(store, np.random.default_rng(int(generator.integers(2**63))))
+        fewest = self.order.plan.fewest_rows
+        if batch_size > fewest:
+            raise ValueError(
+                f"batch_size={batch_size:,} is more than the {fewest:,} rows that may be in memory together: choose a "
+                f"smaller one, or open {store.path} with more memory"
+            )
+        self.left = 0  # steps on the present group
+        self._sampler: Sampler | None = None
+        self._deck: np.ndarray | None = None
+        self._group: ShardGroup | None = None
+        self._room: Room | None = None  # of the group
+        self._spare: list[Room] = []
+        self._next: tuple[tuple[int, ...], Future] | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
+
+    def sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in the batches of the steps with these numbers."""
+        return np.full(len(steps), self.batch_size)
+
+    # --- groups ---------------------------------------------------------------------------------------------------
+
+    def head(self, whole: Any) -> ShardGroup:
+        """Return the first row as a group, to compile for."""
+        return self._grouped(self._samples.rows.block(slice(0, 1)), [slice(0, 1)], whole)
+
+    def present(self, whole: Any) -> ShardGroup | None:
+        """Return the group in memory, if there is one."""
+        return self._group
+
+    def _grouped(self, rows: Any, parts: list[slice], whole: Any) -> ShardGroup:
+        _, targets, weights, loss = self._samples
+        samples = Samples(rows, joined(targets, parts), joined(weights, parts), loss)
+        return ShardGroup(samples, parts, whole, self._names)
+
+    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> ShardGroup:
+        """Return the group that steps are made on, read if need be.
+
+        The next one is read meanwhile, if the run goes on after the steps on this one.
+        """
+        if self._group is None:
+            chosen = self.order.group()
+            if self._next is None or self._next[0] != tuple(chosen):
+                self._read(chosen)
+            assert self._next is not None
+            rows, self._room = self._next[1].result()
+            self._next = None
+            self._group = self._grouped(rows, self.order.parts(chosen), whole)
+            self._begin(len(self._group.samples.targets))
+            if self.order.plan.groups > 1 and goes_on(self.left):
+                self._read(self.order.group(ahead=1))
+        return self._group
+
+    def _begin(self, rows: int) -> None:
+        """Deal from a group of so many rows: a new one, or the one that a restored state was at."""
+        self._sampler = Sampler(rows, self.batch_size, self._batches)
+        if self._deck is not None:
+            self._sampler.restore_deck(self._deck)
+            self._deck = None
+        else:
+            self.left = self.order.steps(self.batch_size)
+
+    def _read(self, chosen: np.ndarray) -> None:
+        """Begin to read some shards."""
+        rows, plan = self._samples.rows, self.order.plan
+        room = self._spare.pop() if self._spare else None
+
+        def read() -> tuple[Any, Room]:
+            where = room or Room(rows.store, plan.most_rows, plan.most_entries)
+            return rows.group(chosen, where), where
+
+        self._next = tuple(chosen), self._pool.submit(read)
+
+    def take(self, steps: int) -> Batches:
+        """Batches of the next steps on the present group."""
+        assert self._sampler is not None
+        self.left -= steps
+        return self._sampler.take(steps)
+
+    def leave_if_done(self, whole: Any) -> None:
+        """Once all steps on the group are made, write back what was learned of it, and go on to the next."""
+        if self.left:
+            return
+        self.write_back(whole)
+        assert self._room is not None
+        self._spare.append(self._room)
+        self._group = self._room = self._sampler = self._deck = None
+        self.order.go_on()
+
+    def write_back(self, whole: Any) -> None:
+        """Bring the arrays for all rows up to date."""
+        if self._group is not None:
+            self._group.copy_to(whole)
+
+    def take_over(self, whole: Any) -> None:
+        """Bring the arrays of the group up to date."""
+        if self._group is not None:
+            self._group.copy_from(whole)
+
+    # --- what a later run can go on from --------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return where the sampler is: the orders of the shards, the group, its rows, and both generators as JSON."""
+        order = self.order.state()
+        found = {
+            "sampler.orders": order["orders"],
+            "sampler.group": order["group"],
+            "sampler.left": self.left,
+            "sampler.shuffler": json.dumps(order["generator"], default=plain),
+            "sampler.generator": json.dumps(self._batches.bit_generator.state, default=plain),
+        }
+        deck = self._deck if self._sampler is None else self._sampler.deck
+        return found if deck is None else found | {"sampler.deck": deck}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the sampler with this state was; with the generator at hand."""
+        order = {"orders": state["sampler.orders"], "group": state["sampler.group"]}
+        shards = self.order.shards
+        if np.ndim(order["orders"]) != 2 or order["group"] >= self.order.plan.groups:
+            raise ValueError("its order of the shards has another form")
+        for some in order["orders"]:
+            require_permutation("sampler.orders", some, shards)
+        self.order.restore(order | {"generator": json.loads(state["sampler.shuffler"])})
+        self.left, self._sampler = int(state["sampler.left"]), None
+        deck = state.get("sampler.deck")
+        if deck is not None:
+            rows = sum(part.stop - part.start for part in self.order.parts(self.order.group()))
+            require_permutation("sampler.deck", deck, rows)
+        self._deck = None if deck is None else deck.copy()
+
+
+def groups_of(
+    problem: Problem,
+    facts: EstimateDefaults,
+    batch_size: int,
+    generator: np.random.Generator,
+    growing: Sizes | None,
+    first: int,
+) -> WholeData | ShardGroups:
+    """Return the groups of a problem's rows, and what deals batches from them, for steps from number ``first`` on."""
+    if problem.objective.shards.groups > 1:
+        return ShardGroups(problem.samples, facts.row_arrays, batch_size, generator)
+    ahead, two = facts.reads_upcoming, facts.two_batches
+    return WholeData(problem, batch_size, generator, growing, first, ahead, two)

@@ -1,0 +1,372 @@
+"""States of solvers as flat mappings: arrays, numbers and strings by name, and nothing else.
+
+A named tuple is written field by field, under names with dots: ``at.z`` is field ``z`` of what is called ``at``. What
+is None is left out. States that come from a file are checked before they are used, since compiled code indexes with
+some of their entries.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from frankwolfe.compile.part import FIXED, ROWS, Opaque, is_part
+from frankwolfe.problem.linear_bounds import SideRows
+from frankwolfe.rows.observed_entries import ObservedEntries
+
+ARRAYS = {
+    "gradient": ("size",),
+    "slope": ("size",),
+    "w": ("size",),
+    "exact.gradient": ("size",),
+    "snapshot.gradient": ("size",),
+    "estimate.alpha": ("table",),
+    "snapshot.alpha": ("table",),
+    "slopes": ("table",),
+    "multipliers": ("sides",),
+    "at.z": ("predictions",),
+    "at.losses": ("n",),
+    "at.shift": ("shifts",),
+    "at.mean": ("shifts",),
+    "at.curve": ("shifts", "shifts"),
+    "intercept.shift": ("shifts",),
+    "intercept.mean": ("shifts",),
+    "intercept.curve": ("shifts", "shifts"),
+    "found.intercept": ("shifts",),
+    "atoms.active": ("atoms",),
+    "atoms.u": ("atoms",),
+    "atoms.points": ("atoms", "size"),
+    "atoms.images": ("atoms", "predictions"),
+    "hessian.chosen": ("chosen",),
+    "hessian.H": ("chosen", "chosen"),
+    "hessian.curvatures": ("curvatures",),
+    "columns": ("columns",),
+    "path.mu": ("path",),
+    "path.y": ("path", "variables"),
+    "path.w": ("path", "size"),
+    "path.d": ("path", "size"),
+    "left": ("height", "rank"),
+    "sizes": ("rank",),
+    "right": ("width", "rank"),
+    "last_left": ("height", "last rank"),
+    "last_right": ("width", "last rank"),
+    "triplets.left": ("height", "triplets"),
+    "triplets.values": ("triplets",),
+    "triplets.right": ("width", "triplets"),
+    "nonzero": ("non-zeros",),
+    "values": ("non-zeros",),
+    "table": ("table",),
+    "best.w": ("size",),
+    "best.intercept": ("shifts",),
+    "last.intercept": ("shifts",),
+    "recent.w": ("size",),
+    "recent.z": ("predictions",),
+    "start.w": ("size",),
+    "start.rest.slopes": ("table",),
+    "start.rest.multipliers": ("sides",),
+    "start.rest.intercept": ("shifts",),
+}
+"""Shapes of arrays: equal names stand for equal numbers, within one state."""
+
+INDICES = {"atoms.active": "size", "nonzero": "size", "hessian.chosen": "atoms", "columns": "width of the data"}
+"""Ascending whole numbers, and what they are below; all other arrays of that table are floats."""
+
+WEIGHTS = ("w", "values", "left", "right", "best.w", "recent.w", "start.w", "atoms.u", "atoms.points")
+"""Arrays that must be finite: weights of points."""
+
+NUMBERS = ("value", "gap", "fw_gap", "violation", "rounding", "fun", "bound", "change")
+"""Last parts of the names of real numbers."""
+
+GROWING = ("iterate.left", "iterate.right")
+"""Arrays with room for more columns after a start that had some."""
+
+PLAIN = (bool, int, float, str)
+"""Kinds of entries that are no arrays."""
+
+MOST = 2**62
+"""More than any count."""
+
+
+def require_plain(values: Mapping[str, Any]) -> None:
+    """Raise ValueError unless all entries are arrays, truth values, counts, numbers or texts."""
+    for name, value in values.items():
+        kind = type(value)
+        plain = isinstance(value, np.ndarray) or kind in (bool, float, str) or (kind is int and 0 <= value < MOST)
+        number = kind in (int, float) or name.rpartition(".")[2] not in NUMBERS
+        if not (plain and number):
+            raise ValueError(f"its entry {name} is {_shown(value)}")
+
+
+def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """Raise ValueError unless a state has these entries, of the same kinds, types and shapes."""
+    for name, own_value in own.items():
+        if name not in state:
+            raise ValueError(f"its entry {name} is missing")
+        value, fresh = _as_plain(state[name]), _as_plain(own_value)
+        if isinstance(fresh, np.ndarray):
+            same = isinstance(value, np.ndarray) and value.dtype == fresh.dtype and _alike(name, value, fresh)
+        elif isinstance(fresh, float):
+            same = type(value) in (float, int)
+        else:
+            same = type(value) is type(fresh)
+        if not same:
+            raise ValueError(f"its entry {name} is {_shown(value)}, and this run's is {_shown(fresh)}")
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a number of NumPy's as one of Python's, which is what a file has."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _alike(name: str, value: np.ndarray, fresh: np.ndarray) -> bool:
+    """Whether two arrays have the same shape, as far as that is fixed, and both are finite or neither need be."""
+    if value.dtype.kind == "f" and np.isfinite(fresh).all() and not np.isfinite(value).all():
+        return False
+    return value.shape == fresh.shape or (name in GROWING and value.ndim == 2 and len(value) == len(fresh))
+
+
+def require_entries(problem: Any, state: Mapping[str, Any]) -> None:
+    """Raise ValueError unless the arrays of a state have types, shapes and ranges that go with a problem."""
+    sizes = _sizes_of(problem)
+    for name, value in _listed(state):
+        dims = _dims_of(problem, name, value)
+        kind = np.int64 if name in INDICES else np.float64
+        fits = isinstance(value, np.ndarray) and value.dtype == kind and value.ndim == len(dims)
+        if not fits or any(sizes.setdefault(*pair) != pair[1] for pair in zip(dims, value.shape, strict=True)):
+            raise ValueError(f"its entry {name} is {_shown(value)}, which does not go with the others")
+        if name in WEIGHTS and not np.isfinite(value).all():
+            raise ValueError(f"its entry {name} holds NaN or infinity")
+    for name, bound in INDICES.items():
+        if name in state and not _ascending(state[name], sizes.get(bound, 0)):
+            raise ValueError(f"its entry {name} are not ascending numbers below {sizes.get(bound, 0)}")
+
+
+def _sizes_of(problem: Any) -> dict[str, int]:
+    """Return what the names of dimensions stand for; what others stand for, the first array with them says."""
+    sizes = {
+        "n": problem.n,
+        "size": problem.size,
+        "predictions": int(np.prod(problem.samples.shape)),
+        "shifts": max(1, problem.outputs),
+        "width of the data": problem.d,
+    }
+    return sizes if problem.side is None else sizes | {"sides": len(problem.side.lower)}
+
+
+def _listed(state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a state whose shapes are known, but for those that are plain numbers and may be."""
+    for name in ARRAYS:
+        if name in state and not (name in SCALARS and isinstance(state[name], float | int)):
+            yield name, state[name]
+
+
+def _dims_of(problem: Any, name: str, value: Any) -> tuple[str, ...]:
+    """Return the dimensions of an array: of a table, and of curvatures, they depend on the problem and the loss."""
+    if ARRAYS[name] == ("table",):
+        return ("n", "shifts")[: len(problem.samples.shape)]
+    if ARRAYS[name] == ("curvatures",):
+        return ("n", "shifts", "shifts") if np.ndim(value) == 3 else ("predictions",)
+    return ARRAYS[name]
+
+
+SCALARS = ("left", "found.intercept", "best.intercept", "last.intercept", "start.rest.intercept")
+"""Arrays that are plain numbers elsewhere: in another solver, or where there is one output."""
+
+
+def _ascending(values: np.ndarray, below: int) -> bool:
+    return bool(len(values) == 0 or (values[0] >= 0 and values[-1] < below and (np.diff(values) > 0).all()))
+
+
+TRACED = ("nit", "passes", "seconds", "gap_estimate", "table_error", "bound_estimate", "lower_bound")
+"""What is known of every point of a trace, and `EVALUATED` what is known of those that wait for nothing."""
+
+EVALUATED = ("fun", "fw_gap", "complexity", "violation")
+
+
+def require_trace(problem: Any, state: Mapping[str, Any]) -> None:
+    """Raise ValueError unless the points of a trace are points of a problem, and have numbers where they should."""
+    rows, waiting = json.loads(state["rows"]), dict[int, dict[str, Any]]()
+    for name in state:
+        if name.startswith("pending."):
+            _, number, entry = name.split(".", 2)
+            waiting.setdefault(int(number), {})[entry] = state[name]
+    for at, row in enumerate(rows):
+        # of a noted point the weights were not kept: nothing more will be known of it
+        known = TRACED if at in waiting or row.pop("noted", False) is True else (*TRACED, *EVALUATED)
+        if not {*known} <= row.keys() or not all(type(number) in (int, float) for number in row.values()):
+            raise ValueError(f"its entry trace.rows has no numbers for point {at}")
+    for place, point in waiting.items():
+        values = point.get("values")
+        if place >= len(rows) or ("values" in point) == ("values.left" in point):
+            raise ValueError(f"point {place} of its trace has no weights")
+        if values is not None and "nonzero" not in point:
+            point["w"] = point.pop("values")
+        elif values is None:
+            point |= {"left": point["values.left"], "right": point["values.right"]}
+        require_entries(problem, point)
+
+
+def require_ranges(name: str, part: Any, state: Mapping[str, Any], rows: int) -> None:
+    """Raise ValueError unless the index arrays of a part have, in a state, entries that the part can index with.
+
+    A part says so by its method ``index_ranges``: which arrays never change (`FIXED`), and for others from where up to
+    where, exclusive, their entries lie; `ROWS` stands for the number of rows.
+    """
+    for inner, value in fields_of(part):
+        require_ranges(f"{name}.{inner}", value, state, rows)
+    ranges: dict[str, Any] = part.index_ranges() if hasattr(part, "index_ranges") else {}
+    for entry, own, allowed in ((f"{name}.{field}", getattr(part, field), ranges[field]) for field in ranges):
+        found = state.get(entry, own)
+        if allowed is FIXED:
+            sound = np.array_equal(found, own)
+        else:
+            low, high = allowed
+            sound = ((found >= low) & (found < (rows if high is ROWS else high))).all()
+        if not sound:
+            raise ValueError(f"its entry {entry} leads out of the arrays of this run")
+
+
+def fields_of(part: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the entries of a tuple, with what they are called: their fields, or their places."""
+    if isinstance(part, tuple):
+        yield from zip(part._fields if is_part(part) else range(len(part)), part, strict=True)  # type: ignore[attr-defined]
+
+
+def require_sound(part: Any, iterate: Any) -> None:
+    """Raise ValueError unless the arrays of a part, and of all parts inside of it, go together with an iterate."""
+    if hasattr(part, "require_sound"):
+        part.require_sound(iterate)
+    for _, value in fields_of(part):
+        require_sound(value, iterate)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        rest = "" if value.dtype.kind != "f" or np.isfinite(value).all() else ", not all finite"
+        return f"an array of {value.dtype} of shape {value.shape}{rest}"
+    text = repr(value) if not isinstance(value, int) or abs(value) < MOST else "a very large number"
+    return text if len(text) < 40 else f"{text[:40]}..."
+
+
+Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
+
+CONSTANT = (ObservedEntries, SideRows)
+"""Parts of the problem that states may hold: they do not change."""
+
+ESTIMATE = "estimate"
+"""What the names of a gradient estimate's arrays begin with."""
+
+
+def remembered(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arrays of a gradient estimate, by the names that they have there."""
+    start = len(ESTIMATE) + 1
+    return {name[start:]: state[name] for name in state if name.startswith(f"{ESTIMATE}.")}
+
+
+def handed_over(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a solver's state that a run of another method, or on other data, can use.
+
+    ``steps`` are the steps made, on which open-loop step sizes depend; ``rows`` is the number of rows of the data, and
+    the rest is of use for as many rows only; ``gradient`` is the last gradient estimate; names that begin with
+    ``estimate.`` are of what a gradient estimate remembers.
+    """
+    kept = ("steps", "rows", "gradient")
+    return {name: value for name, value in state.items() if name in kept or name.startswith(f"{ESTIMATE}.")}
+
+
+def flat(name: str, value: Any) -> dict[str, Any]:
+    """Return a value as a flat mapping: itself, or the fields of a named tuple.
+
+    Examples
+    --------
+    >>> from frankwolfe.objective.point import Guess
+    >>> sorted(flat("guess", Guess(np.zeros(1), np.ones(1))))
+    ['guess.mean', 'guess.shift']
+    """
+    if value is None:
+        return {}
+    if not is_part(value):
+        return {name: value}
+    found: dict[str, Any] = {}
+    for field in value._fields:
+        found |= flat(f"{name}.{field}", getattr(value, field))
+    return found
+
+
+def built(kind: type[Tuple], name: str, state: Mapping[str, Any]) -> Tuple:
+    """Return the named tuple that `flat` wrote under a name; its arrays are copies.
+
+    Fields with a default may be left out, and so may slopes, which can be elsewhere.
+    """
+    there = {field: f"{name}.{field}" for field in kind._fields}  # type: ignore[attr-defined]
+    absent = {"alpha": None} | kind._field_defaults  # type: ignore[attr-defined]
+    return kind(
+        **{
+            field: absent[field] if field in absent and key not in state else copied(state[key])
+            for field, key in there.items()
+        }
+    )
+
+
+def copied(value: Any) -> Any:
+    """Return a number as it is, an array as a copy with the same layout."""
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def arrays(name: str, part: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of a part and of the parts in it: all that can change while it is in use.
+
+    Python objects, the places of observed entries and side constraints do not.
+    """
+    if isinstance(part, np.ndarray) and not isinstance(part, Opaque):
+        return {name: part}
+    if not isinstance(part, tuple) or isinstance(part, CONSTANT):
+        return {}
+    found: dict[str, np.ndarray] = {}
+    for field, value in fields_of(part):
+        found |= arrays(f"{name}.{field}", value)
+    return found
+
+
+def restored(name: str, part: Any, state: Mapping[str, Any], rows: int) -> Any:
+    """Return a part as `with_arrays` does, of a state that comes from a file.
+
+    Arrays that a run on data of so many rows cannot have are a ValueError.
+    """
+    require_like(arrays(name, part), state)
+    require_ranges(name, part, state, rows)
+    return with_arrays(name, part, state)
+
+
+def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
+    """Return a part with the arrays that `arrays` found, written into its own where they have that shape.
+
+    Parts share arrays with each other, and so they still do afterwards.
+    """
+    if isinstance(part, np.ndarray) and name in state:
+        if part.shape != state[name].shape:
+            return state[name].copy()
+        part[...] = state[name]
+        return part
+    if not isinstance(part, tuple) or isinstance(part, CONSTANT):
+        return part
+    values = [with_arrays(f"{name}.{field}", value, state) for field, value in fields_of(part)]
+    kind: Any = type(part)
+    return kind._make(values) if is_part(part) else tuple(values)
+
+
+def under(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state with all names below another one.
+
+    Examples
+    --------
+    >>> under("solver", {"steps": 3})
+    {'solver.steps': 3}
+    """
+    return {f"{name}.{key}": value for key, value in state.items()}
+
+
+def below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state that `under` put below a name."""
+    return {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}.")}

@@ -1,0 +1,441 @@
+"""The stepwise solver: the arrays of one run, the steps that change them, and the evidence that they are.
+
+The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.row_groups`). Where no group has all that
+a step reads, the gradient is computed by tasks on the shards (`frankwolfe.solvers.task_steps`).
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from frankwolfe.losses import has_dual
+from frankwolfe.methods.base import Setting, Units, estimate_for_run, others_for_run
+from frankwolfe.methods.gradient import (
+    ALL_ROWS,
+    COUNTERS,
+    FADING,
+    FAILED,
+    TABLE_CHANGE,
+    Gradient,
+    fading,
+    mean_residual,
+    residuals_of,
+    unvisited,
+)
+from frankwolfe.methods.table import Method
+from frankwolfe.problem import Problem
+from frankwolfe.result import Status
+from frankwolfe.sets.base import tracker_of
+from frankwolfe.shards.interface import Kept
+from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
+from frankwolfe.solvers.loop import Batches, advance, saved_generator
+from frankwolfe.solvers.protocol import Evidence
+from frankwolfe.solvers.row_groups import RowGroup, groups_of
+from frankwolfe.solvers.sampled_gap import sum_rows, table_error
+from frankwolfe.solvers.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
+from frankwolfe.solvers.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks
+
+PARTS = (ESTIMATE, "direction", "step")
+"""Names of the parts of a method, in states."""
+
+COUNTED = ("steps", "first_step", "rows_read_in_steps", "rows_read_in_passes", "next_intercept", "shift", "gradient")
+"""Entries of a state that all solvers have, whatever their method."""
+
+
+def smoothing_units(problem: Problem) -> Units:
+    """Return what smoothing is measured in on a problem."""
+    if not problem.needs_smoothing:
+        return Units()
+    loss, reach = problem.zero_value, problem.side_reach
+    if not loss > 0.0:  # an intercept alone fits: what it has to fit has the right units too
+        loss = problem.objective.value_without_intercept()
+    loss = loss if 0.0 < loss < np.inf else 1.0
+    return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
+
+
+class StepwiseSolver:
+    """One run of a method that is composed of an estimate, a direction and a step rule.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    method : Method
+        The composition.
+    batch_size : int
+        Rows that a step draws.
+    generator : Generator
+        Where batches come from.
+    w : array, or Factors
+        Feasible start.
+    earlier : mapping, optional
+        What the result of another run hands over (`frankwolfe.solvers.state.handed_over`).
+    budget : float
+        Rows that the run may read: what it is planned for. `begin` says it again.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+        w: Any,
+        earlier: Mapping[str, Any] | None = None,
+        budget: float = float("inf"),
+    ):
+        self.problem, self._failed = problem, False
+        self.clock = np.array([0 if earlier is None else earlier["steps"], 0])  # steps; rows that those here have read
+        self._first_step = self.steps
+        if earlier is not None and earlier["rows"] != problem.n:
+            earlier = None  # other data: what was remembered of its rows means nothing here
+        self.facts, by_tasks = method.estimate, steps_by_tasks(problem, method)
+        setting = Setting(
+            problem.samples,
+            batch_size,
+            w,
+            problem.constraint,
+            {} if earlier is None else remembered(earlier),
+            self.steps,
+            generator,
+            side=problem.side,
+            units=smoothing_units(problem),
+            size=problem.size,
+            objective=problem.objective if by_tasks else None,
+        )
+        self.rows_a_step = method.evaluations(problem.n, batch_size)
+        self.batch_size = 0 if self.facts.reads_all_rows else batch_size
+        self.generator = generator
+        self.tasks: TaskSteps | None = None
+        estimate: Any = None if by_tasks else estimate_for_run(method, setting)
+        exact = by_tasks and self.facts.reads_all_rows
+        self.passes = ExactPasses(problem, estimate, self.facts, self.clock, exact)
+        self.sampler: Any
+        if by_tasks:
+            alpha = setting.remembered.get("alpha")
+            self.sampler = (
+                ExactGradient(problem, self.passes) if exact else SharedTable(problem, batch_size, generator, alpha)
+            )
+            self.tasks = TaskSteps(problem, method, self.sampler)
+        else:
+            sizes = estimate.batch_sizes
+            self.sampler = groups_of(problem, self.facts, self.batch_size, generator, sizes, self.steps + 1)
+        least = problem.n if method.step.reads_all_rows else 0
+        self.plan = StepPlan(self.passes, self.sampler, self.rows_a_step, least, budget)
+        self._left = method.step.part_left if method.direction.mixes_vertices else None
+        epochs = setting.epochs if estimate is None else estimate.epochs
+        others = others_for_run(method, setting._replace(horizon=self.plan.horizon(), epochs=epochs))
+        self.parts: tuple[Any, Any, Any] = (estimate, *others)
+        self.iterate, r = problem.first_iterate(w)
+        r[:] = self._starting_gradient(earlier)
+        if self.facts.sums_table:
+            estimate.total[:] = r
+        counters = np.zeros(COUNTERS)
+        counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
+        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
+        self.gradient = Gradient(r, np.ones(1), counters, tracker)
+        self.gradient.tracker.rebuild(r)
+
+    def _starting_gradient(self, earlier: Mapping[str, Any] | None) -> np.ndarray:
+        """Return ``X' alpha`` for an estimate with a table, else the ``r`` that the previous run left, else zeros."""
+        if self.facts.has_table:
+            alpha = self._slopes()
+            known = isinstance(alpha, np.ndarray) and alpha.any()
+            return self.problem.objective.gradient(alpha) if known else np.zeros(self.problem.size)
+        return np.zeros(self.problem.size) if earlier is None else np.array(earlier["gradient"])
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, without making a step. What tasks need is compiled where rows are."""
+        if self.tasks is not None:
+            return
+        head, nothing = self.sampler.head(self.parts[0]), np.zeros(1 + self.sampler.ahead, np.int64)
+        self._call(head, Batches(np.empty(0, np.int64), nothing), 0)
+        few, w = self.problem.head(1), self.point()
+        found = few.evaluate(w)  # the exact pass too
+        if self._certifies_by_table:
+            residuals_of(head.samples, self.iterate, self.table(), np.arange(1))
+            at = few.objective.point(few.objective.predict(w), few.guess)
+            few.objective.residuals(at, found.alpha)
+            few.objective.curvatures(at, 0.0, 0.0)
+        elif self.facts.exact_table and self.table() is not None:
+            sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
+            table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
+
+    def begin(self, budget: float, target: float) -> None:
+        """Go on within a budget of rows; no step aims at a gap."""
+        self.plan.budget = budget
+
+    # --- steps ----------------------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """Steps made, those of the run that is continued included."""
+        return int(self.clock[0])
+
+    def advance(self, steps: int) -> int:
+        """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
+        before, goal = self.steps, self.steps + steps
+        self._failed = False
+        while self.steps < goal and not self._failed:
+            ahead = int(self.plan.affordable(goal - self.steps if self.tasks is None else 1))
+            if ahead == 0:
+                break
+            self._failed = self._advance_with_passes(ahead) < ahead
+        return self.steps - before
+
+    def finished(self) -> Status | None:
+        """Why no further step can be made, or None."""
+        if self._failed:
+            return Status.NON_FINITE
+        return None if self.plan.affordable(1) >= 1.0 else Status.MAX_PASSES
+
+    @property
+    def unhindered(self) -> bool:
+        """Whether no pass was left out for the budget, and no step has failed."""
+        return not (self._failed or self.passes.left_out)
+
+    @property
+    def rows_read(self) -> int:
+        """Gradient evaluations made by this solver: the rows that its steps have read, and whole passes."""
+        return self.passes.rows_read
+
+    def _advance_with_passes(self, steps: int) -> int:
+        """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
+        before, goal = self.steps, self.steps + steps
+        while self.steps < goal:
+            if self.passes.intercept_is_due:
+                self._optimise_intercept()
+            self._take_snapshot()
+            stop = int(min(goal, self.steps + self.passes.steps_to_pass()))
+            self._advance(stop - self.steps)
+            if self.steps < stop:
+                break
+            self._take_snapshot()  # at once: it may certify the iterate
+        return self.steps - before
+
+    def _advance(self, steps: int) -> None:
+        """Make up to ``steps`` steps with the intercept as it is; fewer if a number is not finite."""
+        goal = self.steps + steps
+        if self.tasks is not None:
+            while self.steps < goal and self._step_by_tasks(self.tasks):
+                pass
+            return
+        while self.steps < goal:
+            group = self.sampler.enter(self.parts[0], lambda left: self.plan.affordable(left + 1) > left)
+            some = int(min(goal - self.steps, self.sampler.left))
+            if self._call(group, self.sampler.take(some), some) < some:
+                break
+            self.sampler.leave_if_done(self.parts[0])
+
+    def _call(self, group: RowGroup, batches: Batches, steps: int) -> int:
+        """Make steps on a group of rows by the compiled loop; return how many were made."""
+        before, state = self.steps, group.state
+        advance(
+            group.samples,
+            self.problem.constraint,
+            (state, *self.parts[1:]),
+            self.gradient,
+            self.iterate,
+            state.alpha if self._certifies_by_table else None,
+            state.surplus,
+            batches.order,
+            batches.offsets,
+            self.sampler.ahead or None,
+            self.plan.least,
+            self.clock,
+            steps,
+        )
+        return self.steps - before
+
+    def _step_by_tasks(self, tasks: TaskSteps) -> bool:
+        """Make a step by tasks on the shards; return whether it was made."""
+        if tasks.estimate.is_long:
+            self._make_exact(self.plan.allows_pass(self.problem.n))
+        t = self.steps + 1
+        rows = tasks.step(*self.parts[1:], self.gradient, self.iterate, t)
+        if rows is None:
+            return False
+        self.clock[:] = t, self.clock[1] + max(self.plan.least, rows)
+        return True
+
+    # --- passes between steps -------------------------------------------------------------------------------------
+
+    def _take_snapshot(self) -> None:
+        """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
+        if self.passes.steps_to_snapshot() == 0:
+            self._make_exact(self.plan.allows_snapshot())
+            if not np.isfinite(self.gradient.r).all():
+                self.gradient.counters[FAILED] = 1.0  # the loop stops on it
+
+    def _make_exact(self, allowed: bool) -> None:
+        """Make what is remembered of the data exact, by a pass, if the budget allows it."""
+        if not allowed:
+            self.passes.left_out = True
+            return
+        found = self.passes.snapshot(self.point())
+        self._renew(found.alpha, found.gradient)
+
+    def _optimise_intercept(self) -> None:
+        """Make the intercept the best one for the iterate, and what is remembered of it exact, if a pass is left."""
+        passes, w = self.passes, self.point()
+        passes.next_intercept += self.plan.intercept_period
+        if passes.certificate() is not None:
+            return  # a snapshot has just done both
+        price = passes.price_of_intercept(w)
+        if not self.plan.allows_pass(price):
+            passes.left_out = True
+            return
+        at = passes.optimise_intercept(w)
+        if (self.facts.exact_table or self.facts.takes_snapshots) and price:
+            alpha = at.alpha.reshape(self.problem.samples.shape)
+            self._renew(alpha, self.problem.objective.gradient(alpha))
+
+    def _renew(self, alpha: Any, exact: np.ndarray) -> None:
+        """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
+        gradient = self.gradient
+        if self.tasks is not None:
+            self.sampler.renew(alpha)
+        else:
+            if self.facts.sums_table:
+                self.parts[0].total[:] = exact.ravel()
+            self.parts[0].renew(alpha)
+            self.sampler.take_over(self.parts[0])
+        gradient.r[:] = exact.ravel() / gradient.scale[0]
+        gradient.tracker.rebuild(gradient.r)
+
+    # --- evidence -------------------------------------------------------------------------------------------------
+
+    def point(self) -> Any:
+        """Return the iterate as a new object, as the problem keeps its weights."""
+        return self.iterate.dense()
+
+    def evidence(self) -> Evidence:
+        """Return what is known about the iterate."""
+        exact = self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
+        table, gradient = self.table(), self._table_gradient()
+        residual, residual_error = self._mean_residual(table)
+        return Evidence(
+            gap_estimate=self.problem.gap_for(gradient, self.point()),
+            exact=exact,
+            steps_to_exact=self.passes.steps_to_certificate(),
+            lower_bound=self.sampler.lower_bound if self.certifies_itself else -np.inf,
+            slopes=self._slopes() if self.tasks is None and self.facts.has_table else None,
+            table=table,
+            table_follows=self.facts.exact_table,
+            gradient=gradient,
+            multipliers=None if self.problem.side is None else self.parts[0].side.mean,
+            residual=residual,
+            residual_error=residual_error,
+            table_change=float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None,
+            conjugates=self.parts[0].conjugates if self._sums_conjugates else None,
+            part_left=self._part_left(),
+        )
+
+    def _part_left(self) -> Callable[[int], float] | None:
+        """Return the part of earlier iterates that is left; None where calls are costly: a line search makes many."""
+        if self._left is None or self.problem.objective.shards.calls_are_costly:
+            return None
+        return partial(self._left, last=self.steps)
+
+    @property
+    def certifies_itself(self) -> bool:
+        """Whether every step begins with an exact evaluation of the iterate."""
+        return self.tasks is not None and self.facts.reads_all_rows
+
+    def _table_gradient(self) -> np.ndarray:
+        """Return ``X' alpha``, or the gradient estimate where there is no table."""
+        return self.parts[0].total if self.facts.sums_table else self.gradient.dense()
+
+    def _slopes(self) -> Any:
+        """Return the remembered derivatives of all samples, brought up to date; None where there are none."""
+        if self.tasks is not None:
+            return self.sampler.alpha
+        self.sampler.write_back(self.parts[0])
+        return self.parts[0].alpha if self.facts.has_table or self.facts.smooths else None
+
+    def table(self) -> Any:
+        """Return the table, if there is one that batches refresh and that is of use.
+
+        If the loss knows its conjugate, the table bounds the optimum. If not, a sample of rows tells how stale it is,
+        where all rows are in memory.
+        """
+        of_use = has_dual(self.problem.loss) or self.problem.objective.shards.groups == 1
+        return self._slopes() if self._keeps_table and of_use else None
+
+    @property
+    def _keeps_table(self) -> bool:
+        """Whether there is a table that batches refresh."""
+        return (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
+
+    @property
+    def _certifies_by_table(self) -> bool:
+        return self._keeps_table and has_dual(self.problem.loss)
+
+    @property
+    def _sums_conjugates(self) -> bool:
+        """Whether steps read all rows, and sum up the conjugates of the derivatives."""
+        return self.tasks is None and self.facts.sums_conjugates and has_dual(self.problem.loss)
+
+    def _mean_residual(self, table: Any) -> tuple[float, float]:
+        """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
+        if self.tasks is not None:
+            return self.sampler.mean_residual()
+        group = self.sampler.present(self.parts[0])
+        if table is None or group is None or not self._certifies_by_table:
+            return np.nan, np.nan
+        mine = group.state.alpha
+        elsewhere = 0 if mine is table else unvisited(table) - unvisited(mine)
+        return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
+
+    # --- what a later run can go on from ------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        found: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
+        found |= {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
+        slopes = self._slopes()
+        if self.tasks is not None and isinstance(slopes, np.ndarray):
+            found[f"{ESTIMATE}.alpha"] = slopes
+        return found | self.passes.state() | self.sampler.state() | self._arrays() | saved_generator(self.generator)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays that steps change, by name."""
+        found = arrays("iterate", self.iterate) | arrays("r", self.gradient)
+        for name, part in zip(PARTS, self.parts, strict=True):
+            found |= arrays(name, part)
+        return found
+
+    @classmethod
+    def from_state(
+        cls,
+        problem: Problem,
+        state: Mapping[str, Any],
+        method: Method,
+        batch_size: int,
+        generator: np.random.Generator,
+    ) -> Self:
+        """Return a solver that goes on where the one with this state was.
+
+        Batches come from the generator that is given. The state of the other one is in ``state["sampler.generator"]``.
+        """
+        upcoming = generator.bit_generator.state  # parts may toss coins as they are made
+        start = {"steps": state["first_step"], "rows": 0}  # the rest is taken over below
+        solver = cls(problem, method, batch_size, generator, problem.default_start(), start)
+        generator.bit_generator.state = upcoming
+        require_like({name: value for name, value in solver.state().items() if name in COUNTED}, state)
+        solver.clock[:] = state["steps"], state["rows_read_in_steps"]
+        solver.passes.restore(state)
+        solver.sampler.restore(state)
+        solver.iterate = restored("iterate", solver.iterate, state, problem.n)
+        solver.gradient = restored("r", solver.gradient, state, problem.n)
+        named = zip(PARTS, solver.parts, strict=True)
+        solver.parts = tuple(restored(name, part, state, problem.n) for name, part in named)
+        solver.passes.estimate = solver.parts[0]
+        require_sound((solver.iterate, solver.parts), solver.iterate)
+        if isinstance(solver._slopes(), Kept):  # a table on a cluster is not in a state: it is made exact by a pass
+            at, exact = solver.passes.pass_at(solver.point())
+            solver.passes.cost += problem.n
+            solver._renew(at.alpha, exact)
+        return solver

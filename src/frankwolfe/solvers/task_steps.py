@@ -1,0 +1,363 @@
+"""Steps whose gradient is computed by tasks on the shards: where the loop does not have all the rows that a step needs.
+
+This is so on a cluster, and on disk for methods that read all rows in every step. Two estimates can be computed so: the
+exact gradient (`ExactGradient`), and the paper's table of derivatives (`SharedTable`). The direction is chosen, and the
+iterate moved, in this process. Step rules that measure the objective along the move do so by tasks as well.
+
+Slopes stay with the rows. A table remembers all steps since it was exact, so these are its lineage: a shard that has
+lost its piece starts from the exact slopes and makes the steps again, with the same random numbers.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.compile.kernels import kernel
+from frankwolfe.compile.verbs import apply, choose, length, max_step
+from frankwolfe.losses import has_dual
+from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
+from frankwolfe.methods.line_searches import line_along
+from frankwolfe.methods.table import Method
+from frankwolfe.objective.point import ShardLine
+from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.rows import as_rows
+from frankwolfe.rows.samples import Samples
+from frankwolfe.shards.interface import Kept
+from frankwolfe.shards.local import Block, Local
+from frankwolfe.solvers.dual_bound import sum_rounding
+from frankwolfe.solvers.exact_passes import ExactPasses
+
+MOST_PASSES = 16
+"""Passes of steps after which a table is made exact by a pass. A lost piece never takes more to compute again."""
+
+MOST_ENTRIES = 2**24
+"""Entries of the weights in a lineage, after which the table is made exact too: what this process holds of it."""
+
+
+# --- a table of derivatives, refreshed by batches ---------------------------------------------------------------------
+
+
+class Batch(NamedTuple):
+    """A batch of a step: where derivatives are taken, and which rows each shard draws.
+
+    Attributes
+    ----------
+    w : array, or tuple of arrays
+        The iterate: all entries, or the places and values of those that are not zero.
+    shift : array or None
+        The intercept.
+    rows : dict
+        How many rows each shard draws, by its number.
+    seed : int
+        Of the step.
+    """
+
+    w: Any
+    shift: np.ndarray | None
+    rows: dict[int, int]
+    seed: int
+
+    @classmethod
+    def at(cls, w: np.ndarray, shift: np.ndarray | None, rows: dict[int, int], seed: int) -> "Batch":
+        """Return a batch at the iterate ``w``, in as few entries as possible."""
+        support = np.flatnonzero(w)
+        return cls((support, w[support]) if 2 * len(support) < len(w) else w, shift, rows, seed)
+
+    @property
+    def entries(self) -> int:
+        """Number of entries that are stored of the iterate."""
+        return len(self.w[0]) if isinstance(self.w, tuple) else len(self.w)
+
+    def weights(self, size: int) -> np.ndarray:
+        """Return the iterate."""
+        if not isinstance(self.w, tuple):
+            return self.w
+        found = np.zeros(size)
+        found[self.w[0]] = self.w[1]
+        return found
+
+
+class Change(NamedTuple):
+    """What a batch changes on a shard.
+
+    Attributes
+    ----------
+    places, values : array
+        Entries of the change of ``r = X' alpha``.
+    size : float
+        Sum of the sizes of the table's changes.
+    residuals : float
+        Sum of the residuals that the rows of the batch had before: how wrong the table was there.
+    """
+
+    places: np.ndarray
+    values: np.ndarray
+    size: float
+    residuals: float
+
+
+def refresh(local: Local, table: np.ndarray, batch: Batch) -> tuple[np.ndarray, list[Change]]:
+    """Return a new table with the derivatives of a batch at its iterate, and what that changes."""
+    alpha, w = table.reshape(local.samples.shape).copy(), batch.weights(local.size)
+    shift = 0.0 if batch.shift is None else batch.shift if alpha.ndim > 1 else batch.shift[0]
+    chosen = np.random.default_rng([batch.seed, local.number]).permutation(len(alpha))[: batch.rows[local.number]]
+    chosen.sort()
+
+    def renew(block: Block) -> tuple:
+        part, (rows, targets, weights, _) = block
+        here = chosen[np.searchsorted(chosen, part.start) : np.searchsorted(chosen, part.stop)]
+        if not len(here):
+            return np.zeros(local.size), 0.0, 0.0
+        drawn, among = here - part.start, rows.some_rows(here - part.start)
+        z, fresh, before = among.dot_all(w) + shift, np.empty((len(here), *alpha.shape[1:])), alpha[here]
+        given = targets[drawn], weights[drawn], local.losses, z
+        evaluate_losses(*given, np.empty(len(here)), fresh)
+        wrong = float(sum_residuals(*given, before)) if has_dual(local.samples.loss) else np.nan
+        alpha[here] = fresh
+        change = fresh - before
+        return np.asarray(among.add_all(change, local.size), np.float64), float(np.abs(change).sum()), wrong
+
+    total, size, residuals = local.each(renew)
+    places = np.flatnonzero(total)
+    return alpha, [Change(places, total[places], size, residuals)]
+
+
+def replay(local: Local, table: np.ndarray, batches: tuple[Batch, ...]) -> np.ndarray:
+    """Return a table after some batches."""
+    for batch in batches:
+        table, _ = refresh(local, table, batch)
+    return table
+
+
+def numbered_rows(local: Local) -> tuple:
+    """Return a list of one pair: the number of a shard, and its number of rows."""
+    return ([(local.number, len(local.samples.weights))],)
+
+
+class SharedTable:
+    """The paper's table of derivatives, a piece with each shard: every shard refreshes its share of a batch.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    batch_size : int
+        Rows of a batch.
+    generator : Generator
+        Where batches come from.
+    alpha : array, optional
+        The table of a run that is continued; zeros by default.
+    """
+
+    ahead = 0
+
+    def __init__(
+        self,
+        problem: Problem,
+        batch_size: int,
+        generator: np.random.Generator,
+        alpha: np.ndarray | None = None,
+    ):
+        self.problem, self.batch_size, self.generator = problem, batch_size, generator
+        self._rows = dict(problem.objective.shards.run(numbered_rows)[0])
+        # of the batches of the last quarter of a pass
+        self._residuals: deque[float] = deque(maxlen=max(4, problem.n // (4 * batch_size)))
+        self.renew(problem.objective.zeros() if alpha is None else alpha)
+
+    def renew(self, alpha: Any) -> None:
+        """Take over the derivatives of all samples: what later tables are computed from."""
+        self.alpha = self._exact = alpha
+        self._batches: tuple[Batch, ...] = ()
+        self._entries = 0
+        self._residuals.clear()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether so many steps were made since the table was exact that a pass should make it exact again."""
+        return len(self._batches) * self.batch_size >= MOST_PASSES * self.problem.n or self._entries > MOST_ENTRIES
+
+    def update(self, w: np.ndarray, gradient: Gradient) -> int:
+        """Refresh a batch at the iterate; bring ``r`` up to date. Return the rows read."""
+        rng, loss = self.generator, self.problem.samples.loss
+        share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
+        rows, seed = dict(zip(self._rows, share.tolist(), strict=True)), int(rng.integers(2**62))
+        batch = Batch.at(w, loss.shift.copy() if self.problem.intercept else None, rows, seed)
+        if isinstance(self.alpha, Kept):
+            self._batches, self._entries = (*self._batches, batch), self._entries + batch.entries
+        lineage, run = (replay, self._exact, self._batches), self.problem.objective.shards.run
+        self.alpha, changes = run(refresh, self.alpha, batch, keep=1, lineage=lineage)
+        for places, values, size, _ in changes:
+            gradient.r[places] += values
+            gradient.counters[TABLE_CHANGE] += size
+        self._residuals.append(sum(change.residuals for change in changes) * self.problem.n / self.batch_size)
+        return self.batch_size
+
+    def predictions(self, w: np.ndarray) -> Any:
+        """Return the predictions at the iterate."""
+        return self.problem.objective.predict(w)
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows that batches refreshed of late, and its standard error."""
+        if len(self._residuals) < 2:
+            return np.nan, np.nan
+        return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
+
+    def sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in the batches of the steps with these numbers."""
+        return np.full(len(steps), self.batch_size)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a later run needs to go on, if the table is in this process."""
+        return {} if isinstance(self.alpha, Kept) else {"residuals": np.array(self._residuals)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the one with this state was."""
+        if not isinstance(self.alpha, Kept):
+            self.renew(state["estimate.alpha"].copy())
+            self._residuals.extend(state["residuals"])
+
+
+# --- the exact gradient -----------------------------------------------------------------------------------------------
+
+
+class ExactGradient:
+    """The exact gradient: the pass that certifies an iterate begins the next step.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    passes : ExactPasses
+        Takes the passes. Each finds the best intercept, where there is one.
+    """
+
+    is_long, ahead = False, 0
+
+    def __init__(self, problem: Problem, passes: ExactPasses):
+        self.problem, self.passes, self.lower_bound = problem, passes, float("-inf")
+
+    @property
+    def alpha(self) -> Any:
+        """The derivatives at the iterate, if they are known."""
+        found = self.passes.certificate()
+        return None if found is None else found.alpha
+
+    def certificate(self, w: np.ndarray) -> Evaluation:
+        """Return the exact evaluation of the iterate, which the next step needs anyway. Every one proves a bound."""
+        found = self.passes.exact(w)
+        rounding = found.rounding + sum_rounding(self.problem, found.value)
+        self.lower_bound = max(self.lower_bound, found.value - found.gap - rounding)
+        return found
+
+    def update(self, w: np.ndarray, gradient: Gradient) -> int:
+        """Take the gradient at the iterate. Return the rows read."""
+        gradient.r[:] = self.certificate(w).gradient.ravel()
+        return self.problem.n
+
+    def predictions(self, w: np.ndarray) -> Any:
+        """Return the predictions at the iterate."""
+        return self.passes.predictions(w)
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return NaN: there is no table."""
+        return np.nan, np.nan
+
+    def sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows that the steps with these numbers read."""
+        return np.full(len(steps), self.problem.n)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a later run needs to go on."""
+        return {"lower_bound": self.lower_bound}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the one with this state was."""
+        self.lower_bound = float(state["lower_bound"])
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def choose_move(direction, constraint, gradient, iterate):
+    """Return the move that a direction chooses."""
+    return choose(direction, constraint, gradient, iterate)
+
+
+@kernel
+def measure_move(step, move, samples, gradient, iterate, t):
+    """Return the length of a step by a rule that reads no rows."""
+    return length(step, move, samples, gradient, iterate, t)
+
+
+@kernel
+def fill_direction(move, identity, iterate, w, d):
+    """Fill in the iterate and the direction of a move: with the rows of the identity, predictions are entries."""
+    line_along(move, identity, iterate, w, d)
+
+
+@kernel
+def apply_move(move, iterate, gamma):
+    """Move the iterate, at most as far as the set allows."""
+    apply(move, iterate, min(gamma, max_step(move)))
+
+
+class TaskSteps:
+    """Makes steps with the gradient, and with line searches, computed by tasks on the shards.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    method : Method
+        The composition.
+    estimate : ExactGradient or SharedTable
+        Computes the gradient.
+    """
+
+    def __init__(self, problem: Problem, method: Method, estimate: ExactGradient | SharedTable):
+        self.problem, self.estimate, self._searches = problem, estimate, method.step.reads_all_rows
+        d, outputs = problem.d, problem.outputs
+        # a rule that reads no rows still wants samples, for their loss; the direction of a move needs the identity
+        matrix = sparse.eye_array(d, format="csr") if self._searches else sparse.csr_array((1, d))
+        self._samples = Samples(as_rows(matrix, outputs), np.zeros(1), np.zeros(1), problem.loss)
+
+    def step(self, direction: Any, rule: Any, gradient: Gradient, iterate: Any, t: int) -> int | None:
+        """Make step ``t``. Return the rows read; None if a number is not finite, and then the iterate has not moved."""
+        if direction.gradient_point(iterate, t) is not iterate:
+            raise ValueError("this direction wants the gradient elsewhere than at the iterate: keep all rows in memory")
+        rows = self.estimate.update(iterate.dense(), gradient)
+        if not np.isfinite(gradient.r).all():
+            return None
+        gradient.tracker.rebuild(gradient.r)
+        move = choose_move(direction, self.problem.constraint, gradient, iterate)
+        if gradient.counters[FAILED] != 0.0:
+            return None
+        if self._searches:
+            gamma = self._search(rule, move, gradient, iterate, t)
+        else:
+            gamma = measure_move(rule, move, self._samples, gradient, iterate, t)
+        if not np.isfinite(gamma):
+            return None
+        apply_move(move, iterate, gamma)
+        return rows
+
+    def _search(self, rule: Any, move: Any, gradient: Gradient, iterate: Any, t: int) -> float:
+        """Return the length of a step by a rule that measures the objective along the move."""
+        problem, objective = self.problem, self.problem.objective
+        w, d = np.empty(problem.shape), np.empty(problem.shape)
+        fill_direction(move, self._samples, iterate, w, d)
+        shift = problem.samples.loss.shift if problem.intercept else None
+        z = self.estimate.predictions(iterate.dense())
+        line = ShardLine(objective, z, objective.predict(d.ravel()), shift)
+        return float(rule.search(line, -float(gradient.dense() @ d.ravel()), max_step(move), t))
+
+
+def steps_by_tasks(problem: Problem, method: Method) -> bool:
+    """Return whether steps are made by tasks: no group of rows in memory has all that a step reads."""
+    groups = problem.objective.shards.groups
+    return groups == 0 or (groups > 1 and method.reads_all_rows)
