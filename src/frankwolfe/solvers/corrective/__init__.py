@@ -1,10 +1,10 @@
 """The fully corrective method, in rounds: an exact gradient, which certifies, then as much correction as it is worth.
 
-`rounds` holds what all its solvers share: a solver evaluates its iterate and makes a round. `fully_corrective` makes rounds over
-active atoms (`active_atoms`, their predictions in `active_matrix`): Newton steps on a quadratic model, with its Hessian
-formed if atoms are few (`hessian_model`) and column by column if they are many (`column_model`). `interior` minimises
-models over a set with a barrier, `low_rank` over matrices of low rank. `hessian` is the Hessian in all weights, `start`
-has samples to start from, and `few_reads` saves reads of data on disk.
+`rounds` holds what all its solvers share: a solver evaluates its iterate and makes a round. `fully_corrective` makes
+rounds over active atoms (`active_atoms`, their predictions in `active_matrix`): Newton steps on a quadratic model, with
+its Hessian formed if atoms are few (`hessian_model`) and column by column if they are many (`column_model`). `interior`
+minimises models over a set with a barrier, `low_rank` over matrices of low rank. `hessian` is the Hessian in all
+weights, `start` has samples to start from, and `few_reads` saves reads of data on disk.
 """
 
 from collections.abc import Callable, Mapping
