@@ -17,7 +17,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import WHOLE_ATOMS, check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
-from frankwolfe.running.checkpoints import KEPT, Checkpoints, Kept, SavedRun, as_checkpoint_path, settings_of
+from frankwolfe.running.checkpoints import AS_BEFORE, AsBefore, Checkpoints, SavedRun, as_checkpoint_path, settings_of
 from frankwolfe.running.driver import Driver
 from frankwolfe.running.limits import SIDE_TOL, Limits
 from frankwolfe.running.observer import Callback
@@ -183,15 +183,15 @@ def resume(
     *,
     method: str | Method | None = None,
     step: Any = None,
-    tol: float | Kept = KEPT,
-    max_passes: float | Kept | None = KEPT,
-    max_seconds: float | Kept | None = KEPT,
-    side_tol: float | Kept = KEPT,
+    tol: float | AsBefore = AS_BEFORE,
+    max_passes: float | AsBefore | None = AS_BEFORE,
+    max_seconds: float | AsBefore | None = AS_BEFORE,
+    side_tol: float | AsBefore = AS_BEFORE,
     callback: Callback | None = None,
     progress: bool = False,
     n_threads: int | None = None,
-    checkpoint: str | os.PathLike | Kept | None = KEPT,
-    checkpoint_every: float | Kept = KEPT,
+    checkpoint: str | os.PathLike | AsBefore | None = AS_BEFORE,
+    checkpoint_every: float | AsBefore = AS_BEFORE,
 ) -> Result:
     """Go on with a run from its checkpoint, to the bits of one that was never broken off (docs/checkpoints.md).
 
@@ -242,8 +242,8 @@ def resume(
     limits = saved.limits(tol, max_passes, max_seconds, side_tol)
     limits.require_an_end()
     callback, progress = as_callback(callback), as_flag("progress", progress)
-    every = saved.every if isinstance(checkpoint_every, Kept) else as_budget("checkpoint_every", checkpoint_every)
-    target = path if isinstance(checkpoint, Kept) else checkpoint
+    every = saved.every if isinstance(checkpoint_every, AsBefore) else as_budget("checkpoint_every", checkpoint_every)
+    target = path if isinstance(checkpoint, AsBefore) else checkpoint
     checkpoints = None
     if target is not None:
         checkpoints = Checkpoints(as_checkpoint_path(target), every, saved.settings_with(limits, every))

@@ -262,7 +262,7 @@ def test_what_a_worker_leaves_to_tasks(status, data, caplog):
     from distributed.core import Status
 
     worker = SimpleNamespace(status=Status[status], data=data, contact_address="here")
-    asked = [calls.Asked("part", "here", ""), calls.Asked("other", "elsewhere", "")]
+    asked = [calls.PartCall("part", "here", ""), calls.PartCall("other", "elsewhere", "")]
     assert asyncio.run(calls.answer_here(asked, b"", [], dask_worker=worker)) == {}
     log = logging.getLogger("distributed.worker")
     with caplog.at_level(logging.INFO, log.name):

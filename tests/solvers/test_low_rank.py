@@ -16,7 +16,7 @@ from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows import as_rows
 from frankwolfe.sets.atoms import dense
-from frankwolfe.sets.spectral import Asked, Gram, KrylovAnswer
+from frankwolfe.sets.spectral import CallbackTracker, Gram, KrylovAnswer
 from frankwolfe.solvers.corrective.low_rank import project_to_trace_ball
 from tests import cases
 from tests.sets.test_base import ask
@@ -153,7 +153,7 @@ def test_widening_keeps_what_was_there_and_drops_what_is_not_new():
 def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
     ball = fw.TraceBall(1.5, shape)
     tracker = ball.tracker(shape[0] * shape[1])
-    assert isinstance(tracker, Gram if min(shape) <= singular.SHORT else Asked)
+    assert isinstance(tracker, Gram if min(shape) <= singular.SHORT else CallbackTracker)
     for matrix in directions(*shape, 200 if max(shape) < 100 else 40, seed=1):
         r, size = matrix.ravel(), np.abs(matrix).max() or 1.0
         if mode == "compiled":
@@ -164,9 +164,9 @@ def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
         best = 1.5 * np.linalg.norm(matrix / size, 2)
         assert ball.contains(s, 1e-12)
         # the oracle of long sides is as exact as its number of calls asks for, 0.1 / t: enough for the theory
-        loose = 0.05 if isinstance(tracker, Asked) else 1e-12
+        loose = 0.05 if isinstance(tracker, CallbackTracker) else 1e-12
         assert -best * (1.0 + 1e-12) <= (r / size) @ s <= -best * (1.0 - loose)
-        assert ball.support(r) / size == pytest.approx(best, rel=2e-3 if isinstance(tracker, Asked) else 1e-9)
+        assert ball.support(r) / size == pytest.approx(best, rel=2e-3 if isinstance(tracker, CallbackTracker) else 1e-9)
         assert best * (1.0 - 1e-12) <= ball.support(r) / size
         assert ball.proven_support(r) / size == pytest.approx(best, rel=1e-9)
 

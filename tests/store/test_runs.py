@@ -7,7 +7,7 @@ from scipy import sparse
 import frankwolfe as fw
 from frankwolfe.running import likely
 from frankwolfe.shards.disk import GroupPlan, ShuffledGroups
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests.own_parts import SmoothedTable
@@ -96,7 +96,7 @@ def test_exact_passes_and_rounds(tmp_path, kind):
 def test_the_same_bits_where_blocks_are_the_same(tmp_path, monkeypatch):
     problem, same = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
     parts = [place.part for place in problem.objective.shards.places]
-    blocks = [Block(part, same.samples.block(part)) for part in parts]
+    blocks = [DataBlock(part, same.samples.block(part)) for part in parts]
     monkeypatch.setattr(Local, "blocks", property(lambda self: blocks))
     w = RNG.normal(size=30)
     for one, other in zip(problem.evaluate(w), same.evaluate(w), strict=True):

@@ -71,8 +71,8 @@ UNSEEN_FOR = 30.0
 """Seconds after which a call is made by tasks: a scheduler that sees none for long takes the cluster to be idle."""
 
 
-class Asked(NamedTuple):
-    """A part that is asked: its name, the worker that it is on, and what tells its rows from others."""
+class PartCall(NamedTuple):
+    """A part of the data that a call goes to: its name, its worker, and a digest of its rows."""
 
     key: Any
     home: str
@@ -99,7 +99,7 @@ class Failed(NamedTuple):
         return error if isinstance(error, ClusterError) else TaskError(error)
 
 
-def answers_of(connection: Connection, asked: Sequence[Asked], packed: bytes, forget: list[str]) -> list[Any]:
+def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
     """Return what parts answer to a call, in order.
 
     Raises
@@ -122,7 +122,7 @@ def answers_of(connection: Connection, asked: Sequence[Asked], packed: bytes, fo
     return found
 
 
-async def answer_here(asked: list[Asked], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
+async def answer_here(asked: list[PartCall], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
     """Answer a call on a worker, for all parts that are to be there; for none if one is not."""
     logging.getLogger("distributed.worker").addFilter(_is_no_direct_call)
     mine = [part for part in asked if part.home == dask_worker.contact_address]
@@ -298,7 +298,7 @@ class Cluster:
                 self._seen = monotonic()
         return [added(found)] if summed else found
 
-    def _within_reach(self, packed: bytes) -> list[Asked]:
+    def _within_reach(self, packed: bytes) -> list[PartCall]:
         """Return all parts, with where they are, if a call to them may be direct; else none.
 
         It may if that saves something, if tasks would not spread the work of sending, and if all is well.
@@ -308,7 +308,7 @@ class Cluster:
         if monotonic() > self._seen + UNSEEN_FOR:
             return []
         found = [
-            Asked(part.key, home, digest)
+            PartCall(part.key, home, digest)
             for part, home, digest in zip(self.parts, self.placement.homes, self._digests, strict=True)
             if part is not None and part.status == "finished" and home is not None
         ]

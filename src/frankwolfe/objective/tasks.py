@@ -13,7 +13,7 @@ import numpy as np
 
 from frankwolfe.linalg.matrices import dot_difference, sum_of_sizes
 from frankwolfe.losses.loss_arrays import many
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -56,7 +56,7 @@ def predict(local: Local, w: Any) -> np.ndarray:
     if isinstance(w, np.ndarray) and not w.any():
         return z
 
-    def fill(block: Block) -> tuple:
+    def fill(block: DataBlock) -> tuple:
         z[block.part] = block.samples.rows.dot_all(w)
         return ()
 
@@ -68,7 +68,7 @@ def gradient(local: Local, alpha: np.ndarray) -> tuple:
     """Return ``X' alpha``, flat."""
     alpha = alpha.reshape(local.samples.shape)
 
-    def add(block: Block) -> tuple:
+    def add(block: DataBlock) -> tuple:
         return (np.asarray(block.samples.rows.add_all(alpha[block.part], local.size), np.float64),)
 
     return local.each(add)
@@ -86,7 +86,7 @@ def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool
         losses, alpha, *found = evaluate(local, z, None, ends, None, more)
         return z, losses, alpha, *found[:3], *gradient(local, alpha)
 
-    def fill(block: Block) -> tuple:
+    def fill(block: DataBlock) -> tuple:
         part, (rows, targets, weights, _) = block
         z[part] = rows.dot_all(w)
         value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
@@ -102,7 +102,7 @@ def column_squares(local: Local, weights: np.ndarray | None = None) -> tuple:
     """Return the squares of the columns' norms, row ``i`` counted ``weights[i]`` times, by default by its weight."""
     counted = local.samples.weights if weights is None else weights
 
-    def add(block: Block) -> tuple:
+    def add(block: DataBlock) -> tuple:
         return (block.samples.rows.column_norms(counted[block.part], local.size) ** 2,)
 
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective

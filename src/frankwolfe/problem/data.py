@@ -19,7 +19,7 @@ from frankwolfe.shards.interface import RemoteSamples, Shards
 from frankwolfe.store.reader import RowStore
 
 
-class Data(NamedTuple):
+class LoadedData(NamedTuple):
     """Checked data.
 
     Attributes
@@ -43,7 +43,7 @@ class Data(NamedTuple):
     shards: Shards | None = None
 
 
-def load(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool, side: bool) -> Data:
+def load(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool, side: bool) -> LoadedData:
     """Check the data of a problem; ``side`` says whether the problem has side constraints."""
     if is_on_cluster(X):
         refuse("a dask collection", DASK, Facts(loss, side=side))
@@ -58,12 +58,12 @@ def load(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool, side: b
         raise TypeError("y is missing: pass the targets, one for each row of X")
     targets = as_targets(y, matrix.shape[0], loss)
     loss = loss.for_targets(targets)
-    return Data(
+    return LoadedData(
         matrix, names, loss, samples_of(matrix, targets, as_weights(sample_weight, len(targets)), loss, intercept)
     )
 
 
-def _load_on_cluster(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool) -> Data:
+def _load_on_cluster(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool) -> LoadedData:
     """Load a dask collection on the workers of its cluster, where the rows stay."""
     if find_spec("distributed") is None:
         raise ImportError("X is a dask collection, and this needs dask.distributed: pip install 'frankwolfe[dask]'")
@@ -73,7 +73,7 @@ def _load_on_cluster(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: b
     loss = loss.for_targets(data.witness())
     rows, shards = data.posed(loss, loss.outputs, intercept)
     samples = RemoteSamples(rows, data.shape[0], shifted(loss) if intercept else loss)
-    return Data(data, column_names(X), loss, samples, shards)
+    return LoadedData(data, column_names(X), loss, samples, shards)
 
 
 def samples_of(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, intercept: bool) -> Samples:

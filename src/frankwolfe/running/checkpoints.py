@@ -143,14 +143,14 @@ def as_checkpoint_path(path: Any) -> str | os.PathLike:
     return path
 
 
-class Kept:
+class AsBefore:
     """Stands for a setting that stays as it was."""
 
     def __repr__(self) -> str:
         return "<as before>"
 
 
-KEPT: Final[Kept] = Kept()
+AS_BEFORE: Final[AsBefore] = AsBefore()
 
 SETTINGS = {
     **dict.fromkeys(("run.method", "run.key", "run.solver", "run.step", "run.parts"), ""),
@@ -266,10 +266,10 @@ class SavedRun:
         """Return the limits of the run, those that are given instead of its own."""
         own = below("limits", self.values)
         return Limits(
-            own["tol"] if tol is KEPT else as_budget("tol", tol),
-            own["passes"] if max_passes is KEPT else as_budget("max_passes", max_passes, optional=True),
-            own["seconds"] if max_seconds is KEPT else as_budget("max_seconds", max_seconds, optional=True),
-            own["side_tol"] if side_tol is KEPT else as_budget("side_tol", side_tol),
+            own["tol"] if tol is AS_BEFORE else as_budget("tol", tol),
+            own["passes"] if max_passes is AS_BEFORE else as_budget("max_passes", max_passes, optional=True),
+            own["seconds"] if max_seconds is AS_BEFORE else as_budget("max_seconds", max_seconds, optional=True),
+            own["side_tol"] if side_tol is AS_BEFORE else as_budget("side_tol", side_tol),
         )
 
     def settings_with(self, limits: Limits, every: float) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.limits import Stopwatch
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.protocol import Evidence, Solver
 
 CONFIDENCE = 0.99
@@ -91,7 +91,7 @@ def stratum_residuals(local: Local, table: np.ndarray, w: Any, draws: list[dict[
     every, table = np.unique(np.concatenate(chosen)), table.reshape(local.samples.shape)
     found = np.empty(len(every))
 
-    def fill(block: Block) -> tuple:
+    def fill(block: DataBlock) -> tuple:
         part, (rows, targets, weights, _) = block
         first, last = np.searchsorted(every, (part.start, part.stop))
         here = every[first:last] - part.start

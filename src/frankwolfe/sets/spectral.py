@@ -1,7 +1,7 @@
 """Sets of matrices described by singular values or eigenvalues. Their vertices have rank one.
 
 A matrix is stored flat, row after row. Two trackers find the leading singular vectors of ``r``: `Gram` keeps the Gram
-matrix of the shorter side up to date, and `Asked` calls an iterative method outside of compiled code.
+matrix of the shorter side up to date, and `CallbackTracker` calls an iterative method outside of compiled code.
 """
 
 from collections.abc import Callable
@@ -182,7 +182,7 @@ def _add_row(tracker, rows, i, r, c):
 
 
 @tracker
-class Asked(NamedTuple):
+class CallbackTracker(NamedTuple):
     """Tracker that finds singular vectors, or eigenvectors, by a callback.
 
     Attributes
@@ -203,13 +203,13 @@ class Asked(NamedTuple):
     @classmethod
     def over(
         cls, size: int, shape: tuple[int, int], answer: Callable[[np.ndarray], np.ndarray], memory: np.ndarray
-    ) -> "Asked":
+    ) -> "CallbackTracker":
         """Return a tracker for ``size`` numbers; ``answer`` returns the left vector followed by the right one."""
         messenger = Messenger.over(size, answer, sum(shape))
         return cls(messenger, messenger.room[: shape[0]], messenger.room[shape[0] :], memory)
 
     @classmethod
-    def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "Asked":
+    def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "CallbackTracker":
         """Return a tracker for the leading singular vectors of a matrix that is a function of ``r``."""
         answer = KrylovAnswer(matrix_of, shape)
         return cls.over(size, shape, answer, answer.memory)
@@ -329,7 +329,7 @@ class TraceBall(NamedTuple):
         """Return the Gram matrix of the shorter side if it is short, else a callback for singular vectors."""
         if min(self.shape) <= SHORT:
             return Gram.over(*self.shape)
-        return Asked.krylov(size, self.matrix, self.shape)
+        return CallbackTracker.krylov(size, self.matrix, self.shape)
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
@@ -383,7 +383,7 @@ class SampledTraceBall(NamedTuple):
 
     def tracker(self, size):
         """Return a callback for singular vectors."""
-        return Asked.krylov(size, self.matrix, (len(self.entries.starts) - 1, self.columns))
+        return CallbackTracker.krylov(size, self.matrix, (len(self.entries.starts) - 1, self.columns))
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
@@ -442,7 +442,7 @@ class Spectrahedron(NamedTuple):
     def tracker(self, size):
         """Return a callback for the eigenvector of the smallest eigenvalue."""
         side = _side(size)
-        return Asked.over(size, (side, side), lambda r: np.tile(_eigen(-r)[1], 2), np.zeros(0))
+        return CallbackTracker.over(size, (side, side), lambda r: np.tile(_eigen(-r)[1], 2), np.zeros(0))
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""

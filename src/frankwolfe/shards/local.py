@@ -88,7 +88,7 @@ class ChunkedRows:
         return FactoredOutputs(np.concatenate([chunk.rows.dot_all(left) for chunk in self.chunks]), right)
 
 
-class Block(NamedTuple):
+class DataBlock(NamedTuple):
     """Rows that follow each other: which they are, and the samples."""
 
     part: slice
@@ -144,11 +144,11 @@ class Local:
         return self.samples.rows.reads if isinstance(self.samples.rows, StoredRows) else None
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[DataBlock]:
         """The rows in memory, cut by size."""
         rows = self.samples.rows
         parts = rows.cut(block_entries(rows.stored(), self.size))
-        return [Block(part, self.samples.block(part)) for part in parts]
+        return [DataBlock(part, self.samples.block(part)) for part in parts]
 
     @cached_property
     def places(self) -> list[Place]:
@@ -156,7 +156,7 @@ class Local:
         rows = self.samples.rows
         return rows.places(block_entries(rows.stored(), self.size))
 
-    def each(self, function: Callable[[Block], tuple]) -> tuple:
+    def each(self, function: Callable[[DataBlock], tuple]) -> tuple:
         """Call a function for each block of rows; return the sums of what it returns, in block order.
 
         Nothing that looks at the rows of a block may be kept: rows of a store are read into buffers that are reused.
@@ -169,7 +169,7 @@ class Local:
             def on_disk(place: Place) -> tuple:
                 with read.rows(place) as some:
                     samples = Samples(some, targets[place.part], weights[place.part], loss)
-                    return function(Block(place.part, samples))
+                    return function(DataBlock(place.part, samples))
 
             return self.executor.run(on_disk, self.places)
 

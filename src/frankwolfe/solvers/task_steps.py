@@ -27,7 +27,7 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows import as_rows
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.dual_bound import sum_rounding
 from frankwolfe.solvers.exact_passes import ExactPasses
 
@@ -107,7 +107,7 @@ def refresh(local: Local, table: np.ndarray, batch: Batch) -> tuple[np.ndarray, 
     chosen = np.random.default_rng([batch.seed, local.number]).permutation(len(alpha))[: batch.rows[local.number]]
     chosen.sort()
 
-    def renew(block: Block) -> tuple:
+    def renew(block: DataBlock) -> tuple:
         part, (rows, targets, weights, _) = block
         here = chosen[np.searchsorted(chosen, part.start) : np.searchsorted(chosen, part.stop)]
         if not len(here):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.store.format import File, Manifest, Part, read_slice
+from frankwolfe.store.format import File, Manifest, WrittenPart, read_slice
 from frankwolfe.store.reader import RowStore
 
 MOST_CHUNKS = 2000
@@ -93,7 +93,9 @@ def chunks_of_store(store: RowStore, shards: int) -> list[StoreChunk]:
         for first in range(0, len(part.shards), shards):
             some = part.shards[first : first + shards]
             begin, count = starts[first], starts[first + len(some)] - starts[first]
-            manifest = replace(store.manifest, parts=[Part(some, part.counts, part.squares)], names=None, classes=None)
+            manifest = replace(
+                store.manifest, parts=[WrittenPart(some, part.counts, part.squares)], names=None, classes=None
+            )
             targets, weights = (
                 None if file is None else Piece(file, begin, count) for file in (part.targets, part.weights)
             )

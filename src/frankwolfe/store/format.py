@@ -66,7 +66,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Part:
+class WrittenPart:
     """What one call has written: shards, and what goes with their rows and with the columns.
 
     ``counts`` are the stored entries of each column, ``squares`` the sums of their squares.
@@ -110,7 +110,7 @@ class Manifest:
         What the targets, class numbers then, stand for.
     first_column : int
         What the source called the first column: 0, or 1 in most svmlight files.
-    parts : list of Part
+    parts : list of WrittenPart
         The rows.
     """
 
@@ -122,7 +122,7 @@ class Manifest:
     names: list[str] | None = None
     classes: list[Any] | None = None
     first_column: int = 0
-    parts: list[Part] = field(default_factory=list)
+    parts: list[WrittenPart] = field(default_factory=list)
 
     @property
     def shards(self) -> list[Shard]:
@@ -212,7 +212,7 @@ def _require_names(manifest: Manifest) -> None:
         _require(manifest.outputs == 0, f"it has {manifest.outputs} outputs, and classes")
 
 
-def _require_sizes(manifest: Manifest, part: Part) -> None:
+def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
     """Raise ValueError unless the files of a part have the sizes that its rows, entries and columns need."""
     value, index = _BYTES[manifest.values], _BYTES[manifest.indices]
     for shard in part.shards:
@@ -252,7 +252,7 @@ def _is_plain(name: Any) -> bool:
     return isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,99}", name) is not None
 
 
-def _part(shards: list[dict[str, Any]], **files: Any) -> Part:
+def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
     found = [
         Shard(
             _count("rows", shard["rows"]),
@@ -265,7 +265,7 @@ def _part(shards: list[dict[str, Any]], **files: Any) -> Part:
     ]
     beside = {name: None if file is None else _file(file) for name, file in files.items()}
     _require(beside.get("counts") is not None and beside.get("squares") is not None, "it counts no columns")
-    return Part(found, **beside)  # type: ignore[arg-type]
+    return WrittenPart(found, **beside)  # type: ignore[arg-type]
 
 
 LITTLE_ENDIAN = sys.byteorder == "little"

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
 from frankwolfe.rows.samples import LEAST, even_parts, parts_by_size
-from frankwolfe.store.format import File, Manifest, Part, Shard
+from frankwolfe.store.format import File, Manifest, Shard, WrittenPart
 from frankwolfe.store.sources import RowBlock, as_array
 
 
@@ -265,7 +265,7 @@ class Writer:
         self._pending: list[Any] = []
         self._pending_bytes = 0
         self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
-        self._part: Part | None = None
+        self._part: WrittenPart | None = None
 
     def _continue(self, before: Manifest) -> None:
         wanted = self.wanted
@@ -361,7 +361,7 @@ class Writer:
         name = f"part-{0 if self.before is None else len(self.before.parts)}"
         targets, weights = self._targets.numbers(), self._weights.numbers()
         write, out = self._out.file, self._out
-        self._part = Part(
+        self._part = WrittenPart(
             out.shards,
             write(f"{name}-counts.bin", padded(out.counts, self._width)),
             write(f"{name}-squares.bin", padded(out.squares, self._width)),
@@ -370,7 +370,7 @@ class Writer:
         )
         out.close()
 
-    def manifest(self, before: list[Part]) -> Manifest:
+    def manifest(self, before: list[WrittenPart]) -> Manifest:
         """Return what the store holds, with what was there before."""
         assert self._part is not None
         assert self._layout is not None

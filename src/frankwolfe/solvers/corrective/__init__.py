@@ -15,7 +15,7 @@ import numpy as np
 
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
@@ -67,7 +67,7 @@ def column_moments(local: Local) -> tuple:
     """Return the weighted sums of the columns' squares, and of the columns: by one read."""
     weights, d = local.samples.weights, local.size // max(1, local.samples.rows.outputs)
 
-    def add(block: Block) -> tuple:
+    def add(block: DataBlock) -> tuple:
         rows, some = block.samples.rows, weights[block.part]
         rows = rows.rows if isinstance(rows, MultiOutput) else rows
         return rows.column_norms(some, d) ** 2, np.asarray(rows.add_all(some, d), np.float64)

@@ -20,7 +20,7 @@ from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import even_parts
 from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import Block, ChunkedRows, Local
+from frankwolfe.shards.local import ChunkedRows, DataBlock, Local
 
 JOINED_ENTRIES = 2**18
 """Entries up to which blocks are joined: less work than that is not worth a call."""
@@ -115,7 +115,7 @@ def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
     place[active] = np.arange(len(active))
     outputs, compiled = rows.outputs, local.losses.compiled
 
-    def task(block: Block) -> tuple:
+    def task(block: DataBlock) -> tuple:
         part, some = block.part, block.samples.rows
         if outputs:
             part, kept = slice(outputs * part.start, outputs * part.stop), _active_outputs(some, active)
@@ -145,7 +145,7 @@ def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
     else:
         values = np.empty((n, len(active)))
 
-        def task(block: Block) -> tuple:
+        def task(block: DataBlock) -> tuple:
             values[block.part] = block.samples.rows.some_columns(active)
             return ()
 

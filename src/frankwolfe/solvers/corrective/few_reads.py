@@ -18,7 +18,7 @@ from frankwolfe.result import Status
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.sets.base import Hull
 from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
-from frankwolfe.shards.local import Block
+from frankwolfe.shards.local import DataBlock
 from frankwolfe.solvers.corrective.active_atoms import column_room
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
@@ -346,14 +346,14 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
     if not problem.X.is_sparse:
         values = np.empty((n, len(columns)), problem.X.dtype)
 
-        def take(block: Block) -> tuple:
+        def take(block: DataBlock) -> tuple:
             values[block.part] = _plain(block).values[:, columns]
             return ()
 
         problem.objective.shards.each(take)
         return values
 
-    def press(block: Block) -> tuple:
+    def press(block: DataBlock) -> tuple:
         pieces[block.part.start] = _plain(block).pressed(place)
         return ()
 
@@ -373,7 +373,7 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
     return matrix
 
 
-def _plain(block: Block) -> Any:
+def _plain(block: DataBlock) -> Any:
     """Return the rows of a block as they are in the data, but for their means."""
     rows = block.samples.rows
     return rows.rows if isinstance(rows, MultiOutput) else rows

@@ -22,7 +22,7 @@ from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import even_parts
 from frankwolfe.sets.base import Hull
-from frankwolfe.shards.local import Block, Local
+from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.dual_bound import slopes_after
 
 MIN_PIVOT = 1e-5
@@ -134,7 +134,7 @@ def mean_row(local: Local) -> tuple:
     """Return the weighted sum of all rows."""
     weights = local.samples.weights
 
-    def add(block: Block) -> tuple:
+    def add(block: DataBlock) -> tuple:
         rows = block.samples.rows
         rows = rows.rows if isinstance(rows, MultiOutput) else rows
         d = local.size // max(1, local.samples.rows.outputs)
@@ -149,7 +149,7 @@ def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple
     matrices = D.reshape(-1, k, k)
     pairs = [(c, e) for c in range(k) for e in range(c + 1) if matrices[:, c, e].any()]
 
-    def task(block: Block) -> tuple:
+    def task(block: DataBlock) -> tuple:
         H, cross = np.zeros((d, k, d, k)), np.zeros((k, d, k))
         for rows, some in _dense_rows(block, matrices, means, d, d):
             for c, e in pairs:
@@ -169,7 +169,7 @@ def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, fre
     k, d = _sizes(local)
     matrices = D.reshape(-1, k, k)
 
-    def blocks(block: Block) -> Iterator[np.ndarray]:
+    def blocks(block: DataBlock) -> Iterator[np.ndarray]:
         for rows, some in _dense_rows(block, matrices, means, d, local.size * k):
             roots = _roots_of_matrices(some)
             spread = np.einsum("icd,ij->icjd", roots, rows).reshape(-1, local.size)
@@ -185,7 +185,7 @@ def _sizes(local: Local) -> tuple[int, int]:
 
 
 def _dense_rows(
-    block: Block, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
+    block: DataBlock, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the rows of a block, dense and less their means, with their curvatures; few if ``width`` is large."""
     some = matrices[block.part]
