@@ -225,7 +225,7 @@ def test_predictions_are_scored_and_written(folder, tmp_path):
 
 ERRORS = {
     "no such file": (["fit", "gone.csv", "-t", "y"], "gone.csv does not exist"),
-    "no such column": (["fit", "two.csv", "-t", "x9"], "has no target column 'x9'; did you mean 'x0'?"),
+    "no such column": (["fit", "two.csv", "-t", "x9"], "has no target column 'x9'; did you mean 'x3'?"),
     "no target": (["fit", "two.csv"], "--target is missing: which column"),
     "no such loss": (
         ["fit", "two.csv", "-t", "y", "--loss", "logistc"],
@@ -262,7 +262,7 @@ def test_columns_a_model_misses_are_named(folder, tmp_path, interpreted):
     saved = tmp_path / "model.npz"
     call("fit", folder / "two.csv", "-t", "y", "--out", saved)
     other = write(tmp_path / "other.csv", frame(X[:, :2]))
-    assert "has no column 'x2'; did you mean 'x0'?" in complaint("predict", saved, other)
+    assert "has no column 'x2'; did you mean 'x1'?" in complaint("predict", saved, other)
     assert "without column names" in complaint("predict", saved, folder / "two.svm")
     call("fit", folder / "two.svm", "--out", saved)
     assert "named columns" in complaint("predict", saved, folder / "two.csv")

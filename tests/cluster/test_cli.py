@@ -140,7 +140,7 @@ SOME = ["--target", "outcome", *without("outcome")]
     [
         (["parts", *SOME, "--workers", "0"], "0 is not in the range"),
         (["parts", *SOME, "--workers", "2", "--cluster", "tcp://127.0.0.1:1"], "exclude each other"),
-        (["parts", *SOME, "--workers", "2", "--method", "pairwise"], "they are on a cluster"),
+        (["parts", *SOME, "--workers", "2", "--method", "svrf"], "they are on a cluster"),
         (["parts", *SOME, "--workers", "2", "--loss", "hinge"], "has a kink"),
         (["parts", *SOME, "--workers", "2", "--standardize"], "--standardize needs the rows in this process"),
         (["parts", *SOME, "--workers", "2", "--folds", "3"], "--folds needs the rows in this process"),

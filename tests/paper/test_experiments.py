@@ -68,9 +68,10 @@ def test_online_estimate_of_the_table_error_is_close_on_average():
         solver = StepwiseSolver(problem, as_method("sfw"), 3, np.random.default_rng(seed), problem.default_start())
         solver.advance(400)
         estimate = TableError(solver)
+        estimate.mark(solver.evidence().table_change)
         before = table_error(problem, solver.parts[0].alpha, solver.point())
         solver.advance(20)
-        estimated.append(estimate.estimate())
+        estimated.append(estimate.estimate(solver.evidence().table_change))
         exact.append(0.5 * (before + table_error(problem, solver.parts[0].alpha, solver.point())))
     # the window's mean against the mean of its ends: the error changes little over 20 of 400 steps
     assert np.mean(estimated) == pytest.approx(np.mean(exact), rel=0.1)

@@ -336,7 +336,7 @@ def test_face_of_a_solver():
     assert solver.rows_read == problem.n
     assert solver.evidence().gap_estimate == solver.evidence().exact.gap
     assert solver.evidence().table_change is None
-    assert np.isnan(TableError(solver).estimate())
+    assert np.isnan(TableError(solver).estimate(None))
     assert solver.finished() is None
     assert solver.advance(2) == 2
     assert solver.steps == 2
