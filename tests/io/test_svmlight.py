@@ -237,7 +237,7 @@ def test_memory_is_bounded_by_the_arrays(packed, most, large, tmp_path):
     path = tmp_path / "data.gz" if packed else large
     if packed:
         path.write_bytes(gzip.compress(large.read_bytes(), 1))
-    rows_of(path)  # loads the code
+    rows_of(path, threads=2, block=20_000)  # loads the code
     tracemalloc.start()
     found = rows_of(path, threads=2, block=20_000)
     peak = tracemalloc.get_traced_memory()[1]
