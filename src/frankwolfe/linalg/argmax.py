@@ -1,15 +1,16 @@
 """Lazy argmax of ``r``, over entries and over groups of entries, at a cost that does not grow with the length of ``r``.
 
-A tree with 32 children a node is kept over ``r``. Every node holds an *upper bound* on the keys below it. An entry that
-grows past its node's bound raises it, and the bounds above while they are smaller. An entry that shrinks changes
-nothing: bounds may become too high, never too low. The search descends from the root to the child with the largest
-bound. If a node's bound exceeds what its children hold, it is corrected and the search restarts. A changed entry thus
-costs one comparison, and every correction is paid for by the changes that made it necessary.
+The data structure is a tree over ``r`` with 32 children per node. Every node stores an *upper bound* on the keys below
+it. An entry that exceeds the bound of its node raises it, and the bounds of the ancestors that are lower. An entry that
+shrinks changes nothing, so bounds may become too high but never too low. The search descends from the root to the child
+with the largest bound. If the bound of a node exceeds the largest bound of its children, the search corrects it and
+restarts. A changed entry thus costs one comparison. The cost of a correction is amortised over the changes that made it
+necessary.
 
-Over groups, every group has a key: an upper bound on its norm (times its share). A change of an entry changes the keys
-of its groups by at most its effect on their norms, at O(1) each. Only the leading group has its norm recomputed.
+For groups, every group has a key: an upper bound on its norm times its share. A changed entry updates the keys of its
+groups in O(1) each. The search recomputes the norm of the leading group only.
 
-Rows raise the bounds in the same pass that adds them to ``r``, so this module is below the row layouts.
+Row layouts update the bounds in the same pass that adds a row to ``r``, so they import this module.
 """
 
 from math import sqrt
@@ -27,7 +28,7 @@ BITS = 5
 @routine
 def _raise_bounds(bounds, starts, j, key):
     """Raise the bounds above entry ``j`` to ``key`` while they are lower."""
-    node = np.int64(j)  # column indices may be unsigned, and the sum of both kinds would be a float
+    node = np.int64(j)  # column indices may be unsigned, and numba adds signed and unsigned integers as floats
     for level in range(len(starts) - 1):
         node >>= BITS
         at = starts[level] + node
@@ -94,7 +95,7 @@ def _leading(r, low, high, flip):
 
 
 class LazyArgmax(NamedTuple):
-    """Argmax of ``|r|`` (``flip = 1``) or of ``-r`` (``flip = -1``) while ``r`` changes in few places at a time.
+    """Argmax of ``|r|`` (``flip = 1``) or of ``-r`` (``flip = -1``) for a vector ``r`` with sparse updates.
 
     Attributes
     ----------
@@ -120,7 +121,7 @@ class LazyArgmax(NamedTuple):
         return cls(np.zeros(starts[-1]), starts, float(flip))
 
     def index_ranges(self):
-        """Return the ranges of integer arrays, which a restored tracker is checked against."""
+        """Return the valid ranges of the integer arrays, for the check of a restored tracker."""
         return {"starts": FIXED}
 
     @property
@@ -154,7 +155,7 @@ class LazyArgmax(NamedTuple):
             if level == 0:
                 j = _leading(r, node << BITS, min((node + 1) << BITS, len(r)), flip)
                 held = max(-r[j], flip * r[j])
-                if not held < promise:  # equal, or NaN: then there is no leader, and the search must end
+                if not held < promise:  # equal, or NaN: then there is no largest entry, and the search must end
                     return j
             else:
                 low = starts[level - 1] + (node << BITS)
@@ -176,7 +177,7 @@ def _norm(r, members, low, high, flat):
         largest = max(largest, size)
         total += size
     if flat or not largest > 0.0:
-        return total  # of l2 norms only zero, or NaN, for which comparisons are false
+        return total  # an l2 norm gets here only if it is zero or NaN
     unit, lift = 1.0, 1.0
     if not 1e-140 < largest < 1e140:  # squares would underflow or overflow, and so may 1 / largest
         lift = 1e200 if largest < 1e-200 else 1.0
@@ -189,7 +190,7 @@ def _norm(r, members, low, high, flat):
 
 
 class GroupTracker(NamedTuple):
-    """The group of entries of ``r`` with the largest norm, while ``r`` changes in few places at a time.
+    """Argmax of the norms of groups of entries, for a vector ``r`` with sparse updates.
 
     Attributes
     ----------
@@ -205,11 +206,11 @@ class GroupTracker(NamedTuple):
     keys : array
         Upper bounds on the groups' norms times their shares.
     tree : LazyArgmax
-        Over the keys.
+        Tree over the keys.
     stale : array of shape (1,)
         One if the keys are outdated, because a dense row has changed all entries.
     values : array
-        Memory for the entries of an atom.
+        Scratch memory for the entries of an atom.
     """
 
     members: np.ndarray
@@ -245,7 +246,7 @@ class GroupTracker(NamedTuple):
         )
 
     def index_ranges(self):
-        """Return the ranges of integer arrays, which a restored tracker is checked against."""
+        """Return the valid ranges of the integer arrays, for the check of a restored tracker."""
         return dict.fromkeys(("members", "starts", "homes", "home_ends", "shares"), FIXED) | {"stale": (0, 2)}
 
     @property
@@ -273,6 +274,6 @@ class GroupTracker(NamedTuple):
         while True:
             g = leader(tree, keys)
             held = shares[g] * _norm(r, members, starts[g], starts[g + 1], self.flat)
-            if not held < keys[g]:  # equal, or NaN: then there is no leader
+            if not held < keys[g]:  # equal, or NaN: then there is no largest group
                 return g
             keys[g] = held  # the key was too high

@@ -8,7 +8,7 @@ from scipy import sparse
 from frankwolfe.linalg.threads import ROOM, scratch
 
 PAIR_BUDGET = 2e9
-"""Most multiplications for comparing all pairs of columns. Beyond, a bound is returned."""
+"""Maximum number of multiplications for comparing all pairs of columns. Beyond it, a bound is returned."""
 
 
 def _dense_vector(values: Any) -> np.ndarray:
@@ -48,7 +48,7 @@ def weighted_row_sums(X: Any, width: np.ndarray) -> np.ndarray:
 
 
 def row_ranges(X: Any, with_zero: bool = False) -> np.ndarray:
-    """Return the largest minus the smallest entry of every row, with zero as an additional entry on request."""
+    """Return the largest minus the smallest entry of every row; ``with_zero`` adds an entry of zero to each row."""
     high, low = _dense_vector(X.max(axis=1)), _dense_vector(X.min(axis=1))
     if with_zero:
         high, low = np.maximum(high, 0.0), np.minimum(low, 0.0)
@@ -85,7 +85,7 @@ def farthest_columns(X: Any, p: float) -> tuple[float, bool]:
 
 
 PIECE = 2**13
-"""Numbers that are summed at a time: they stay in cache, where temporaries of full length would not."""
+"""Entries summed at a time, so that temporaries stay in cache."""
 
 
 def sum_of_sizes(one: np.ndarray, other: np.ndarray) -> float:
@@ -160,17 +160,17 @@ def pseudo_inverse(total: np.ndarray) -> np.ndarray:
            [-0.25,  0.25]])
     """
     if not np.isfinite(total).all():
-        return np.zeros_like(total)  # the curvatures overflowed, and there is no model
+        return np.zeros_like(total)  # the curvatures have overflowed
     sizes, axes = np.linalg.eigh(total)
     kept = sizes > max(FLAT * sizes[-1], 1e-300)
     return (axes[:, kept] / sizes[kept]) @ axes[:, kept].T
 
 
 def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the Hessian in the weights once the intercept follows them: ``H - cross' total^+ cross``.
+    """Return the Hessian in the weights after eliminating the intercept: ``H - cross' total^+ cross``.
 
-    For models whose Hessian is formed. If the means of columns are large, digits cancel here: where rows are available,
-    form ``H`` from centred columns instead (see `frankwolfe.rows.centred.Centred`).
+    The difference loses digits if the means of columns are large. If rows are available, form ``H`` from centred
+    columns instead (see `frankwolfe.rows.centred.Centred`).
 
     Parameters
     ----------
@@ -191,5 +191,5 @@ def eliminated(H: np.ndarray, cross: np.ndarray, total: np.ndarray) -> np.ndarra
 
 
 def evenly_spread(n: int, most: int) -> np.ndarray:
-    """Return the numbers of at most ``most`` of ``n`` rows, evenly spread."""
+    """Return the indices of at most ``most`` of ``n`` rows, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))

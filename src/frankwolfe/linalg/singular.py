@@ -17,7 +17,7 @@ NEW_PART = 1e-7
 """Fraction of a vector that must lie outside a subspace for the vector to extend it."""
 
 WORK = 2e10
-"""Operations, about ten seconds, up to which a proof may decompose the whole matrix."""
+"""Maximum number of operations, about ten seconds, of a full decomposition that proves a bound."""
 
 ROUNDING = 1e-12
 """A vector shorter than this fraction of the longest is rounding error and has no meaningful direction."""
@@ -33,8 +33,8 @@ class Triplets(NamedTuple):
     right : array of shape (q, count)
     bound : float
         Upper bound on all singular values. From the Gram matrix it is proven, with an allowance for rounding. From a
-        Krylov space it is the largest sum of a value and its residual, over those requested and a few from random
-        vectors. A singular value is that close to each of them; that none is larger is very likely but not proven.
+        Krylov space it is the largest sum of a Ritz value and its residual, over the requested values and `GUARD` more.
+        Such a bound holds with high probability but is not proven.
     """
 
     left: np.ndarray
@@ -64,7 +64,7 @@ def leading_triplets(
     start : array, optional
         Initial guess: a vector as long as the shorter side, or several as columns.
     proof : bool
-        Whether to prove the bound, where the Gram matrix takes at most a few seconds.
+        Whether to prove the bound, if the Gram matrix takes at most a few seconds.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def leading_triplets(
         return Triplets(left, size * values, right, size * bound)
     exact = q <= SHORT or 3 * count >= q or (proof and q <= 2048 and float(p + q) * q * q <= WORK)
     right, reach = (_by_gram(matrix, count), 0.0) if exact else _by_krylov(matrix, count, tolerance, start)
-    # The other side, and with it the values, are accurate to the rounding of the data rather than of its square.
+    # An SVD of the product gives values accurate to the rounding of the data; the Gram matrix has squared it.
     left, values, turned = np.linalg.svd(np.asarray(matrix @ right), full_matrices=False)
     right = right @ turned.T
     slack = 8.0 * np.finfo(float).eps * q * values[0]
@@ -104,7 +104,7 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
         sizes = np.linalg.norm(block, axis=0)
         seen = sizes > ROUNDING * sizes.max(initial=0.0)
         rest = block[:, seen] / sizes[seen]
-        for _ in range(2):  # twice is enough: after the first pass little may be left of a vector, with few digits
+        for _ in range(2):  # "twice is enough": the first pass may leave a short vector with few correct digits
             rest = rest - basis @ (basis.T @ rest)
             sizes = np.linalg.norm(rest, axis=0)
             rest = rest[:, sizes > NEW_PART] / sizes[sizes > NEW_PART]
@@ -115,7 +115,7 @@ def widened(basis: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
 
 
 def _size(matrix: Any) -> float:
-    """Return the largest absolute entry, NaN if there is one; 1 for a linear operator."""
+    """Return the largest absolute entry, NaN if any entry is NaN; 1 for a linear operator."""
     if isinstance(matrix, LinearOperator):
         return 1.0
     entries = matrix.data if sparse.issparse(matrix) else matrix
@@ -144,7 +144,7 @@ def leading_eigen(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarra
     """
     side = len(matrix)
     values, vectors = eigh(matrix, subset_by_index=(side - count, side - 1))
-    if len(values) < count:  # LAPACK's search for a subset may find none if all are equal
+    if len(values) < count:  # LAPACK's subset search may fail if all eigenvalues are equal
         values, vectors = (found[..., -count:] for found in np.linalg.eigh(matrix))
     return values[::-1], vectors[:, ::-1]
 
@@ -178,7 +178,7 @@ def _by_krylov(matrix: Any, count: int, tolerance: float, start: np.ndarray | No
         found, ends = basis @ turns[:, :kept], images @ turns[:, :kept]
         values = np.linalg.norm(ends, axis=0)
         rests = np.asarray(matrix.T @ ends) - found * values**2  # the residuals times the values
-        # The random vectors count too: a start that is a singular vector, but not the leading one, has no residual.
+        # Include the random vectors: a start that is a non-leading singular vector has no residual itself.
         residuals = np.linalg.norm(rests, axis=0) / np.maximum(values, 1e-300)
         reach = float(np.max(values + residuals))
         if reach <= values[0] * (1.0 + max(tolerance, 1e-13)):

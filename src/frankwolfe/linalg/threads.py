@@ -1,11 +1,11 @@
-"""One thread for linear algebra, and how many for the library's own work.
+"""Limit BLAS to one thread, and choose the number of threads for the library's own work.
 
-A threaded BLAS splits a sum by the number of threads, and so rounds it differently with another number. Every public
-function whose result depends on such a sum therefore runs with one thread: `single_threaded` marks it. The library has
-threads of its own for large data, whose sums do not depend on their number (`frankwolfe.shards.local`).
+A threaded BLAS splits sums by the number of threads, so the rounding depends on that number. Every public function
+whose result depends on such a sum therefore runs with one BLAS thread (decorator `single_threaded`). For large data the
+library uses its own threads, whose sums do not depend on the number of threads (`frankwolfe.shards.local`).
 
-One thread is also faster on small matrices. NumPy and SciPy load a BLAS each, and the idle threads of both spin: models
-of a few hundred weights take several times as long with two threads as with one.
+One BLAS thread is also faster on small matrices. NumPy and SciPy load a BLAS each, and the idle threads of both spin:
+models of a few hundred weights take several times as long with two threads as with one.
 """
 
 import os
@@ -22,7 +22,7 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable)
 
 _lock = Lock()
-_open: list[list[int]] = []  # one entry for each block that is open in any thread; the first: thread numbers before
+_open: list[list[int]] = []  # one entry per open block, in any thread; the first holds the previous numbers of threads
 
 SYMBOLS = (
     *(
@@ -47,8 +47,8 @@ class Library(NamedTuple):
 def _libraries() -> list[Library]:
     """Return the BLAS libraries of NumPy and SciPy.
 
-    threadpoolctl is not used: it lets one thread of the process, the first that asks, change the number of OpenBLAS's
-    threads. Runs in other threads would not be limited.
+    threadpoolctl is not used: it lets only the first thread of the process that calls it change the number of threads
+    of OpenBLAS. Runs in other threads would not be limited.
     """
     import numpy.linalg._umath_linalg as of_numpy
     import scipy.linalg._fblas as of_scipy
@@ -57,9 +57,9 @@ def _libraries() -> list[Library]:
 
 
 def _library_of(extension: str) -> Library | None:
-    """Return the BLAS that an extension module is linked to; None if its threads cannot be counted."""
+    """Return the BLAS that an extension module is linked to; None if its number of threads cannot be read."""
     package = Path(extension).parents[1]
-    # symbols of a linked library are found through the extension itself, but not on Windows
+    # the extension itself exposes the symbols of a linked library, except on Windows
     for path in (extension, *package.parent.glob(f"{package.name}.libs/*openblas*")):
         loaded = CDLL(str(path))
         for names in SYMBOLS:
@@ -109,16 +109,16 @@ def _set(libraries: list[Library], numbers: list[int]) -> None:
 # --- threads of the library -------------------------------------------------------------------------------------------
 
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-"""Environment variables that limit how many threads a process should use; the least of them counts."""
+"""Environment variables that limit the number of threads of a process; the smallest applies."""
 
 
 def available_cores() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_threads() -> int:
-    """Return how many threads to use where nobody says: the cores at hand, or fewer if the environment says so.
+    """Return the default number of threads: the available cores, or fewer if an environment variable limits it.
 
     Examples
     --------
@@ -130,14 +130,14 @@ def default_threads() -> int:
 
 
 ROOM = 2**18
-"""Most numbers that are kept: 2 MB for each purpose and thread."""
+"""Maximum size of a reused array in floats: 2 MB for each purpose and thread."""
 
 
 class _Kept(local):
-    """Arrays of each thread by purpose.
+    """Scratch arrays of each thread, by purpose.
 
-    Allocating memory for every block of rows takes longer than the work on it where freed memory goes back to the
-    system at once, as on workers of Dask, which start with `MALLOC_TRIM_THRESHOLD_` set.
+    If freed memory returns to the system at once, allocating memory for a block of rows takes longer than the work on
+    it. This is the case on Dask workers, which start with `MALLOC_TRIM_THRESHOLD_` set.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Active sets: the atoms that an iterate is a convex combination of, and their weights.
+"""Active sets: the atoms of which an iterate is a convex combination, and their weights.
 
-There are two representations. Where the vertices of a set have one non-zero entry, the support of the iterate is the
+There are two representations. If the vertices of a set have one non-zero entry, the support of the iterate is the
 active set (`ActiveSet`). For every other set, atoms are stored with their weights (`Dictionary`).
 """
 
@@ -12,27 +12,27 @@ from frankwolfe.compile.verbs import deposit, routine
 from frankwolfe.sets.atoms import Hot, Iterate
 
 NOTHING = 1e-15
-"""Weights up to this are rounding, not weight."""
+"""Weights up to this count as zero: they are rounding errors."""
 
 RECOUNT = 4096
-"""Changes between two recounts of the l1 norm."""
+"""Number of coordinate changes between two recomputations of the l1 norm."""
 
 
 class ActiveSet(NamedTuple):
     """The active set of a point ``w`` of a set whose vertices have one non-zero entry: the support of ``w``.
 
-    Such a set is the hull of vertices ``+-R e_j`` (or only ``+R e_j``), and perhaps of zero. Coordinate ``j`` has the
-    weight ``|w_j| / R`` of the vertex on its side, and what is missing to one is the weight of zero. No atoms need to
+    Such a set is the convex hull of vertices ``+-R e_j`` (or only ``+R e_j``), and possibly of zero. The vertex with
+    the sign of ``w_j`` has the weight ``|w_j| / R``. The zero atom has the weight ``1 - ||w||_1 / R``. No atoms need to
     be stored, and an atom is dropped when its coordinate becomes zero.
 
     Attributes
     ----------
     members : array of int
-        The coordinates, in no order, in its first ``number[0]`` places.
+        The non-zero coordinates, unordered, in the first ``number[0]`` entries.
     place : array of int
-        Where a coordinate stands among the members; -1 if it does not.
+        Position of each coordinate in ``members``; -1 for a zero coordinate.
     number : array of shape (2,)
-        How many members there are, and how often one has changed.
+        Number of members, and number of coordinate changes so far.
     size : array of shape (1,)
         Sum of ``|v_j|``, so that ``scale * size`` is the l1 norm of ``w``.
     """
@@ -44,7 +44,7 @@ class ActiveSet(NamedTuple):
 
     @classmethod
     def of(cls, w: np.ndarray) -> "ActiveSet":
-        """Return the active set of a point that is kept with scale one."""
+        """Return the active set of the point ``w``, for an iterate with scale one."""
         support = np.flatnonzero(w)
         members, place = np.zeros(len(w), dtype=np.int64), np.full(len(w), -1)
         members[: len(support)] = support
@@ -52,12 +52,12 @@ class ActiveSet(NamedTuple):
         return cls(members, place, np.array([len(support), 0]), np.array([np.abs(w).sum()]))
 
     def index_ranges(self) -> dict[str, Any]:
-        """Return what the index arrays of a restored active set must be like."""
+        """Return the valid ranges of the integer arrays, for the check of a restored active set."""
         d = len(self.members)
         return {"members": (0, d), "place": (-1, d), "number": ([0, 0], [d + 1, 2**62])}
 
     def require_sound(self, iterate: Any) -> None:
-        """Raise ValueError unless the members are the support of an iterate: a vector is as long as its members."""
+        """Raise ValueError unless the members are the support of the iterate and ``place`` is their inverse."""
         support, members = np.flatnonzero(iterate.v), self.members[: self.number[0]]
         place = np.full(len(self.place), -1)
         place[members] = np.arange(len(members))
@@ -86,7 +86,7 @@ def change_coordinate(active, iterate, j, change):
 
 @routine
 def _recount(active, v):
-    """Recompute the size: over millions of changes the running sum would drift, and the iterate leave the set."""
+    """Recompute the l1 norm: rounding errors of a running sum would accumulate, and the iterate would leave the set."""
     total = 0.0
     for k in range(active.number[0]):
         total += abs(v[active.members[k]])
@@ -95,7 +95,7 @@ def _recount(active, v):
 
 @routine
 def clear_coordinate(active, iterate, j):
-    """Set coordinate ``j`` of ``w`` to zero, exactly."""
+    """Set coordinate ``j`` of ``w`` to exactly zero."""
     v = iterate.v
     if v[j] != 0.0:
         active.size[0] -= abs(v[j])
@@ -105,7 +105,7 @@ def clear_coordinate(active, iterate, j):
 
 @routine
 def _remove_coordinate(active, j):
-    """Remove a coordinate from the members: the last one takes its place."""
+    """Remove a coordinate from the members and move the last member to its position."""
     members, place, number = active.members, active.place, active.number
     number[0] -= 1
     last = members[number[0]]
@@ -116,7 +116,7 @@ def _remove_coordinate(active, j):
 
 @routine
 def slack(atoms, active, iterate):
-    """Weight of the zero atom, where the set, whose hull is ``atoms``, has one."""
+    """Return the weight of the zero atom of the hull ``atoms``; zero if the hull has no such atom."""
     if not atoms.filled:
         return 0.0
     return max(0.0, 1.0 - iterate.scale[0] * active.size[0] / atoms.radius)
@@ -124,7 +124,7 @@ def slack(atoms, active, iterate):
 
 @routine
 def weight(atoms, active, iterate, atom):
-    """Weight that an atom has in ``w``."""
+    """Return the weight of an atom in ``w``."""
     if atom.amount == 0.0:
         return slack(atoms, active, iterate)
     return abs(iterate.v[atom.at]) * iterate.scale[0] / atoms.radius
@@ -132,11 +132,11 @@ def weight(atoms, active, iterate, atom):
 
 @routine
 def extreme(atoms, active, iterate, r, side):
-    """Active atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``."""
+    """Return the active atom ``a`` with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``."""
     v, members, radius = iterate.v, active.members, atoms.radius
     at, amount, best = 0, 0.0, -np.inf
     if atoms.filled and (active.number[0] == 0 or slack(atoms, active, iterate) > NOTHING):
-        best = 0.0  # zero itself
+        best = 0.0  # the zero atom
     for k in range(active.number[0]):
         j = members[k]
         value = side * (r[j] if v[j] > 0.0 else -r[j])
@@ -147,7 +147,7 @@ def extreme(atoms, active, iterate, r, side):
 
 @routine
 def inner_active(active, iterate, r):
-    """Return ``<r, w>``, from the support alone."""
+    """Return ``<r, w>``, summed over the support."""
     v, members, total = iterate.v, active.members, 0.0
     for k in range(active.number[0]):
         total += v[members[k]] * r[members[k]]
@@ -157,38 +157,40 @@ def inner_active(active, iterate, r):
 # --- stored atoms -----------------------------------------------------------------------------------------------------
 
 BUDGET = 2**26
-"""Most bytes that stored atoms may take (64 MB): every step reads all of those in use, which should fit in a cache."""
+"""Maximum memory of stored atoms in bytes (64 MB). Every step reads all of them, so they should fit in a cache."""
 
 FEWEST = 16
-"""Fewest rows for atoms, whatever their size."""
+"""Minimum number of stored atoms, regardless of their size."""
 
 SAME = 1e-14
-"""Two atoms whose entries differ by no more than this part of the largest one are one atom: the rest is rounding."""
+"""Two atoms are equal if their entries differ by at most this fraction of the largest entry."""
 
 RECOMPOSE = 64
-"""Changes between two recompositions of the iterate, which cost about as much as a step."""
+"""Number of weight changes between two recompositions of the iterate. A recomposition costs about as much as a step."""
 
 
 class Dictionary(NamedTuple):
-    """The active set of a point of any set: the atoms, each stored as a whole vector, and their weights.
+    """The active set of a point of any set: atoms stored as dense vectors, and their weights.
 
-    Atoms are rows of one array, so that compiled code never has to allocate. When all rows are taken, the two lightest
-    atoms are replaced by their weighted mean, a point of the set too. The iterate does not move then.
+    Atoms are rows of a preallocated array, so compiled code never allocates memory. When all rows are in use, the two
+    atoms with the smallest weights are replaced by their weighted mean. It is a point of the set, and the iterate does
+    not change.
 
     Attributes
     ----------
     points : array of shape (capacity + 1, d)
-        The atoms, in its first ``number[0]`` rows. The row after them is free, for the vertex that the oracle names.
+        The atoms, in the first ``number[0]`` rows. The next row is free for the vertex that the oracle returns.
     weights : array of shape (capacity + 1,)
-        Their weights, which sum to one.
+        The weights of the atoms, which sum to one.
     number : array of shape (2,)
-        How many atoms there are, and how many changes were made since the iterate was last recomposed.
+        Number of atoms, and number of weight changes since the last recomposition of the iterate.
     heading : array of shape (d,)
         The direction of the current move.
     gradient_copy : array of shape (d,)
-        A contiguous copy of the gradient estimate, for vector instructions: that of sparse data is interleaved.
+        A contiguous copy of the gradient estimate, for vector instructions. For sparse data the original is interleaved
+        with the iterate.
     unit : array of shape (1,)
-        One: the scale of a row that is used as a point.
+        The scale 1 of an atom that is used as an `Iterate`.
     """
 
     points: np.ndarray
@@ -200,10 +202,10 @@ class Dictionary(NamedTuple):
 
     @classmethod
     def of(cls, setting: Any, capacity: int | None = None) -> "Dictionary":
-        """Return a dictionary with one atom, the point that the run starts from.
+        """Return a dictionary with one atom, the starting point of the run.
 
-        A point of the set needs ``d + 1`` vertices at most, and its predictions ``n + 1`` (Caratheodory). Twice as many
-        leave room for those that come and go. Rows never written to take no memory.
+        By Caratheodory's theorem a point is a combination of at most ``d + 1`` vertices, and its predictions of at most
+        ``n + 1``. The default capacity is twice the smaller number. Rows that are never written to take no memory.
         """
         d = len(setting.w)
         if capacity is None:
@@ -214,11 +216,11 @@ class Dictionary(NamedTuple):
         return cls(points, weights, np.array([1, 0]), np.zeros(d), np.zeros(d), np.ones(1))
 
     def index_ranges(self) -> dict[str, Any]:
-        """Return what the index arrays of a restored dictionary must be like."""
+        """Return the valid ranges of the integer arrays, for the check of a restored dictionary."""
         return {"number": ([1, 0], [len(self.weights) + 1, 2**62])}
 
     def require_sound(self, iterate: Any) -> None:
-        """Raise ValueError unless the weights are those of a mixture, and the atoms finite."""
+        """Raise ValueError unless the weights are those of a convex combination and the atoms are finite."""
         number = self.number[0]
         weights = self.weights[:number]
         if (
@@ -231,13 +233,13 @@ class Dictionary(NamedTuple):
 
 @routine
 def point_at(dictionary, k):
-    """Return row ``k`` as a point."""
+    """Return row ``k`` as an `Iterate`."""
     return Iterate(dictionary.points[k], dictionary.unit)
 
 
 @routine
 def find_atom(dictionary, atom):
-    """Write an atom into the free row; return the row of the stored atom that equals it, else the free one."""
+    """Write an atom into the free row. Return the row of an equal stored atom if there is one, else the free row."""
     points, free = dictionary.points, dictionary.number[0]
     row, largest = points[free], 0.0
     row[:] = 0.0
@@ -252,7 +254,7 @@ def find_atom(dictionary, atom):
 
 @routine
 def _same(one, other, tolerance):
-    """Whether no entry differs by more than the tolerance."""
+    """Return whether all entries agree up to the tolerance."""
     for j in range(len(one)):  # noqa: SIM110 - compiled code knows no generators
         if not abs(one[j] - other[j]) <= tolerance:
             return False
@@ -261,7 +263,7 @@ def _same(one, other, tolerance):
 
 @routine
 def copy_gradient(dictionary, r):
-    """Copy the gradient estimate, which `extreme_atom` and `atom_slope` go by."""
+    """Copy the gradient estimate for `extreme_atom` and `atom_slope`."""
     gradient_copy = dictionary.gradient_copy
     for j in range(len(gradient_copy)):
         gradient_copy[j] = r[j]
@@ -269,7 +271,7 @@ def copy_gradient(dictionary, r):
 
 @routine
 def extreme_atom(dictionary, side):
-    """Row of the atom with the largest (``side = 1``) or smallest (``side = -1``) ``<r, a>``, and that product."""
+    """Return the row of the atom with the largest (``side = 1``) or smallest (``-1``) ``<r, a>``, and the product."""
     at, best = 0, -np.inf
     for k in range(dictionary.number[0]):
         value = side * atom_slope(dictionary, k)
@@ -289,7 +291,7 @@ def atom_slope(dictionary, k):
 
 @routine
 def set_direction(dictionary, iterate, to, away, to_part, away_part, own_part):
-    """Set the direction to ``to_part s - away_part a + own_part w``."""
+    """Set ``heading`` to ``to_part s - away_part a + own_part w``; ``s`` and ``a`` are in rows ``to`` and ``away``."""
     heading, points, v, own = dictionary.heading, dictionary.points, iterate.v, own_part * iterate.scale[0]
     for j in range(len(heading)):
         heading[j] = to_part * points[to, j] - away_part * points[away, j] + own * v[j]
@@ -297,7 +299,7 @@ def set_direction(dictionary, iterate, to, away, to_part, away_part, own_part):
 
 @routine
 def change_weights(dictionary, to, away, to_part, away_part, own_part, gamma):
-    """Change the weights as ``gamma`` times that direction changes the iterate."""
+    """Update the weights for a step ``gamma`` along the direction of `set_direction`."""
     weights, number = dictionary.weights, dictionary.number
     for k in range(number[0]):
         weights[k] *= 1.0 + gamma * own_part
@@ -311,7 +313,7 @@ def change_weights(dictionary, to, away, to_part, away_part, own_part, gamma):
 
 @routine
 def recompose(dictionary, iterate):
-    """Drop atoms without weight, make the weights sum to one again and the iterate their combination."""
+    """Drop atoms of weight zero, normalise the weights, and recompute the iterate from atoms and weights."""
     weights, number, unit = dictionary.weights, dictionary.number, dictionary.unit
     k, total = 0, 0.0
     while k < number[0]:
@@ -338,7 +340,7 @@ def _add_row(dictionary, k, c, v):
 
 @routine
 def _remove_row(dictionary, k):
-    """Remove the atom in row ``k``: the last one takes its place."""
+    """Remove the atom in row ``k`` and move the last atom to its row."""
     points, weights, number = dictionary.points, dictionary.weights, dictionary.number
     number[0] -= 1
     last = number[0]
@@ -349,7 +351,7 @@ def _remove_row(dictionary, k):
 
 @routine
 def make_room(dictionary):
-    """Ensure that a row is free: if none is, replace the two lightest atoms by their weighted mean."""
+    """Ensure that a row is free: if none is, merge the two atoms with the smallest weights into their weighted mean."""
     points, weights, number = dictionary.points, dictionary.weights, dictionary.number
     if number[0] < len(weights):
         return

@@ -1,4 +1,4 @@
-"""Directions: where to go from the iterate, given the gradient estimate; and the moves that they choose."""
+"""Search directions, chosen from the gradient estimate, and the moves that represent them."""
 
 from typing import Any, NamedTuple
 
@@ -42,8 +42,9 @@ from frankwolfe.sets.base import Hull
 
 # --- moves ------------------------------------------------------------------------------------------------------------
 #
-# A direction chooses a move, which is all that step rules and estimates see of it. A move knows its slope, the longest
-# step, how it changes the prediction of a row, and how to change the iterate.
+# A direction returns a move. Step rules and gradient estimates use only the move: its slope, its largest feasible step,
+# the change of a row's prediction, and the update of the iterate. Below, ``s`` is the atom that a move leads to, ``a``
+# the atom that it leads away from, and ``r`` the gradient estimate.
 
 
 class Straight(NamedTuple):
@@ -65,20 +66,20 @@ class Straight(NamedTuple):
         return prediction(self.atom, rows, i)
 
     def max_step(self):
-        """Return 1: the atom itself."""
+        """Return 1, the step to the atom."""
         return 1.0
 
     def apply(self, iterate, gamma):
-        """``w += gamma (s - w)``."""
+        """Update ``w += gamma (s - w)``."""
         shrink(iterate, 1.0 - gamma)
         deposit(self.atom, iterate, gamma)
 
 
 class Exchange(NamedTuple):
-    """A move ``to_part s - away_part a + own_part w`` between atoms that are single coordinates.
+    """The move ``to_part s - away_part a + own_part w`` between atoms with one non-zero entry.
 
-    ``(1, 1, 0)`` moves weight from ``a`` to ``s``; ``(1, 0, -1)`` goes toward ``s`` from all of ``w``; ``(0, 1, 1)``
-    goes away from ``a``. One class for all three, because compiled code must know the move's type beforehand.
+    The parts ``(1, 1, 0)`` give the pairwise direction ``s - a``; ``(1, 0, -1)`` the Frank-Wolfe direction ``s - w``;
+    ``(0, 1, 1)`` the away direction ``w - a``. One class serves all three because compiled code needs a fixed type.
     """
 
     active: ActiveSet
@@ -107,11 +108,11 @@ class Exchange(NamedTuple):
         return prediction(self.to, rows, i)
 
     def max_step(self):
-        """Largest step that leaves no weight negative."""
+        """Return the largest step for which no atom's weight becomes negative."""
         return self.most
 
     def spread(self, norms, iterate):
-        """Upper bound on ``||X direction||`` from the norms of the columns (weighted as the samples are)."""
+        """Return an upper bound on ``||X direction||`` from the weighted norms of the columns."""
         total = self.to_part * abs(self.to.amount) * norms[self.to.at]
         total += self.away_part * abs(self.away.amount) * norms[self.away.at]
         if self.own_part != 0.0:
@@ -125,13 +126,13 @@ class Exchange(NamedTuple):
         return self.active.number[0]
 
     def apply(self, iterate, gamma):
-        """Move the iterate; an atom left with no weight is dropped for good."""
+        """Move the iterate, and drop an atom whose weight becomes zero."""
         active = self.active
         if gamma <= 0.0:
             return
         if self.own_part != 0.0:
             shrink(iterate, 1.0 + gamma * self.own_part)
-        if self.own_part < 0.0 and gamma >= 1.0:  # the vertex s itself: shrinking has set the rest to zero
+        if self.own_part < 0.0 and gamma >= 1.0:  # a full step to s: `shrink` has set all coordinates to zero
             for k in range(active.number[0]):
                 active.place[active.members[k]] = -1
             active.number[0] = 0
@@ -146,9 +147,20 @@ class Exchange(NamedTuple):
 
 
 class Slide(NamedTuple):
-    """A move along one coordinate of a box, which a step of 1 changes by ``change``: to the bound, or wall, ahead.
+    """A move along one coordinate of a box. A step of 1 changes the coordinate by ``change`` and reaches its bound.
 
-    So a step is a fraction, as for every other move, whatever the units of the weights.
+    Steps are thus fractions between 0 and 1, as for every other move.
+
+    Attributes
+    ----------
+    at : int
+        The coordinate.
+    change : float
+        Distance to the bound, with sign.
+    wall : float
+        The bound.
+    sides : int
+        Number of coordinates of the box.
     """
 
     at: int
@@ -165,23 +177,23 @@ class Slide(NamedTuple):
         return self.change * row_entry(rows, i, self.at)
 
     def target_prediction(self, rows, i):
-        """Return the change of the prediction at the wall."""
+        """Return the change of the prediction for a step of 1."""
         return self.change * row_entry(rows, i, self.at)
 
     def max_step(self):
-        """Return 1, the wall, or zero at the wall."""
+        """Return 1, or 0 if the coordinate is at its bound."""
         return 1.0 if self.change != 0.0 else 0.0
 
     def spread(self, norms, iterate):
-        """Upper bound on ``||X direction||``: the norm of the column, as far as it goes."""
+        """Return ``||X direction||``: the norm of the column times the change."""
         return norms[self.at] * abs(self.change)
 
     def active_count(self):
-        """Return the number of coordinates: each is a segment of its own, always active."""
+        """Return the number of coordinates: every coordinate of a box is an active segment."""
         return self.sides
 
     def apply(self, iterate, gamma):
-        """Move one coordinate; at the wall, exactly there."""
+        """Move one coordinate; a full step sets it exactly to the bound."""
         if gamma >= 1.0:
             iterate.v[self.at] = self.wall / iterate.scale[0]
         else:
@@ -189,9 +201,9 @@ class Slide(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """A move like `Exchange`, between atoms that are stored: ``to`` and ``away`` are their rows.
+    """A move like `Exchange` between stored atoms: ``to`` and ``away`` are their rows in the dictionary.
 
-    The direction itself is written out in the dictionary's ``heading``.
+    The dictionary's ``heading`` holds the direction as a dense vector.
     """
 
     stored: Dictionary
@@ -215,11 +227,11 @@ class Transfer(NamedTuple):
         return prediction(point_at(self.stored, self.to), rows, i)
 
     def max_step(self):
-        """Largest step that leaves no weight negative."""
+        """Return the largest step for which no atom's weight becomes negative."""
         return self.most
 
     def spread(self, norms, iterate):
-        """Upper bound on ``||X direction||`` from the norms of the columns (weighted as the samples are)."""
+        """Return an upper bound on ``||X direction||`` from the weighted norms of the columns."""
         heading, total = self.stored.heading, 0.0
         for j in range(len(heading)):
             total += norms[j] * abs(heading[j])
@@ -230,13 +242,13 @@ class Transfer(NamedTuple):
         return self.stored.number[0]
 
     def apply(self, iterate, gamma):
-        """Move the iterate and the weights; an atom left with no weight is dropped for good."""
+        """Move the iterate, update the weights, and drop an atom whose weight becomes zero."""
         stored = self.stored
         if gamma > 0.0:
             change_weights(stored, self.to, self.away, self.to_part, self.away_part, self.own_part, gamma)
         if gamma >= self.most and self.away_part > 0.0 and self.away != self.to:
             stored.weights[self.away] = 0.0
-        if gamma >= self.most or stored.number[1] >= RECOMPOSE:  # also where the atom had no weight to begin with
+        if gamma >= self.most or stored.number[1] >= RECOMPOSE:  # also drops an away atom that had no weight
             recompose(stored, iterate)
         elif gamma > 0.0:
             heading, v, share = stored.heading, iterate.v, gamma / iterate.scale[0]
@@ -247,19 +259,22 @@ class Transfer(NamedTuple):
 
 # --- directions -------------------------------------------------------------------------------------------------------
 #
-# The directions with an active set take a point of the set apart into atoms (`take_apart`), in one of three ways. Where
-# vertices have one non-zero entry, the support of the point is its active set (`ActiveSet`). A box is a product of
-# segments: a step moves the coordinate whose segment has most of the gap, and all three directions are the same.
-# Everywhere else the atoms are stored (`Dictionary`).
+# Directions with an active set decompose a point into atoms (`take_apart`), in one of three ways. If the vertices have
+# one non-zero entry, the support of the point is its active set (`ActiveSet`). A box is a product of segments: a step
+# moves the coordinate with the largest share of the gap, and the three directions coincide. For every other set the
+# atoms are stored (`Dictionary`).
 
 NEARLY_ALL = 1.0 - 1e-7
-"""Weight from which on no step goes away from an atom. It could grow up to ``weight / (1 - weight)``, where the digits
-of the difference are those of rounding, and the step would lead out of the set. Toward a vertex is as good there."""
+"""Largest weight of an atom for which an away step is taken; otherwise the step goes toward a vertex.
+
+An away step may be as long as ``weight / (1 - weight)``. Near weight 1 the difference is all rounding error, and the
+step would leave the set.
+"""
 
 
 @direction(needs=(), mixes_vertices=True)
 class Toward(NamedTuple):
-    """Frank and Wolfe's direction: toward the vertex that the oracle names."""
+    """The Frank-Wolfe direction: from the iterate to the vertex that the oracle returns."""
 
     def choose(self, constraint, gradient, iterate):
         """Return the move toward the oracle's vertex."""
@@ -267,7 +282,7 @@ class Toward(NamedTuple):
 
 
 class Corners(NamedTuple):
-    """Takes apart a set whose vertices are single coordinates."""
+    """Decomposition for sets whose vertices have one non-zero entry."""
 
     active: ActiveSet
     atoms: Hull
@@ -301,13 +316,13 @@ class Corners(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Takes a box apart into one segment for each coordinate."""
+    """Decomposition of a box into a segment for each coordinate."""
 
     lower: np.ndarray
     upper: np.ndarray
 
     def pair(self, constraint, gradient, iterate):
-        """Slide along the coordinate whose segment holds most of the gap."""
+        """Move the coordinate with the largest share of the Frank-Wolfe gap toward its bound."""
         lower, upper, r, v, scale = self.lower, self.upper, gradient.r, iterate.v, iterate.scale[0]
         at, room, most = 0, 0.0, -1.0
         for j in range(len(r)):
@@ -318,16 +333,16 @@ class Segments(NamedTuple):
         return Slide(at, -room if down else room, lower[at] if down else upper[at], len(r))
 
     def turn(self, constraint, gradient, iterate):
-        """Slide: within a segment, away from one end is toward the other."""
+        """Return the same move as `pair`: on a segment, away from one end is toward the other."""
         return pair(self, constraint, gradient, iterate)
 
     def blend(self, constraint, gradient, iterate):
-        """Slide: both ends of a segment are always active."""
+        """Return the same move as `pair`: both ends of a segment are always active."""
         return pair(self, constraint, gradient, iterate)
 
 
 class Stored(NamedTuple):
-    """Takes apart any set: into the atoms that its oracle has named so far."""
+    """Decomposition for any set: into stored atoms that its oracle has returned."""
 
     dictionary: Dictionary
 
@@ -362,27 +377,27 @@ class Stored(NamedTuple):
 
 @routine
 def _best_vertex(stored, constraint, gradient):
-    """Row of the vertex that the oracle names."""
+    """Call the oracle and return the row of its vertex in the dictionary."""
     copy_gradient(stored, gradient.r)
     return find_atom(stored, oracle(constraint, gradient.tracker, gradient.r))
 
 
 @routine
 def _swap(stored, iterate, to, away):
-    """Move that moves weight from one row to another."""
+    """Return the pairwise move that shifts weight from the atom ``away`` to the atom ``to``."""
     set_direction(stored, iterate, to, away, 1.0, 1.0, 0.0)
     return Transfer(stored, to, away, 1.0, 1.0, 0.0, stored.weights[away])
 
 
 @routine
 def _approach(stored, iterate, to):
-    """Move that leads from all of the iterate to one row."""
+    """Return the Frank-Wolfe move from the iterate to the atom ``to``."""
     set_direction(stored, iterate, to, to, 1.0, 0.0, -1.0)
     return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
 
 
 def take_apart(setting: Any) -> Any:
-    """Return what an active-set direction needs to know of the set and the starting point."""
+    """Return the decomposition of the starting point: `Corners`, `Segments` or `Stored`, by the set's structure."""
     structure, w = setting.constraint.structure(), setting.w
     if structure.coordinates is not None:
         return Corners(ActiveSet.of(w), structure.coordinates)
@@ -396,7 +411,7 @@ class Pairwise(NamedTuple):
     """Move weight from the worst active atom to the best vertex (Lacoste-Julien and Jaggi 2015)."""
 
     def for_run(self, setting):
-        """Find the active atoms of the start."""
+        """Return the state: the active atoms of the starting point."""
         return PairwiseState(take_apart(setting))
 
 
@@ -406,7 +421,7 @@ class PairwiseState(NamedTuple):
     pieces: Any
 
     def choose(self, constraint, gradient, iterate):
-        """Pick both atoms."""
+        """Return the pairwise move."""
         return pair(self.pieces, constraint, gradient, iterate)
 
 
@@ -415,7 +430,7 @@ class Away(NamedTuple):
     """Toward the best vertex or away from the worst active atom, by the larger slope (Guelat and Marcotte 1986)."""
 
     def for_run(self, setting):
-        """Find the active atoms of the start."""
+        """Return the state: the active atoms of the starting point."""
         return AwayState(take_apart(setting))
 
 
@@ -425,7 +440,7 @@ class AwayState(NamedTuple):
     pieces: Any
 
     def choose(self, constraint, gradient, iterate):
-        """Compare the two slopes."""
+        """Return the away move or the Frank-Wolfe move, whichever has the larger slope."""
         return turn(self.pieces, constraint, gradient, iterate)
 
 
@@ -434,7 +449,7 @@ class BlendedPairwise(NamedTuple):
     """Exchange weight among active atoms while that slope is at least that toward a vertex (Tsuji et al. 2022)."""
 
     def for_run(self, setting):
-        """Find the active atoms of the start."""
+        """Return the state: the active atoms of the starting point."""
         return BlendedPairwiseState(take_apart(setting))
 
 
@@ -444,5 +459,5 @@ class BlendedPairwiseState(NamedTuple):
     pieces: Any
 
     def choose(self, constraint, gradient, iterate):
-        """Compare the best exchange with the Frank-Wolfe gap."""
+        """Return the pairwise move between active atoms, or the Frank-Wolfe move if its slope is larger."""
         return blend(self.pieces, constraint, gradient, iterate)

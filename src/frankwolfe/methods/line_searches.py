@@ -28,23 +28,23 @@ from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 
 # --- Steps that measure the objective along the move.
 #
-# They read all rows each step, so they belong with the full gradient; with a stochastic estimate every step is
-# charged a full pass. A rule knows the objective by a *line* only: in the loop a `SampleLine` of all samples, elsewhere
-# a `frankwolfe.objective.point.ShardLine`, whose sums are computed by tasks on the shards.
+# They read all rows in each step, so they suit the full gradient; with a stochastic estimate every step counts as a
+# full pass. A rule evaluates the objective through a *line*: in the compiled loop a `SampleLine` of all samples,
+# elsewhere a `frankwolfe.objective.point.ShardLine`, whose sums are computed by tasks on the shards.
 
 ROUNDING = 1e-14
-"""Relative error allowed to a sum of losses when two of them are compared."""
+"""Relative tolerance in comparisons of two values of the objective."""
 
 
 class SampleLine(NamedTuple):
-    """All samples, their predictions ``z`` at the iterate, and the changes ``q`` that a whole step makes to them."""
+    """The objective along ``z + gamma q``: ``z`` are all predictions at the iterate, ``q`` their change at step 1."""
 
     samples: Any
     z: np.ndarray
     q: np.ndarray
 
     def along(self, gamma):
-        """Objective, first and second derivative in ``gamma`` at the predictions ``z + gamma q``."""
+        """Return the objective at ``z + gamma q``, and its first and second derivative in ``gamma``."""
         samples, z, q = self.samples, self.z, self.q
         targets, weights, loss = samples.targets, samples.weights, samples.loss
         total, rise, curve = 0.0, 0.0, 0.0
@@ -70,7 +70,7 @@ class SampleLine(NamedTuple):
 
 @routine
 def line_along(move, samples, iterate, z, q):
-    """Fill ``z`` with all predictions and ``q`` with what a step along the move changes them by; return the line."""
+    """Fill ``z`` with all predictions and ``q`` with their change for a step of 1 along the move; return the line."""
     rows = samples.rows
     for i in range(len(z)):
         z[i] = prediction(iterate, rows, i)
@@ -82,109 +82,109 @@ def line_along(move, samples, iterate, z, q):
 class ShortStep(NamedTuple):
     """Minimise the quadratic upper bound along the move: ``slope / (L sum_i p_i (x_i' direction)^2)``.
 
-    The objective never rises. Needs no tuning: ``L`` is the loss's own constant and the rest is measured.
+    The objective never increases. There is nothing to tune: ``L`` is the smoothness of the loss.
     """
 
     def for_run(self, setting):
-        """Make room for the predictions and their change."""
+        """Return the state, with memory for the predictions and their change."""
         return ShortStepState(setting.room(), setting.room())
 
 
 class ShortStepState(NamedTuple):
-    """All predictions, and what a whole step would change them by."""
+    """All predictions, and their change for a step of 1."""
 
     here: np.ndarray
     ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         line = line_along(move, samples, iterate, self.here, self.ahead)
         return search(self, line, slope(move, gradient, iterate), max_step(move), t)
 
     def search(self, line, fall, most, t):
-        """Step size along a line."""
+        """Return the step size along a line."""
         return _capped(fall, smoothness(line) * squares(line), most)
 
 
 @step_rule(reads_all_rows=True, searches_line=True)
 class LineSearch(NamedTuple):
-    """Exact line search: Newton's method on the slope along the move, kept inside a shrinking bracket.
+    """Exact line search: Newton's method on the slope along the move, safeguarded by a shrinking bracket.
 
-    The objective never rises. Where the loss is not convex, the step found is a local minimiser.
+    The objective never increases. For a non-convex loss, the step is a local minimiser.
     """
 
     def for_run(self, setting):
-        """Make room for the predictions and their change."""
+        """Return the state, with memory for the predictions and their change."""
         return LineSearchState(setting.room(), setting.room())
 
 
 class LineSearchState(NamedTuple):
-    """All predictions, and what a whole step would change them by."""
+    """All predictions, and their change for a step of 1."""
 
     here: np.ndarray
     ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         line = line_along(move, samples, iterate, self.here, self.ahead)
         return search(self, line, 0.0, max_step(move), t)
 
     def search(self, line, fall, most, t):
-        """Step size along a line."""
+        """Return the step size along a line."""
         return _level(line, most, True)
 
 
 @step_rule(reads_all_rows=True, searches_line=True)
 class Secant(NamedTuple):
-    """Exact line search that needs no curvature: the secant method on the slope, kept inside a shrinking bracket.
+    """Exact line search without curvature: the secant method on the slope, safeguarded by a shrinking bracket.
 
-    The objective never rises. Where the loss is not convex, the step found is a local minimiser.
+    The objective never increases. For a non-convex loss, the step is a local minimiser.
     """
 
     def for_run(self, setting):
-        """Make room for the predictions and their change."""
+        """Return the state, with memory for the predictions and their change."""
         return SecantState(setting.room(), setting.room())
 
 
 class SecantState(NamedTuple):
-    """All predictions, and what a whole step would change them by."""
+    """All predictions, and their change for a step of 1."""
 
     here: np.ndarray
     ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         line = line_along(move, samples, iterate, self.here, self.ahead)
         return search(self, line, 0.0, max_step(move), t)
 
     def search(self, line, fall, most, t):
-        """Step size along a line."""
+        """Return the step size along a line."""
         return _level(line, most, False)
 
 
 @step_rule(reads_all_rows=True, searches_line=True)
 class Monotone(NamedTuple):
-    """The open loop ``2 / (t + 2)``, halved as often as it takes for the objective not to rise; halvings are kept."""
+    """Open-loop step ``2 / (t + 2)``, halved until the objective does not increase. Later steps keep the halvings."""
 
     def for_run(self, setting):
-        """Make room for the predictions and their change."""
+        """Return the state, with memory for the predictions and their change."""
         return MonotoneState(np.zeros(1), setting.room(), setting.room())
 
 
 class MonotoneState(NamedTuple):
-    """The number of halvings so far; all predictions, and what a whole step would change them by."""
+    """Number of halvings so far; all predictions, and their change for a step of 1."""
 
     halvings: np.ndarray
     here: np.ndarray
     ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         line = line_along(move, samples, iterate, self.here, self.ahead)
         return search(self, line, 0.0, max_step(move), t)
 
     def search(self, line, fall, most, t):
-        """Step size along a line."""
+        """Return the step size along a line."""
         halvings = self.halvings
         start = along(line, 0.0)[0]
         gamma = min(most, 2.0 ** (1.0 - halvings[0]) / (t + 2.0))
@@ -198,14 +198,14 @@ class MonotoneState(NamedTuple):
 
 @step_rule(reads_all_rows=True, searches_line=True)
 class Backtracking(NamedTuple):
-    """Adaptive smoothness (Pedregosa et al. 2020): try a smaller ``L`` than last time, raise it until the bound holds.
+    """Backtracking on the smoothness (Pedregosa et al. 2020): lower ``L`` first, then raise it until the bound holds.
 
     Parameters
     ----------
     relax : float
-        Factor, below one, by which ``L`` is lowered before each step.
+        Factor, at most 1, by which ``L`` is multiplied before each step.
     raise_by : float
-        Factor, above one, by which it is raised until the quadratic bound holds at the new point.
+        Factor, above 1, by which ``L`` is multiplied until the quadratic upper bound holds at the new point.
     """
 
     relax: float = 0.9
@@ -223,13 +223,13 @@ class Backtracking(NamedTuple):
         return self._replace(relax=relax, raise_by=raise_by)
 
     def for_run(self, setting):
-        """Start from the loss's own constant, finite or not, and make room for the predictions and their change."""
+        """Return the state, with ``L`` equal to the smoothness of the loss, finite or not."""
         constant = np.array([float(setting.samples.loss.smoothness())])
         return BacktrackingState(self, constant, setting.room(), setting.room())
 
 
 class BacktrackingState(NamedTuple):
-    """The settings; the last ``L``; all predictions, and what a whole step would change them by."""
+    """The settings; the last ``L``; all predictions, and their change for a step of 1."""
 
     rule: Backtracking
     smoothness: np.ndarray
@@ -237,22 +237,22 @@ class BacktrackingState(NamedTuple):
     ahead: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         line = line_along(move, samples, iterate, self.here, self.ahead)
         return search(self, line, 0.0, max_step(move), t)
 
     def search(self, line, fall, most, t):
-        """Step size along a line."""
+        """Return the step size along a line."""
         start, first_slope, curve = along(line, 0.0)
         size, ceiling = squares(line), smoothness(line)
         constant = self.rule.relax * self.smoothness[0]
         if np.isinf(constant) and size > 0.0:
-            # an unbounded loss: start from the curvature along the move, or where it is flat from the longest step
+            # unbounded smoothness: start from the curvature along the move or, if flat, from the largest step
             constant = max(curve, -first_slope / most) / size
         while True:
             gamma = _capped(-first_slope, constant * size, most)
             bound = start + gamma * first_slope + 0.5 * gamma * gamma * constant * size
-            # with the loss's own constant the bound holds by definition: only rounding could deny it
+            # with L at the smoothness of the loss the bound holds: the comparison could fail by rounding only
             if constant >= ceiling or along(line, gamma)[0] <= bound + ROUNDING * abs(start):
                 break
             constant = min(ceiling, self.rule.raise_by * constant)
@@ -262,7 +262,7 @@ class BacktrackingState(NamedTuple):
 
 @routine
 def _capped(fall, curve, most):
-    """Minimiser of ``-fall g + curve g^2 / 2`` over ``0 <= g <= most``."""
+    """Return the minimiser of ``-fall g + curve g^2 / 2`` over ``0 <= g <= most``."""
     if not fall > 0.0:
         return 0.0
     if fall >= curve * most:
@@ -272,7 +272,7 @@ def _capped(fall, curve, most):
 
 @routine
 def _level(line, high, by_curvature):
-    """Find where the slope along a line is zero, by Newton's method or by the secant, inside a bracket."""
+    """Return a zero of the slope along a line in ``[0, high]``, or an end, by safeguarded Newton or secant steps."""
     start, first_slope, curve = along(line, 0.0)
     most = start + ROUNDING * abs(start)
     total, high_rise, _ = along(line, high)
@@ -281,8 +281,8 @@ def _level(line, high, by_curvature):
     low, low_rise = 0.0, first_slope
     gamma, rise = low, first_slope
     for trial in range(100):
-        guess = -1.0  # outside the bracket: bisect. Every third trial does, so that the bracket shrinks in any case
-        if trial % 3 < 2 and by_curvature and abs(rise) < curve * (high - low):  # else the quotient may overflow
+        guess = -1.0  # outside the bracket: bisect. Every third trial bisects, so the bracket always shrinks
+        if trial % 3 < 2 and by_curvature and abs(rise) < curve * (high - low):  # otherwise the quotient may overflow
             guess = gamma - rise / curve
         elif trial % 3 < 2 and not by_curvature and high_rise > 0.0:
             guess = low - low_rise * (high - low) / (high_rise - low_rise)
@@ -304,26 +304,27 @@ def _level(line, high, by_curvature):
 
 @step_rule(needs=(BOUNDED_CURVATURE,))
 class NormStep(NamedTuple):
-    """``-<r, direction>`` over a bound on the curvature along the direction, at most as far as the move may go.
+    """Short step with a curvature bound from column norms: ``-<r, direction> / bound``, capped at the largest step.
 
-    For a direction ``s - a`` the bound is ``L (sum_j (|s_j| + |a_j|) ||X_j||)^2``, with the loss's constant ``L`` and
-    the columns' norms, which are read once. It is at least ``L sum_i p_i (x_i' direction)^2``, what `ShortStep` reads
-    all rows for, so the objective does not rise if ``r`` is its gradient. Between single coordinates it is well below
-    the textbook's ``L lambda_max ||direction||^2`` on most data. Goes with the directions that have an active set.
+    For a direction ``s - a`` the bound is ``L (sum_j (|s_j| + |a_j|) ||X_j||)^2``, with the smoothness ``L`` of the
+    loss and the norms of the columns, computed once. It is at least ``L sum_i p_i (x_i' direction)^2``, for which
+    `ShortStep` reads all rows. So the objective does not increase if ``r`` is the exact gradient. Between vertices with
+    one non-zero entry the bound is well below the textbook's ``L lambda_max ||direction||^2`` on most data. The rule
+    requires a direction with an active set.
     """
 
     def for_run(self, setting):
-        """Take the norms of the columns, once."""
+        """Return the state, with the norms of the columns."""
         return NormStepState(setting.column_norms())
 
 
 class NormStepState(NamedTuple):
-    """Norms of the columns, weighted as the samples are."""
+    """Norms of the columns, weighted by the samples' weights."""
 
     norms: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         fall = slope(move, gradient, iterate)
         if not fall > 0.0:
             return 0.0
@@ -333,33 +334,32 @@ class NormStepState(NamedTuple):
 
 # --- Steps for active-set directions on a stale gradient: sized by curvature, damped by how stale the table is.
 #
-# The slope along a move divided by its curvature is the right step when the gradient is fresh. With a table of
-# remembered derivatives it is not: until the rows that would tell of a step have been refreshed, the same pair looks
-# as steep as before and is stepped again. A pass makes ``n / b`` steps over ``|A|`` active atoms, so each atom is
-# stepped about ``n / (b |A|)`` times before the table has followed. Damping every step by ``c b (|A| + 1) / n`` makes
-# those steps add up to ``c`` full ones. How large ``c`` may be depends on how strongly the active columns pull on
-# each other, which no constant knows.
+# With an up-to-date gradient, the right step is the slope along a move divided by its curvature. With a table of stored
+# derivatives it is too long: until the affected rows are refreshed, the same pair of atoms appears as steep as before
+# and is chosen again. A pass makes ``n / b`` steps over ``|A|`` active atoms, so it uses each atom about
+# ``n / (b |A|)`` times before the table is up to date. Damping every step by ``c b (|A| + 1) / n`` makes these steps
+# add up to ``c`` full steps. The largest stable ``c`` depends on the unknown correlation of the active columns.
 #
-# So ``c`` adapts, by hindsight and at no cost. Every half pass the movement made during the half pass before, ``dw``,
-# is measured by the gradient estimate of now, whose rows have since been refreshed: ``<r, dw> > 0`` says that the
-# objective rises along it, the movement went too far, and ``c`` is halved. If most of the slope is left, it did not
-# go far enough, and ``c`` grows by a third. The experiment is in the documentation (docs/stochastic-pairwise.md).
+# So ``c`` adapts, at no cost. Let ``dw`` be the change of the iterate in one window (half a pass). At the end of the
+# next window the rows have been refreshed, and ``<r, dw>`` estimates the slope of the objective along ``dw``. If it is
+# positive, the steps went too far and ``c`` is halved. If more than half of the slope is left, the steps were too short
+# and ``c`` grows by a factor of 1.3. The experiment is in the documentation (docs/stochastic-pairwise.md).
 
 SHRINK, GROW = 0.5, 1.3
-"""Factors for ``c`` after a movement that went too far, and after one that did not go far enough."""
+"""Factors for ``c`` after steps that were too long, and after steps that were too short."""
 
 LEAST = 1e-3
-"""Smallest ``c``: rounding noise near the optimum must not freeze a run that is continued later."""
+"""Smallest ``c``. Without it, rounding errors near the optimum could stop a run that is resumed later."""
 
 
 @step_rule(needs=(BOUNDED_CURVATURE,))
 class DampedStep(NamedTuple):
-    """Short step from column norms, damped so that every batch size from one row to all of them converges.
+    """Short step from column norms (`NormStep`), damped so that all batch sizes from 1 to ``n`` converge.
 
     Parameters
     ----------
     start : float
-        First value of ``c``.
+        Initial value of the damping factor ``c``.
     window : float
         Passes between two adaptations of ``c``.
     """
@@ -372,7 +372,7 @@ class DampedStep(NamedTuple):
         return self._replace(start=start, window=window)
 
     def for_run(self, setting):
-        """Take the norms of the columns, once."""
+        """Return the state, with the norms of the columns."""
         n, d, b = setting.n, len(setting.w), max(1, setting.batch_size)
         return DampedStepState(
             norms=setting.column_norms(),
@@ -385,20 +385,20 @@ class DampedStep(NamedTuple):
 
 
 class DampedStepState(NamedTuple):
-    """What the rule knows of the data, and of its own movements.
+    """State of `DampedStep`.
 
     Attributes
     ----------
     norms : array of shape (d,)
-        Norms of the columns, weighted as the samples are.
+        Norms of the columns, weighted by the samples' weights.
     share : float
-        Part of the rows that a step looks at.
+        Fraction of the rows in a batch.
     steps : int
         Steps between two adaptations of ``c``.
     damping : array of shape (2,)
-        ``c``, and the slope of the last window's movement when the window ended.
+        ``c``, and the slope ``<r, dw>`` of the last complete window at its end.
     mark, moved : array of shape (d,)
-        Where the window began; the movement of the window before it.
+        The iterate at the start of the current window; the change ``dw`` of the iterate in the previous window.
     """
 
     norms: np.ndarray
@@ -409,7 +409,7 @@ class DampedStepState(NamedTuple):
     moved: np.ndarray
 
     def length(self, move, samples, gradient, iterate, t):
-        """Step size along the move."""
+        """Return the step size along the move."""
         if t % self.steps == 0:
             adapt(self, gradient, iterate)
         fall = slope(move, gradient, iterate)
@@ -420,7 +420,7 @@ class DampedStepState(NamedTuple):
         return max_step(move) if fall >= curve * max_step(move) else fall / curve
 
     def adapt(self, gradient, iterate):
-        """Adapt ``c`` to what the refreshed rows say of the movement made in the window before this one."""
+        """Adapt ``c`` by the present slope along the previous window's change of the iterate."""
         damping, mark, moved, r, v = self.damping, self.mark, self.moved, gradient.r, iterate.v
         hindsight = 0.0
         for j in range(len(r)):

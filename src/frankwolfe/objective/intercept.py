@@ -1,9 +1,9 @@
-"""A free intercept: a number (or one for each output) that is added to all predictions and that no set constrains.
+"""The unconstrained intercept ``b``: a number, or a number for each output, added to all predictions.
 
-The objective is ``min over b of F(w, b)``, which is as convex and as smooth as ``F``, and whose gradient in ``w`` is
-that of ``F`` at the best ``b``. So whenever all predictions are known the intercept is made optimal for them, to
-rounding and from any start (`InterceptSearch`). That takes a few rounds, each of which sums up value, slope and
-curvature over the samples. Stepwise methods use a loss that adds the intercept to the predictions (`ShiftedLoss`).
+The objective is ``min_b F(w, b)``. It is as convex and as smooth as ``F``. By the envelope theorem its gradient in
+``w`` is the gradient of ``F`` at the optimal ``b``. `InterceptSearch` computes the optimal intercept to rounding error
+whenever all predictions are known. Each of its rounds sums value, slope and curvature over the samples. Stepwise
+methods use a loss that adds the intercept to the predictions (`ShiftedLoss`).
 """
 
 from functools import cached_property
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from frankwolfe.objective.objective import Objective
 
 QUICK_ROUNDS = 60
-"""Rounds after which a search for an intercept restarts from a smaller scale; from an ordinary start ten are enough."""
+"""Rounds after which the search for the intercept restarts on a smaller scale. Ten are enough in most cases."""
 
 
 def _moved_outputs(shift, z):
@@ -84,38 +84,39 @@ class ShiftedLoss(NamedTuple):
 
 
 def shifted(loss: Any) -> ShiftedLoss:
-    """Return a loss with a shift of its own, for now zero."""
+    """Return the loss with an intercept of zero, in an array that the caller may change."""
     return ShiftedLoss(loss, np.zeros(loss.outputs or 1))
 
 
 def is_shifted(loss: Any) -> bool:
-    """Whether a loss adds an intercept to the predictions."""
+    """Return whether a loss adds an intercept to the predictions."""
     return isinstance(loss, ShiftedLoss)
 
 
 class InterceptSearch:
-    """The objective as a function of the intercept, for given predictions. No row is read.
+    """Minimise the objective over the intercept, at fixed predictions. It reads no row.
 
     Parameters
     ----------
     objective : Objective
-        Of the samples.
+        The objective.
     z : array or Kept
         Predictions without intercept.
     segment : Segment, optional
-        Along which the slope will be needed.
+        Line segment along which the caller needs the directional derivative.
 
     Attributes
     ----------
     last : tuple
-        Of the shift that was evaluated last: losses, slopes, reach, and the slope along the segment.
+        Losses, weighted derivatives, ``sum_i |alpha_i z_i|`` and the directional derivative along the segment, at the
+        intercept evaluated last.
     """
 
     def __init__(self, objective: "Objective", z: Any, segment: Segment | None = None):
         self.objective, self.z, self.segment = objective, z, segment
         self.loss, self.outputs = objective.base_loss, objective.outputs
         smoothness = float(self.loss.smoothness())
-        self.smoothness = smoothness if np.isfinite(smoothness) else 0.0  # an infinite one bounds no derivative
+        self.smoothness = smoothness if np.isfinite(smoothness) else 0.0  # zero means: no bound known
         self.last: tuple = ()
         self._at: tuple[np.ndarray, Sums] | None = None
         self._slope_sizes = 0.0
@@ -126,7 +127,7 @@ class InterceptSearch:
 
     @cached_property
     def _facts(self) -> tuple[np.ndarray, float, float, float]:
-        """Weighted means of predictions and of their sizes, root of the mean square, and the largest size."""
+        """Weighted mean of the predictions and of their absolute values, root mean square, largest absolute value."""
         mean, size, roots, largest = self._run(tasks.prediction_facts)
         with np.errstate(over="ignore"):
             return mean, float(size), float(np.linalg.norm(roots)), max(largest)
@@ -137,10 +138,10 @@ class InterceptSearch:
         return self._facts[0]
 
     def best(self, before: Point | Guess | ZeroModel | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the best intercept, or for a loss that is not convex a stationary one that is no worse than the start.
+        """Return the optimal intercept and, if one was computed, the approximate second derivative there.
 
-        Where a point close by is known, its intercept moves with the mean prediction, as it would on centred data. The
-        second result is the approximate second derivative there, if one was needed.
+        For a non-convex loss the result is a stationary intercept, no worse than the start. The search starts from the
+        intercept of ``before``, corrected for the change of the mean prediction, as if the data were centred.
         """
         if before is not None and before.shift is not None and before.mean is not None:
             start = before.shift + (before.mean - self.mean)
@@ -149,7 +150,7 @@ class InterceptSearch:
         if not self.outputs and self.loss.convex:
             return np.array([bracketed_root(self._slope, float(start[0]), self.smoothness)]), None
         curve, largest = None if before is None else before.curve, self._facts[3]
-        least = EPSILON**2 * largest  # less changes no prediction, large or small
+        least = EPSILON**2 * largest  # a shorter step changes no prediction in floating point
         found = trust_region(self.sums, self._hessian, start, curve, QUICK_ROUNDS, least, self.smoothness)
         if not self.is_level(found[0]):
             start = self._from_afar(found[0])
@@ -157,10 +158,11 @@ class InterceptSearch:
         return found
 
     def _from_afar(self, start: np.ndarray) -> np.ndarray:
-        """Return about the best intercept where predictions are far apart: that of the same problem on a smaller scale.
+        """Return an approximately optimal intercept for very large predictions, by continuation in their scale.
 
-        A multinomial loss of predictions in the millions is flat between kinks, where Newton's method fails. With
-        predictions divided by their size it is smooth. From there the scale is taken back step by step.
+        At predictions in the millions a multinomial loss is nearly piecewise linear, and Newton's method fails. The
+        same problem with predictions divided by their size is smooth. Its solution, scaled back, starts the search on a
+        ten times larger scale, and so on up to the original scale.
         """
         spread = self._facts[2]
         scale = spread if self.loss.convex and np.isfinite(spread) else 0.0
@@ -172,7 +174,7 @@ class InterceptSearch:
         return start
 
     def _first(self) -> np.ndarray:
-        """Return a first guess: predictions centred at zero or, for one output, at the mean target if that is lower."""
+        """Return the intercept that centres predictions at zero or, if better (one output only), at the mean target."""
         centred = -self.mean
         if self.outputs:
             return centred
@@ -180,14 +182,17 @@ class InterceptSearch:
         return other if self.sums(other).value < self.sums(centred).value else centred
 
     def is_level(self, shift: np.ndarray) -> bool:
-        """Whether the slope is zero but for rounding, whose terms add up as a random walk does."""
+        """Return whether the derivative in the intercept is zero up to rounding.
+
+        Rounding errors of ``n`` terms add up like a random walk, hence the tolerance of ``16 + sqrt(n)`` units.
+        """
         at, factor = self.sums(shift), NOISE + self.objective.samples.shape[0] ** 0.5
         steepest = float(np.abs(at.slope).max())
-        # where the curvature jumps next to a prediction, that of the other side counts too
+        # where the curvature jumps close to a prediction, use the larger of both sides
         return steepest <= factor * at.rounding or steepest <= factor * self._rounding(shift, beside=True)
 
     def sums(self, shift: np.ndarray) -> Sums:
-        """Return value and slope at a shift, and fill in `last`."""
+        """Return the objective and its derivative at an intercept, and set `last`."""
         if self._at is None or not np.array_equal(self._at[0], shift):
             costly, plain = self.objective.shards.calls_are_costly, self._plain(shift)
             atoms, also = self.objective.extras_for(self.z, self.segment)
@@ -195,7 +200,7 @@ class InterceptSearch:
                 tasks.intercept_value, plain, keep=2, also=also
             )
             self._slope_sizes, objective, reach, along = map(float, found)
-            if costly:  # what will be needed at this shift came with the same call
+            if costly:  # the same call has returned all that later steps need at this intercept
                 key = shift.tobytes()
                 self._blurs[key, False], self._blurs[key, True] = float(blur), float(beside)
                 self.objective.note_slopes(atoms, alpha, atom_slopes)
@@ -205,7 +210,7 @@ class InterceptSearch:
         return self._at[1]
 
     def _rounding(self, shift: np.ndarray, beside: bool = False) -> float:
-        """Return what one unit of rounding in each prediction and each derivative may change the slope by."""
+        """Return the change of the slope if each prediction and each derivative is off by one unit of rounding."""
         if (shift.tobytes(), beside) in self._blurs:
             blur = self._blurs[shift.tobytes(), beside]
         else:
@@ -213,27 +218,28 @@ class InterceptSearch:
         return self._at_least(self._slope_sizes + blur, shift)
 
     def _at_least(self, units: float, shift: Any) -> float:
-        """Return so many units of rounding, or so little that it changes no objective.
+        """Return ``units`` times the machine precision, bounded below.
 
-        Where all derivatives all but vanish, so does their rounding, and a search would never end.
+        The lower bound is the change of the slope when predictions change by their rounding. Without it a search would
+        not end where all derivatives nearly vanish, because their rounding vanishes with them.
         """
-        _, size, _, largest = self._facts  # no step is shorter than the resolution of the largest prediction
+        _, size, _, largest = self._facts  # no step is shorter than the rounding of the largest prediction
         least = EPSILON * self.smoothness * (max(size, largest) + float(np.abs(shift).sum()))
         units = max(units, least)
         return EPSILON * units if np.isfinite(units) else 0.0
 
     def _noise(self, value: float, shift: np.ndarray) -> float:
-        """Return what rounding may change the objective by: derivatives are at most ``sqrt(2 smoothness f)``."""
+        """Return the rounding error of the objective, using ``|f'| <= sqrt(2 L f)`` for ``L``-smooth ``f >= 0``."""
         blur = self._facts[2] + float(np.abs(shift).max())
         found = EPSILON * (value + (2.0 * self.smoothness * value) ** 0.5 * blur)
         return found if np.isfinite(found) else 0.0
 
     def _plain(self, shift: np.ndarray) -> Any:
-        """Return the shift in the shape of one prediction."""
+        """Return the intercept as a float for one output, as an array for several."""
         return shift if self.outputs else float(shift[0])
 
     def _slope(self, shift: float) -> tuple[float, float, float]:
-        """Return slope and curvature in the intercept of one output, and the slope's rounding."""
+        """Return first and second derivative in a scalar intercept, and the rounding error of the first."""
         slope, curve, units = map(float, self._run(tasks.intercept_slope, shift))
         return slope, curve, self._at_least(units, shift)
 
@@ -246,22 +252,22 @@ class InterceptSearch:
 
 # --- losses with a kink -----------------------------------------------------------------------------------------------
 #
-# As a function of the intercept ``b`` the objective is then made of lines that meet where a prediction ``z_i + b`` is
-# at its target ``y_i``. The slope is least at the left and grows by ``p_i (high_i - low_i)`` at ``b = y_i - z_i``. The
-# minimum is where it turns from negative to positive: a weighted quantile, found by sorting. Samples whose kinks are
-# there may have any slope between their two. They get those that make the sum of all slopes zero, as certificates need.
+# The objective is then piecewise linear in the intercept ``b``, with a kink at ``b = y_i - z_i`` for each sample. From
+# left to right its slope grows by ``p_i (high_i - low_i)`` at that kink. The minimum is where the slope changes sign: a
+# weighted quantile, found by sorting. For a sample whose kink is at the minimum, any slope in ``[low_i, high_i]`` is a
+# subgradient. These samples get the subgradients that make the sum of all slopes zero, as certificates require.
 
 
 def slope_ranges(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest weighted slope of each sample; the loss of the samples has an intercept."""
+    """Return the smallest and the largest weighted subgradient of each sample, for a loss with an intercept."""
     low, high = many(samples.loss.base).kink_slopes(samples.targets)
     return samples.weights * low, samples.weights * high
 
 
 def kinked_point(samples: Samples, z: np.ndarray) -> Point:
-    """Return the point where the predictions without an intercept are ``z``, with the best intercept."""
+    """Evaluate the objective at predictions ``z`` (without intercept) and the optimal intercept, for a kinked loss."""
     low, high = slope_ranges(samples)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
         places = samples.targets - z
         order = np.argsort(places, kind="stable")
         after = low.sum() + np.cumsum((high - low)[order])  # slopes to the right of each kink
@@ -281,9 +287,9 @@ def kinked_point(samples: Samples, z: np.ndarray) -> Point:
 
 
 def balanced_slopes(samples: Samples, alpha: np.ndarray) -> np.ndarray:
-    """Return slopes near ``alpha`` that sum to zero, each still between those of its loss.
+    """Return subgradients near ``alpha`` that sum to zero.
 
-    All move in the same direction, each by the same part of the distance that it may move.
+    All entries move in the same direction, each by the same fraction of its distance to the end of its interval.
     """
     low, high = slope_ranges(samples)
     excess = alpha.sum()

@@ -1,6 +1,6 @@
-"""Newton's method for the intercept: in a bracket for one variable, in a trust region for a few.
+"""Newton's method for the intercept: safeguarded by a bracket for one variable, by a trust region for several.
 
-Both start anywhere and end when the slope is zero to rounding.
+Both converge from any starting point and stop when the derivative is zero up to rounding.
 """
 
 from collections.abc import Callable
@@ -11,38 +11,40 @@ import numpy as np
 from frankwolfe.linalg.matrices import FLAT
 
 MOST_ROUNDS = 500
-"""Most sums over the samples in one search. A few are needed, and some ten times as many from absurd starts."""
+"""Maximum number of evaluations in a search. A few are usual, a few dozen from very distant starts."""
 
 EXPANSION = 8.0
-"""Factor by which a bracket, or a trust region, may grow in a round."""
+"""Factor by which the step limit, or the trust region, may grow in an iteration."""
 
 TINY = 1e-300
-"""Least radius of a trust region."""
+"""Smallest radius of the trust region."""
 
 FRESH = 0.1
-"""Part of the slope that a step may leave before the curvature is summed up again."""
+"""Fraction of the gradient norm that may remain after a step before the Hessian is recomputed."""
 
 NOISE = 16.0
-"""Units of rounding in a slope, or an objective, that may be noise."""
+"""Differences of a slope or an objective up to this many units of rounding count as noise."""
 
 SIGNIFICANT = 1e-8
-"""Differences of the objective below this part of it are taken from slopes: those of values end in rounding. So are
-those that rounding of the predictions may cause, which is more where all predictions are about right."""
+"""Relative decrease of the objective below which the decrease is computed from gradients: values would cancel.
+
+The same holds for decreases within the noise that the rounding of the predictions causes.
+"""
 
 
 class Sums(NamedTuple):
-    """The sums of one round, at one intercept.
+    """Objective and gradient at an intercept, with their rounding errors.
 
     Attributes
     ----------
     value : float
-        The objective; not needed, and zero, where a bracket is searched.
+        The objective.
     slope : array of shape (outputs,)
-        Its derivative in the intercept: the sum of all ``alpha_i``.
+        Derivative in the intercept: the sum of all ``alpha_i``.
     rounding : float
-        What one unit of rounding in each prediction, and in each term of the sum, may change the slope by.
+        Change of the slope if each prediction, and each term of the sum, is off by one unit of rounding.
     noise : float
-        What the same may change the objective by.
+        Change of the objective for the same perturbation.
     """
 
     value: float
@@ -57,18 +59,18 @@ def bracketed_root(
     smoothness: float = 0.0,
     most: int = MOST_ROUNDS,
 ) -> float:
-    """Return where a rising function is zero, to rounding: Newton's method in a bracket that is made as it goes.
+    """Return the root of an increasing function, by Newton's method safeguarded by a bracket.
 
     Parameters
     ----------
     slope : function
-        From a point to the function there, its derivative, and its rounding.
+        Maps a point to the function value, its derivative, and the rounding error of the value.
     start : float
-        Anywhere: as long as one side of the root is open, steps grow geometrically.
+        Starting point. Steps grow geometrically until the root is bracketed.
     smoothness : float
-        Largest derivative of the function, zero if it is not known. It limits the first step.
+        Largest derivative of the function, zero if unknown. It limits the first step.
     most : int
-        Most points to evaluate.
+        Maximum number of evaluations.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def bracketed_root(
     for _ in range(most):
         rise, curve, rounding = slope(here)
         limit = limit or first_reach(abs(start), abs(rise), smoothness or curve)
-        if abs(rise) <= least:  # of equals the last one: where the function jumps, it is next to the jump
+        if abs(rise) <= least:  # <=: at a jump, the latest point is the closest to it
             best, least = here, abs(rise)
         if not abs(rise) > 2.0 * rounding or not np.isfinite(rise):
             return best
@@ -101,7 +103,7 @@ def bracketed_root(
 
 
 def first_reach(size: float, slope: float, curvature: float) -> float:
-    """Return how far a first step may go: in units of the predictions, so that the search is the same in all units."""
+    """Return the limit of the first step. It scales with the predictions, so the search is invariant to their units."""
     step = EXPANSION * slope / curvature if curvature > 0.0 else np.inf
     return max(size, step) if np.isfinite(step) else max(size, 1.0)
 
@@ -115,30 +117,29 @@ def trust_region(
     resolution: float = 0.0,
     smoothness: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Minimise a smooth function of few variables until its slope is rounding: Newton's method in a trust region.
+    """Minimise a smooth function of few variables by a trust-region Newton method, until the gradient is rounding.
 
-    The Hessian costs more than a slope, and near the optimum an old one will do: it is summed up again only where a
-    step left much of the slope.
+    A Hessian costs more than a gradient. It is reused until a step leaves more than `FRESH` of the gradient norm.
 
     Parameters
     ----------
     sums, hessian : functions
-        From a point to what is known there, and to the second derivative.
+        Map a point to its `Sums`, and to its Hessian.
     start : array
-        Anywhere: the region grows geometrically.
+        Starting point. The trust region grows geometrically.
     curvature : array, optional
-        An approximate second derivative at the start.
+        Approximate Hessian at the start.
     most : int
-        Most points to evaluate.
+        Maximum number of evaluations.
     resolution : float
-        Steps shorter than this change nothing.
+        Steps up to this length (in the maximum norm) change nothing in floating point.
     smoothness : float
-        Largest second derivative, zero if it is not known. It limits the first step.
+        Upper bound on the curvature, zero if unknown. It limits the first step.
 
     Returns
     -------
     tuple of arrays
-        The point, and an approximate second derivative there if one was needed.
+        The minimiser and, if one was computed, an approximate Hessian there (else None).
     """
     here, at = start.copy(), sums(start)
     H, fresh = curvature, curvature is None
@@ -152,7 +153,7 @@ def trust_region(
         if not (here + step != here).any() or np.abs(step).max() <= resolution:
             if fresh:
                 break
-            H = None  # the old curvature predicts no decrease: use the true one
+            H = None  # the reused Hessian predicts no decrease: recompute it
             continue
         there = sums(here + step)
         promised, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
@@ -165,20 +166,21 @@ def trust_region(
             H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
         elif fresh:
-            radius = max(0.25 * length, TINY)  # until a step no longer changes anything
+            radius = max(0.25 * length, TINY)  # at the smallest radius, steps change nothing and the search ends
         else:
-            H = None  # an old curvature misled: before the region shrinks, try the true one
+            H = None  # the reused Hessian failed: recompute it before shrinking the region
     return here, H
 
 
 def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: float) -> np.ndarray:
-    """Return the step that lowers a quadratic most among those within a radius; none if it is flat.
+    """Return the minimiser of ``slope's + s'Hs / 2`` over ``||s|| <= radius``, with negative eigenvalues made positive.
 
-    A direction of negative curvature counts as if it were positive: every step descends.
+    The step is ``s = -(|H| + ridge I)^-1 slope``. Bisection finds the ridge at which the step is as long as the radius.
+    Every such step is a descent direction. It is zero where the slope is rounding error.
     """
     bows, axes = np.linalg.eigh(H)
     bows, pulls = np.abs(bows), slope @ axes
-    # a flat direction that pulls no more than noise does is left alone: dividing noise by nothing would lead far away
+    # drop flat directions whose slope is noise: a quotient of noise and a tiny eigenvalue would be a huge step
     kept = np.abs(pulls) > np.where(bows > FLAT * bows.max(), 2.0, NOISE) * rounding
     bows, axes, pulls = bows[kept], axes[:, kept], pulls[kept]
     if not np.isfinite(pulls).all() or not len(pulls):

@@ -1,4 +1,4 @@
-"""Points, and segments between them, as the objective sees them: by predictions."""
+"""Points, line segments and lines in the space of predictions, where the objective is evaluated."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Guess(NamedTuple):
-    """Where the search for an intercept starts: what is known of another model. Attributes as those of `Point`."""
+    """Starting point of the search for an intercept, from another model. For the attributes see `Point`."""
 
     shift: np.ndarray
     mean: np.ndarray
@@ -21,14 +21,14 @@ class Guess(NamedTuple):
 
 
 class ZeroModel(NamedTuple):
-    """The zero model: what it costs, and where the search for the intercept of other models starts.
+    """The objective at zero weights, and a starting point for the intercept of other models.
 
     Attributes
     ----------
     value : float
         The objective ``F(0)``.
     shift, mean, curve
-        As those of `Point`.
+        See `Point`.
     """
 
     value: float
@@ -38,30 +38,30 @@ class ZeroModel(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point as the objective sees it. Arrays are `Kept` where rows are on a cluster.
+    """The objective evaluated at some predictions. Arrays are `Kept` if the rows are on a cluster.
 
     Attributes
     ----------
     z : array
-        Predictions, without intercept; those of several outputs laid out flat, row after row.
+        Predictions without intercept, flat; those of several outputs row after row.
     losses : array of shape (n,)
         Losses.
     alpha : array
-        Weighted derivatives, as many as predictions.
+        Weighted derivatives ``p_i f'(z_i)``, in the layout of ``z``.
     value : float
         The objective.
     shift : array of shape (outputs,), or None
-        The best intercept, where there is one.
+        The optimal intercept; None for a problem without intercept.
     stationary : bool
-        Whether the slope in the intercept is zero to rounding. Where it is not, no gap proves anything.
+        Whether the derivative in the intercept is zero up to rounding. If not, no gap is valid.
     mean : array of shape (outputs,), or None
-        Weighted mean of the predictions: as it moves, the intercept is expected to.
+        Weighted mean of the predictions. It predicts how the intercept changes from point to point.
     curve : array of shape (outputs, outputs), or None
-        An approximate second derivative in the intercept.
+        Approximate second derivative in the intercept.
     size : float or None
-        ``sum_i |alpha_i z_i|``, if it is known. On a cluster it always is.
+        ``sum_i |alpha_i z_i|``, if computed. On a cluster it always is.
     along : tuple or None
-        A slope that is known: predictions at both ends of a segment, and the slope along it.
+        Predictions at both ends of a segment and the directional derivative along it, if computed.
     """
 
     z: Any
@@ -76,27 +76,27 @@ class Point(NamedTuple):
     along: tuple[Any, Any, float] | None = None
 
     def proven(self, gap: float) -> float:
-        """Return a gap, or infinity: no set bounds the intercept, so unless its slope is zero nothing is proven."""
+        """Return the gap, or infinity if the intercept, which no set bounds, is not stationary."""
         return gap if self.stationary else float("inf")
 
     def reach(self) -> float:
-        """Return ``sum_i |alpha_i z_i|``: the size of what the slope toward zero is summed up from."""
+        """Return ``sum_i |alpha_i z_i|``, the scale of the rounding error of ``sum_i alpha_i z_i``."""
         return sum_of_sizes(self.alpha, self.z) if self.size is None else self.size
 
     def shifted(self) -> np.ndarray:
-        """Return the predictions with the intercept, flat: what the loss is taken at."""
+        """Return the predictions with the intercept added, flat."""
         return self.z if self.shift is None else (self.z.reshape(-1, len(self.shift)) + self.shift).ravel()
 
 
 class Segment:
-    """The segment from predictions ``z`` to others.
+    """The line segment between two vectors of predictions.
 
     Parameters
     ----------
     objective : Objective
-        Of the samples.
+        The objective.
     z, images : array or Kept
-        Predictions at both ends.
+        Predictions at the start and at the end.
     """
 
     def __init__(self, objective: "Objective", z: Any, images: Any):
@@ -104,10 +104,11 @@ class Segment:
         self.ahead = objective.shards.keep(tasks.difference, images, z)
 
     def predictions(self, gamma: float, predict: Callable[[float], Any] | None = None) -> Any:
-        """Return the predictions after a part ``gamma`` of the segment.
+        """Return the predictions ``z + gamma (images - z)``.
 
-        ``predict`` makes them from weights. Where they become much smaller, sums would keep the rounding of the large
-        ones. On a cluster it is always used, so that predictions depend on nothing before them.
+        ``predict`` computes them from weights instead. It is used where the result is much smaller than ``z``, because
+        the sum would keep the rounding errors of ``z``. On a cluster it is always used, so that predictions do not
+        depend on earlier ones.
         """
         z, images = self.ends
         if gamma == 1.0:
@@ -120,35 +121,35 @@ class Segment:
         return predict(gamma)
 
     def slope(self, there: Point) -> float:
-        """Return the slope of the objective along the segment, at a point of it."""
+        """Return the directional derivative ``<alpha, images - z>`` at a point of the segment."""
         if there.along is not None and there.along[0] is self.ends[0] and there.along[1] is self.ends[1]:
             return there.along[2]
         return float(self.objective.shards.run(tasks.inner, there.alpha, self.ahead)[0])
 
 
 class ShardLine:
-    """The line ``z + gamma ahead`` of predictions, at a fixed intercept, as step rules measure it.
+    """The objective along the line ``z + gamma ahead`` of predictions, at a fixed intercept, for step rules.
 
     Parameters
     ----------
     objective : Objective
-        Of the samples.
+        The objective.
     z, ahead : array or Kept
-        Predictions at the iterate, and what a whole step changes them by.
+        Predictions at the iterate, and their change for a step of 1.
     shift : array or None
-        The intercept, where there is one.
+        The intercept; None for a problem without intercept.
     """
 
     def __init__(self, objective: "Objective", z: Any, ahead: Any, shift: np.ndarray | None):
         self.objective, self._line = objective, (z, ahead, shift)
 
     def along(self, gamma: float) -> tuple[float, float, float]:
-        """Return the objective and its first and second derivative in ``gamma``, after a part ``gamma`` of the line."""
+        """Return the objective at ``z + gamma ahead``, and its first and second derivative in ``gamma``."""
         value, slope, curvature = self.objective.shards.run(tasks.line_sums, *self._line, gamma)
         return float(value), float(slope), float(curvature)
 
     def squares(self) -> float:
-        """Return ``sum_i p_i q_i^2`` for the changes ``q_i`` of the predictions along the whole line."""
+        """Return ``sum_i p_i q_i^2``, where ``q`` is ``ahead``."""
         return float(self.objective.shards.run(tasks.weighted_squares, self._line[1])[0])
 
     def smoothness(self) -> float:

@@ -1,8 +1,8 @@
-"""Tasks of the objective: sums over rows or samples, and vectors with an entry for each of them.
+"""Tasks of the objective: sums over rows or samples, and vectors with an entry for each sample.
 
-Each is a function of a `Local` (see `frankwolfe.shards.interface`). Predictions ``z`` are without
-intercept, and ``shift`` is the intercept: a number, an array for several outputs, or None. Losses never have one of
-their own here. Vectors may be flat or in the shape of the targets.
+A task is a function of a `Local` (see `frankwolfe.shards.interface`). Conventions: predictions ``z`` exclude the
+intercept; ``shift`` is the intercept (a number, an array for several outputs, or None); losses are never a
+`ShiftedLoss`; ``alpha`` are weighted derivatives, also called slopes. Vectors are flat or in the shape of the targets.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def zeros(local: Local) -> np.ndarray:
 
 
 def predict(local: Local, w: Any) -> np.ndarray:
-    """Return the predictions of some weights; those of zero without reading a row."""
+    """Return the predictions ``X w``; for zero weights without reading a row."""
     z = local.samples.table()
     if isinstance(w, np.ndarray) and not w.any():
         return z
@@ -75,9 +75,10 @@ def gradient(local: Local, alpha: np.ndarray) -> tuple:
 
 
 def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool = False) -> tuple:
-    """Return predictions, losses and slopes at some weights; then objective, `evaluate`'s extras, and the gradient.
+    """Return predictions, losses, slopes, objective, two extras and the gradient at the weights ``w``.
 
-    With ``more`` the extras are the reach and, with predictions ``since``, the slope along the segment from there.
+    The extras are ``sum_i |alpha_i z_i|`` (NaN unless ``more``) and, given predictions ``since``, the directional
+    derivative along the segment from ``since`` (else 0).
     """
     z, losses, alpha = local.samples.table(), np.empty(len(local.samples.weights)), local.samples.table()
     loss = local.losses
@@ -99,31 +100,32 @@ def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool
 
 
 def column_squares(local: Local, weights: np.ndarray | None = None) -> tuple:
-    """Return the squares of the columns' norms, row ``i`` counted ``weights[i]`` times, by default by its weight."""
+    """Return ``sum_i weights_i x_ij^2`` for all columns ``j``; by default with the samples' weights."""
     counted = local.samples.weights if weights is None else weights
 
     def add(block: DataBlock) -> tuple:
         return (block.samples.rows.column_norms(counted[block.part], local.size) ** 2,)
 
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
         return local.each(add)
 
 
 def rounding_squares(local: Local, shift: np.ndarray, curvature: float) -> tuple:
-    """Return the squares of the columns' norms, rows counted by the sizes of their slopes, and the sum of the sizes.
+    """Return ``sum_i s_i x_ij^2`` for all columns ``j``, and ``sum_i s_i``.
 
-    The slopes are those of the zero model, plus what the rounding of an intercept may change them by.
+    ``s_i`` is the size of sample ``i``'s slope at zero weights and zero intercept, plus a bound on how much the
+    intercept ``shift`` changes it.
     """
     samples = local.samples
     _, alpha, *_ = evaluate(local, samples.table(), None)
     sizes = np.abs(alpha.reshape(len(samples.weights), -1)).sum(axis=1)
-    if samples.loss.smooth:  # elsewhere slopes do not depend on the intercept but by jumps
+    if samples.loss.smooth:  # slopes of a kinked loss are piecewise constant in the intercept
         sizes += samples.weights * curvature * np.abs(shift).max()
     return *column_squares(local, sizes), float(sizes.sum())
 
 
 def zero_value(local: Local) -> tuple:
-    """Return the objective of the zero model whose intercept is zero too. No row is read."""
+    """Return the objective at zero weights and zero intercept. Reads no row."""
     return (evaluate(local, local.samples.table(), None)[2],)
 
 
@@ -138,10 +140,10 @@ def evaluate(
     atoms: Any = None,
     more: bool = False,
 ) -> tuple:
-    """Return losses and weighted slopes where predictions are ``z``, then the objective and extras.
+    """Return losses, slopes, objective and three extras at the predictions ``z``.
 
-    With ``more`` these are the reach ``sum_i |alpha_i z_i|``, the slope along the segment between two predictions if
-    there are ``ends``, and, where predictions are a combination ``A u`` of active atoms, the slopes ``A' alpha``.
+    The extras are ``sum_i |alpha_i z_i|`` (NaN unless ``more``); the directional derivative along the segment between
+    the two predictions ``ends`` (0 without); and ``A' alpha`` if ``z = A u`` combines active ``atoms`` (else empty).
     """
     losses, alpha = np.empty(len(local.samples.weights)), np.empty(local.samples.shape)
     value, flat = over_samples(local, evaluate_losses, shifted_by(local, z, shift), losses, alpha)[0], alpha.ravel()
@@ -166,7 +168,7 @@ def difference(local: Local, there: np.ndarray, here: np.ndarray) -> np.ndarray:
 
 
 def scale(local: Local, z: np.ndarray, factor: float) -> np.ndarray:
-    """Return predictions times a factor."""
+    """Return ``factor`` times the predictions."""
     return factor * z
 
 
@@ -177,7 +179,7 @@ def inner(local: Local, one: np.ndarray, other: np.ndarray) -> tuple:
 
 def sizes(local: Local, one: np.ndarray, other: np.ndarray) -> tuple:
     """Return ``sum_i |a_i b_i|``."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
         return (sum_of_sizes(one.ravel(), other.ravel()),)
 
 
@@ -197,7 +199,7 @@ def line_sums(local: Local, z: np.ndarray, ahead: np.ndarray, shift: Any, gamma:
         slopes, bends = ((q * found).reshape(len(q), -1).sum(axis=1) for found in (loss.derivative(at, y), bent))
         return float(p @ loss.value(at, y)), float(p @ slopes), float(p @ bends)
 
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow shows in the objective
         return local.over(add)
 
 
@@ -209,7 +211,7 @@ def weighted_squares(local: Local, ahead: np.ndarray) -> tuple:
 def curvatures(
     local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
 ) -> np.ndarray:
-    """Return weighted curvatures, flat, one for each prediction; see `fill_curvatures`."""
+    """Return weighted second derivatives, flat, one per prediction; see `fill_curvatures`."""
     found, there = np.empty(local.samples.shape), shifted_by(local, z, shift)
     if found.ndim == 1:
         fill = partial(fill_curvatures, care=care, floor=floor)
@@ -230,24 +232,24 @@ def largest_curvature(local: Local, z: np.ndarray, shift: Any, losses: np.ndarra
 
 
 def residuals(local: Local, z: np.ndarray, shift: Any, alpha: np.ndarray) -> tuple:
-    """Return the weighted sum of the Fenchel-Young residuals of some slopes."""
+    """Return the weighted sum of the Fenchel-Young residuals of ``alpha`` at predictions ``z``."""
     return over_samples(local, sum_residuals, shifted_by(local, z, shift), alpha.reshape(local.samples.shape))
 
 
 def conjugates(local: Local, alpha: np.ndarray) -> tuple:
-    """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms."""
+    """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of its absolute terms."""
     return over_samples(local, sum_conjugates, alpha)
 
 
 def nearest_slopes(local: Local, alpha: np.ndarray) -> np.ndarray:
-    """Return slopes near ``alpha`` in the domains of their conjugates; the same where they are already."""
+    """Return ``alpha`` with each slope outside the domain of its conjugate moved to a nearby slope inside."""
     nearest = np.empty(local.samples.shape)
     over_samples(local, project_slopes, alpha, nearest)
     return nearest
 
 
 def slope_sums(local: Local, alpha: np.ndarray) -> tuple:
-    """Return how many slopes are not finite, their sums over the samples, and the sum of their sizes."""
+    """Return the number of non-finite slopes, the sum of slopes over the samples, and the sum of absolute values."""
     infinite = np.count_nonzero(~np.isfinite(alpha))
     if infinite:
         return float(infinite), np.zeros(alpha.shape[1] if alpha.ndim > 1 else 1), np.inf
@@ -255,7 +257,7 @@ def slope_sums(local: Local, alpha: np.ndarray) -> tuple:
 
 
 def uneven_slopes(local: Local, alpha: np.ndarray) -> tuple:
-    """Return how many samples have slopes that do not sum to zero over the outputs."""
+    """Return the number of samples whose slopes do not sum to zero over the outputs."""
     alpha = alpha.reshape(local.samples.shape)
     return (int(np.count_nonzero(~(np.abs(alpha.sum(axis=1)) <= 1e-12 * np.abs(alpha).sum(axis=1)))),)
 
@@ -264,9 +266,9 @@ def uneven_slopes(local: Local, alpha: np.ndarray) -> tuple:
 
 
 def prediction_facts(local: Local, z: np.ndarray) -> tuple:
-    """Return weighted sums of predictions and of their sizes; as lists of one, the root of squares and the largest."""
+    """Return weighted sums of ``z`` and ``|z|`` and, in lists of length one, ``sqrt(sum p z^2)`` and ``max |z|``."""
     weights, rows = local.samples.weights, z.reshape(len(local.samples.weights), -1)
-    with np.errstate(over="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore"):  # overflow shows in the objective
         root = float(np.linalg.norm(np.sqrt(weights)[:, None] * rows))
     size = np.abs(rows)
     return weights @ rows, float(weights @ size.sum(axis=1)), [root], [float(size.max(initial=0.0))]
@@ -278,12 +280,12 @@ def mean_target(local: Local) -> tuple:
 
 
 def intercept_slope(local: Local, z: np.ndarray, shift: float) -> tuple:
-    """Return first and second derivative in a shift of all predictions, of one output, and the units of rounding."""
+    """Return first and second derivative in a scalar intercept, and the rounding error in units of `EPSILON`."""
     return over_samples(local, partial(slope_and_curvature, shift=shift), z.reshape(local.samples.shape))
 
 
 def intercept_blur(local: Local, z: np.ndarray, shift: Any, beside: bool) -> tuple:
-    """Return what the slope in a shift would change by if each prediction changed by its own size."""
+    """Return the change of the derivative in the intercept if each prediction changes by its own size."""
     return over_samples(local, partial(slope_blur, shift=shift, beside=beside), z.reshape(local.samples.shape))
 
 
@@ -295,9 +297,9 @@ def intercept_value(
     atoms: Any = None,
     more: bool = False,
 ) -> tuple:
-    """Return losses and slopes with a shift, the sum of slopes and of their sizes; then what `evaluate` adds.
+    """Return losses, slopes, the sum of slopes, the sum of absolute slopes; then objective and extras of `evaluate`.
 
-    With ``more`` the last two are those of `intercept_blur`, at the predictions and beside them.
+    The last two results are those of `intercept_blur` for ``beside`` False and True (zero unless ``more``).
     """
     losses, alpha, *found = evaluate(local, z, shift, ends, atoms, more)
     blurs = [intercept_blur(local, z, shift, beside)[0] for beside in (False, True)] if more else (0.0, 0.0)
@@ -305,14 +307,14 @@ def intercept_value(
 
 
 def intercept_hessian(local: Local, z: np.ndarray, shift: np.ndarray) -> tuple:
-    """Return the second derivative in a shift, of several outputs."""
+    """Return the second derivative in the intercept, for several outputs."""
     return over_samples(local, sum_second_derivatives, shifted_by(local, z, shift))
 
 
 # --- functions of some samples ----------------------------------------------------------------------------------------
 #
-# ``loss`` is a loss, or `frankwolfe.losses.loss_arrays.LossArrays` where the caller says how to evaluate it. Arrays
-# have an entry per sample, or a row where there are several outputs.
+# ``loss`` is a loss, or a `frankwolfe.losses.loss_arrays.LossArrays` if the caller has chosen NumPy or kernels. Arrays
+# have an entry per sample, or a row per sample for several outputs.
 
 
 def weighted(weights: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -335,9 +337,9 @@ def evaluate_losses(targets, weights, loss: Any, z, losses, alpha) -> float:
 
 
 def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, float, float]:
-    """Return both derivatives of the objective in a shift of all predictions, and the units of their rounding.
+    """Return first and second derivative in a scalar intercept, and the rounding error of the first in `EPSILON`.
 
-    NumPy adds in pairs, so the rounding of the sum itself stays below that of its terms.
+    NumPy sums pairwise, so the rounding of the sum stays below the rounding of its terms.
     """
     slopes = weighted(weights, many(loss).derivative(z + shift, targets))
     curvatures = weighted(weights, many(loss).curvature(z + shift, targets))
@@ -346,10 +348,9 @@ def slope_and_curvature(targets, weights, loss: Any, z, shift) -> tuple[float, f
 
 
 def slope_blur(targets, weights, loss: Any, z, shift, beside: bool) -> float:
-    """Return how much the slope in a shift changes if each prediction changes by its own size, to first order.
+    """Return ``sum_i p_i |f''(z_i)| |z_i|``: the change of the slope if each prediction changes by its own size.
 
-    With ``beside``, use the largest curvature next to each prediction, no farther than rounding, instead of the
-    curvature at the prediction.
+    With ``beside``, use the largest curvature within four units of rounding around each prediction.
     """
     size, there = np.abs(z) + np.abs(shift), z + shift
     changes = [np.abs(many(loss).curvature(there, targets)) * size]
@@ -375,11 +376,11 @@ def sum_second_derivatives(targets, weights, loss: Any, z) -> np.ndarray:
 
 
 def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, care: float, floor: float) -> None:
-    """Fill ``curvatures`` with weighted curvatures at the predictions ``z``, none of them less than ``floor`` in size.
+    """Fill ``curvatures`` with ``p_i max(|f''|, floor, care f'^2 / (2 f))`` at the predictions ``z``.
 
-    Far from the optimum the curvature at a point says little: a sample on the wrong side of a logistic loss has a large
-    slope and hardly any curvature. The parabola that touches the loss and has its lowest point at zero has the
-    curvature ``f'^2 / (2 f)``, which is the loss's own if that is a square. ``care``, between 0 and 1, scales it.
+    The last term is damping for points far from the optimum. There a logistic loss may have a large slope but hardly
+    any curvature, and Newton steps would be too long. ``f'^2 / (2 f)`` is the curvature of the parabola that touches
+    the loss at ``z`` and has the minimum zero. For a squared loss it equals ``f''``. ``care`` is between 0 and 1.
     """
     size = many(loss).curvature(z, targets)
     np.maximum(np.abs(size, out=size), floor, out=size)
@@ -394,22 +395,21 @@ def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, c
 
 
 def fill_output_curvatures(targets, weights, loss: Any, z, curvatures, floor: float) -> None:
-    """Fill ``curvatures`` with weighted curvatures of losses of several outputs: diagonals that bound the true ones."""
+    """Fill ``curvatures`` with diagonal upper bounds on the weighted second derivatives, for several outputs."""
     curvatures[:] = weighted(weights, np.maximum(many(loss).curvature(z, targets), floor))
 
 
 def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, care, floor, curvatures) -> None:
-    """Fill ``curvatures`` with weighted second derivatives, matrices, of losses of several outputs.
+    """Fill ``curvatures`` with weighted second derivatives, a matrix per sample, for losses of several outputs.
 
-    As in `fill_curvatures`, no sample has less than ``floor``: samples with less in all directions get it added to
-    their diagonal, and others keep their flat directions. The parabola of each loss counts along its slope, if it is
-    steeper than the loss there.
+    ``floor`` is added to the diagonal of samples whose diagonal entries are all below it. Other samples may have flat
+    directions. Along the slope of each sample, the curvature is at least ``care f'^2 / (2 f)`` (see `fill_curvatures`).
     """
     curvatures[:] = second_derivatives(targets, weights, loss, z)
     diagonal = np.einsum("icc->ic", curvatures)
     lifted = np.where(diagonal.max(axis=1) < weights * floor, weights * floor, 0.0)
     squares = np.einsum("ic,ic->i", alpha, alpha)
-    steep = (losses > 0.0) & (weights > 0.0) & (squares > 1e-250)  # below, squares have lost their digits
+    steep = (losses > 0.0) & (weights > 0.0) & (squares > 1e-250)  # smaller squares lose digits to underflow
     if care > 0.0 and steep.any():
         squares, slopes = squares[steep], alpha[steep]
         along = np.einsum("ic,icd,id->i", slopes, curvatures[steep], slopes) / squares
@@ -419,7 +419,7 @@ def fill_coupled_curvatures(targets, weights, loss, z, losses, alpha, care, floo
 
 
 def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
-    """Return the weighted sum of the Fenchel-Young residuals; infinite where a sample without weight has a slope."""
+    """Return the weighted sum of the Fenchel-Young residuals; infinite if a sample of weight zero has a slope."""
     if alpha[weights <= 0.0].any():  # slopes may come from a problem with other weights
         return np.inf
     residuals = many(loss).residual(z, targets, per_weight(alpha, weights))
@@ -427,7 +427,7 @@ def sum_residuals(targets, weights, loss: Any, z, alpha) -> float:
 
 
 def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
-    """Fill ``nearest`` with ``alpha``, each slope outside of the conjugate's domain moved to its nearest edge."""
+    """Fill ``nearest`` with ``alpha``, where slopes outside the conjugate's domain are moved to its boundary."""
     slopes = per_weight(alpha, weights)
     nearest[:] = np.where((weights > 0.0).reshape(-1, *[1] * (alpha.ndim - 1)), alpha, 0.0)
     outside = np.isinf(many(loss).conjugate(slopes, targets)) & (weights > 0.0)
@@ -435,7 +435,7 @@ def project_slopes(targets, weights, loss: Any, alpha, nearest) -> None:
 
 
 def sum_conjugates(targets, weights, loss: Any, alpha) -> tuple[float, float]:
-    """Return ``sum_i p_i f_i*(alpha_i / p_i)``, and the sum of the sizes of its terms; infinite outside the domain."""
+    """Return ``sum_i p_i f_i*(alpha_i / p_i)`` and the sum of its absolute terms; infinite outside the domain."""
     if alpha[weights <= 0.0].any():
         return np.inf, np.inf
     terms = np.where(weights > 0.0, many(loss).conjugate(per_weight(alpha, weights), targets), 0.0)
