@@ -1,6 +1,6 @@
-"""Solvers make the steps of a run; the driver looks at them, certifies and stops.
+"""Solvers: they make the steps of a run. The driver in `frankwolfe.running` certifies their iterates and stops them.
 
-`protocol` is what the driver asks of a solver, `state` how a run is kept for later. `stepwise` calls the compiled
-`loop`; `corrective` holds the solvers that go in rounds. Around the `driver`: `observer` (trace, callback, progress
-bar), `certificates`, `limits`, `endings`.
+`protocol` is the interface between driver and solver; `state` saves a solver and restores it. `stepwise` runs methods
+that are composed of an estimate, a direction and a step rule, by the compiled `loop`. `corrective` holds the fully
+corrective solvers, whose steps are rounds.
 """

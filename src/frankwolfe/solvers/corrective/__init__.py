@@ -1,10 +1,10 @@
-"""The fully corrective method, in rounds: an exact gradient, which certifies, then as much correction as it is worth.
+"""The fully corrective method. A round computes the exact gradient, which certifies, and then re-optimises the weights.
 
-`rounds` holds what all its solvers share: a solver evaluates its iterate and makes a round. `fully_corrective` makes
-rounds over active atoms (`active_atoms`, their predictions in `active_matrix`): Newton steps on a quadratic model, with
-its Hessian formed if atoms are few (`hessian_model`) and column by column if they are many (`column_model`). `interior`
-minimises models over a set with a barrier, `low_rank` over matrices of low rank. `hessian` is the Hessian in all
-weights, `start` has samples to start from, and `few_reads` saves reads of data on disk.
+`rounds` has the base class of its solvers. `fully_corrective` makes Newton steps on the weights of the active atoms
+(`active_atoms`, their predictions in `active_matrix`). Its quadratic model forms the Hessian if atoms are few
+(`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
+over a set with a barrier, `low_rank` over matrices of low rank. `hessian` computes the Hessian in all weights. `start`
+computes a starting point from a row subsample, and `few_reads` saves reads of data on disk.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,15 +22,15 @@ from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.protocol import Solver
 
 UNEVEN_RATIO = 30.0
-"""Ratio of the columns' lengths, or of their common mean to the average length, from which on data is uneven: active
-atoms that join one at a time, and low-rank steps, then take many rounds."""
+"""Columns count as uneven if their norms differ by more than this ratio, or if their common mean exceeds their average
+norm by it. On such data, solvers that add one atom at a time, and low-rank steps, take many rounds."""
 
 
 def solver_for(problem: Problem) -> Callable[..., Solver]:
-    """Return what makes a solver: from a problem, a start and what an earlier run hands over.
+    """Return the factory of the solver for a problem. It takes a problem, a start and the state of an earlier run.
 
-    Models over the set itself take few rounds whatever the data is like. But each costs the cube of the number of
-    weights: beyond what a barrier says, problems that are easy for the other solvers are left to them.
+    `InteriorSolver` takes few rounds on any data, but the cost of a round is cubic in the number of weights. Above
+    ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow.
     """
     structure = problem.constraint.structure()
     if structure.hull is None and problem.size <= 600:
@@ -41,7 +41,7 @@ def solver_for(problem: Problem) -> Callable[..., Solver]:
 
 
 def restored_solver(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Solver:
-    """Return the solver for a problem, going on where the one with this state was; ``saves_reads``: of data on disk."""
+    """Return the solver for a problem, restored from a state. ``saves_reads`` selects the solver for data on disk."""
     if saves_reads:
         from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
 
@@ -53,7 +53,7 @@ def restored_solver(problem: Problem, state: Mapping[str, Any], saves_reads: boo
 
 
 def is_uneven(problem: Problem) -> bool:
-    """Return whether columns differ much in length, or rows hardly differ from their mean, which no intercept takes."""
+    """Return whether column norms differ much, or rows have a large common mean that no intercept absorbs."""
     squares, means = problem.objective.shards.run(column_moments)
     lengths = np.sqrt(squares[squares > 0.0])
     if len(lengths) == 0 or not np.isfinite(lengths).all():
@@ -64,7 +64,7 @@ def is_uneven(problem: Problem) -> bool:
 
 
 def column_moments(local: Local) -> tuple:
-    """Return the weighted sums of the columns' squares, and of the columns: by one read."""
+    """Return, in one read, the weighted sums of squares of each column, and the weighted sum of each column."""
     weights, d = local.samples.weights, local.size // max(1, local.samples.rows.outputs)
 
     def add(block: DataBlock) -> tuple:
@@ -72,5 +72,5 @@ def column_moments(local: Local) -> tuple:
         rows = rows.rows if isinstance(rows, MultiOutput) else rows
         return rows.column_norms(some, d) ** 2, np.asarray(rows.add_all(some, d), np.float64)
 
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows shows in the objective
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is detected in the objective
         return local.each(add)

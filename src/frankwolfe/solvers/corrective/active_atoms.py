@@ -1,7 +1,7 @@
-"""The active atoms of the fully corrective method: which there are, their weights, and how others join them.
+"""The active set of the fully corrective method: its atoms, their weights, and the rules by which atoms join.
 
-Where the set's vertices are single coordinates an atom is a column of the data, and a round may add many. Elsewhere
-it is a vertex that the oracle named.
+On the l1 ball, the simplex and other sets whose vertices have one non-zero entry, an atom is a column of the data, and
+a round may add many. On other sets an atom is a vertex that the oracle returned, and a round adds one.
 """
 
 from collections.abc import Mapping
@@ -22,17 +22,17 @@ from frankwolfe.solvers.corrective.hessian_model import Hessian
 from frankwolfe.solvers.state import PLAIN, copied, require_like
 
 MIN_NEW_ATOMS = 50
-"""Coordinates that a round may always add to the active ones. Twice or half as many: passes change by 2%."""
+"""A round may always add this many coordinates. Twice or half as many: passes change by 2%."""
 
 DENSE_ROW = 40
-"""Active entries in a row, on average, from which on rows count as dense: the Hessian costs the square of them."""
+"""Rows count as dense above this average number of active entries. The cost of the Hessian is quadratic in it."""
 
 
 class HessianLimits(NamedTuple):
-    """Up to how many atoms the Hessian is formed: usually, where rows are dense, and for the last digits.
+    """Largest numbers of atoms for which the Hessian is formed: by default, for dense rows, and for the last digits.
 
-    With more, columns are visited one by one. All of them doubled: RCV1 at radius 5000 takes 1.3 times as long. Halved:
-    RCV1 at radius 1000 takes 3.8 times as long.
+    Above them `ColumnModel` uses coordinate descent. All limits doubled: RCV1 at radius 5000 takes 1.3 times as long.
+    Halved: RCV1 at radius 1000 takes 3.8 times as long.
     """
 
     usual: int = 512
@@ -43,37 +43,37 @@ class HessianLimits(NamedTuple):
 HESSIAN_LIMITS = HessianLimits()
 
 COSTLY_LIMITS = HessianLimits(4096, 4096, 4096)
-"""Limits on a cluster, where columns cannot be visited one after the other."""
+"""Limits on a cluster, where coordinate descent is not possible."""
 
 LIMITS_WITHOUT_KERNELS = HessianLimits(2048, 2048, 2048)
-"""Limits for small data: NumPy takes microseconds to visit a column."""
+"""Limits for small data, which is not compiled: in NumPy a step of coordinate descent takes microseconds."""
 
 
 def column_room(problem: Problem) -> int:
-    """Return how many entries of columns of a store fit into memory.
+    """Return the number of entries that a copy of columns of a store may have.
 
-    Two copies have half of it each: the columns that were read, and those among them that are active. (Above some
-    hundred atoms the active ones are kept column by column as well.)
+    Two copies share the memory limit equally: the columns that were read, and the active ones among them. (Above some
+    hundred atoms there is also a column-major copy of the active columns.)
     """
     return problem.X.memory // 2 // (12 if problem.X.is_sparse else 8)
 
 
 @kernel
 def name_vertex(constraint, tracker, r, iterate):
-    """Deposit the vertex that the set's oracle names for ``r`` in an iterate that is zero."""
+    """Add the vertex that minimises ``<r, s>`` over the set to ``iterate``, which must be zero."""
     rebuild(tracker, r)
     deposit(oracle(constraint, tracker, r), iterate, 1.0)
 
 
 class ActiveAtoms:
-    """What both kinds share. A set may add the same shift to each of its points: atoms are without it.
+    """Base class of both kinds of active sets. Atoms exclude the shift that a set may add to all its points.
 
     Parameters
     ----------
     objective : Objective
-        Of the problem.
+        Objective of the problem.
     shift : array or None
-        What the set adds.
+        Shift of the set.
     """
 
     matrix: ActiveMatrix
@@ -85,20 +85,20 @@ class ActiveAtoms:
         self.base: Any = None if shift is None else objective.predict(shift).ravel()
 
     def _use(self, matrix: ActiveMatrix) -> None:
-        """Work with the predictions of other atoms from now on."""
+        """Set the matrix of the atoms' predictions, and start a new Hessian for it."""
         self.matrix, self.hessian = matrix, Hessian(matrix)
 
     def predict(self, u: np.ndarray) -> Any:
-        """Return the predictions for weights of the atoms."""
+        """Return the predictions for the weights ``u`` of the atoms, including those of the shift."""
         z = self.matrix.predict(u)
         return z if self.base is None else self.objective.sum_of(z, self.base)
 
     def own_part(self, z: np.ndarray) -> np.ndarray:
-        """Return the part of predictions that is due to the atoms."""
+        """Return predictions without those of the shift."""
         return z if self.base is None else z - self.base
 
     def stretched(self, z: Any, factor: float) -> Any:
-        """Return what predictions become when the weights of all atoms are multiplied by a factor."""
+        """Return the predictions after the weights of all atoms are multiplied by a factor."""
         keep = self.objective.shards.keep
         if self.base is None:
             return keep(tasks.scale, z, factor)
@@ -106,13 +106,27 @@ class ActiveAtoms:
 
 
 class Coordinates(ActiveAtoms):
-    """Active atoms of a set whose vertices have one non-zero entry: the columns in use and their weights."""
+    """Active set for vertices with one non-zero entry: the active columns and their weights.
 
-    indirect = False  # predictions are sums over the columns, as they are at the point itself
+    Attributes
+    ----------
+    active : array of int
+        Active columns, ascending.
+    u : array
+        Their weights.
+    settled : bool
+        Whether few columns outside the support have useful slopes: at most a tenth of the size of the support.
+    covered : bool
+        Whether all columns with useful slopes are active.
+    spare : bool
+        Whether columns were copied before they are needed (see `extend`).
+    """
+
+    indirect = False  # predictions are computed from the weights, without intermediate vertices
     _columns: SparseColumns | DenseColumns | None
 
     REMEMBERED = ("active", "u", "taken", "growth", "spare", "settled", "covered")
-    """Attributes that are part of a state."""
+    """Names of the attributes that `state` saves."""
 
     def __init__(
         self, problem: Problem, hull: Hull, w: np.ndarray, limits: HessianLimits, shift: np.ndarray | None = None
@@ -128,31 +142,31 @@ class Coordinates(ActiveAtoms):
         self.settled = self.covered = False
         rows = problem.samples.rows
         self._copies_ahead = rows.is_sparse and not problem.outputs
-        # columns that fit into the memory of rows on disk; those with weight are always copied, however many they are
+        # For rows on disk, the number of columns that fit into memory. Columns with weight are copied in any case.
         on_disk = problem.objective.reads is not None
         self._most = max(1, int(column_room(problem) * problem.d / max(1, problem.X.nnz))) if on_disk else self.d
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
-        """Return the combination as a new array, or another one of the same atoms."""
+        """Return the combination of the atoms with weights ``u``, by default the current ones."""
         w = self._spread(self.u if u is None else u)
         return w if self.shift is None else w + self.shift
 
     def _spread(self, u: np.ndarray) -> np.ndarray:
-        """Return the weights of all coordinates, without what the set adds to them."""
+        """Return the weights of all coordinates, without the shift."""
         w = np.zeros(self.d)
         w[self.active] = u
         return w
 
     def hessian_is_affordable(self, count: int, last_digits: bool = False) -> bool:
-        """Whether to form the Hessian of ``count`` atoms (True), or to work column by column."""
+        """Whether to form the Hessian of ``count`` atoms. Otherwise `ColumnModel` is used."""
         if last_digits and self.settled:
             return count <= self.limits.last_digits
-        share = count / len(self.active)  # of the entries that are stored, were columns all alike
+        share = count / len(self.active)  # of the stored entries, assuming columns of equal size
         dense = share * self.matrix.stored > DENSE_ROW * self.n
         return count <= (self.limits.dense_rows if dense else self.limits.usual)
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
-        """Return the atoms to make a model of: those with weight, and those of the spare ones that promise most."""
+        """Return the atoms for a quadratic model: those with weight, and the spare ones with the steepest slopes."""
         if not self.spare:
             return np.arange(len(slope))
         keys, chosen = np.abs(slope) if self.hull.signed else -slope, self.u != 0.0
@@ -161,44 +175,45 @@ class Coordinates(ActiveAtoms):
         return np.flatnonzero(chosen)
 
     def _level(self, slope: np.ndarray) -> float:
-        """Return what an atom must promise to be worth any weight."""
+        """Return the threshold above which minus the slope of an atom makes it a descent direction: ``-<g, u>/r``."""
         return float(-(slope @ self.u) / self.hull.radius)
 
     def _room(self, weighted: int) -> int:
-        """Return how many atoms may join those with weight."""
+        """Return the number of atoms that may be added to ``weighted`` atoms with weight."""
         return max(MIN_NEW_ATOMS, self.growth * weighted)
 
     @staticmethod
     def _best(keys: np.ndarray, among: np.ndarray, most: int) -> np.ndarray:
-        """Return those with the largest keys."""
+        """Return the at most ``most`` indices in ``among`` with the largest keys."""
         return among[np.argpartition(keys[among], -most)[-most:]] if len(among) > most else among
 
     def slope(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the slopes of the objective along the atoms."""
+        """Return the slopes of the objective in the weights of the atoms."""
         return gradient[self.active]
 
     def forget_columns(self) -> None:
-        """Release the copy column by column: where a Hessian is formed it would only take up memory."""
+        """Release the column-major copy, which a model with a formed Hessian does not need."""
         self._columns = None
 
     def _release(self) -> None:
-        """Release all copies: before new ones are made."""
+        """Release all copies of the active columns, before new copies are made."""
         self.matrix = self.hessian = None  # type: ignore[assignment]
         self._columns = None
 
     @property
     def columns(self) -> Any:
-        """The matrix column by column, copied when it is first needed."""
+        """Column-major copy of the matrix, made on first use."""
         if self._columns is None:
             self._columns = by_columns(self.matrix.blocks)
         return self._columns
 
     def extend(self, found: Evaluation) -> bool:
-        """Add the columns that promise most, drop those without weight; return whether any was added.
+        """Add the columns with the steepest slopes and drop those without weight. Return whether any was added.
 
-        Columns of sparse data are copied before they are needed, because a copy reads all of the data: those whose
-        slope is at least half of what would give them weight, at most two for each that is needed. A quarter instead of
-        half, or twice as many: 1 to 4% fewer passes, but up to a quarter more time on RCV1, where copies are large.
+        A copy of columns of sparse data reads all of the data. Spare columns are therefore copied before they are
+        needed: those whose slope is at least half the threshold, at most two for each column that is needed. A quarter
+        instead of half, or twice as many: 1 to 4% fewer passes, but up to a quarter more time on RCV1, where copies are
+        large.
         """
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
         level, kept = self._level(found.gradient[self.active]), self.u != 0.0
@@ -208,9 +223,9 @@ class Coordinates(ActiveAtoms):
         at_hand = np.count_nonzero(keys[self.active] > level)
         self.covered = self.matrix is not None and at_hand == len(promising)
         if self.covered:
-            return False  # what there is serves on
+            return False  # all columns with useful slopes are active already
         self.active, self.u = self.active[kept], self.u[kept]
-        self.growth = 4 if len(self.u) >= 0.9 * self.taken else 1  # new ones for each that has weight
+        self.growth = 4 if len(self.u) >= 0.9 * self.taken else 1  # new columns for each column with weight
         room = max(self._most - len(self.u), 4)
         joining = min(len(promising), self._room(len(self.u)), room)
         self.covered, self.taken = joining == len(promising), len(self.u) + joining
@@ -226,12 +241,12 @@ class Coordinates(ActiveAtoms):
         return True
 
     def state(self) -> dict[str, Any]:
-        """Return the weights, how atoms joined, and the Hessian. The columns are in the data."""
+        """Return the active columns, their weights and the Hessian as state entries. The columns are in the data."""
         found = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
         return found if self.matrix is None else found | self.hessian.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
+        """Set all attributes from a saved state."""
         own = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
         require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
         for name in self.REMEMBERED:
@@ -242,11 +257,11 @@ class Coordinates(ActiveAtoms):
 
 
 class Vertices(ActiveAtoms):
-    """Active atoms of any other set: the vertices its oracle named, and their predictions."""
+    """Active set for all other sets: vertices that the oracle returned, and their predictions."""
 
     settled = True
-    covered = False  # there may always be others
-    indirect = True  # predictions are sums over those of vertices: large ones may cancel, and leave their rounding
+    covered = False  # the oracle may always return a new vertex
+    indirect = True  # predictions combine those of the vertices, which may be large and cancel, with rounding errors
 
     def __init__(self, problem: Problem, w: np.ndarray, shift: np.ndarray | None = None):
         super().__init__(problem.objective, shift)
@@ -257,30 +272,30 @@ class Vertices(ActiveAtoms):
         self.tracker = tracker_of(problem.constraint, problem.size)
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
-        """Return the combination as a new array, or another one of the same atoms."""
+        """Return the combination of the atoms with weights ``u``, by default the current ones."""
         w = (self.u if u is None else u) @ self.points
         return w if self.shift is None else w + self.shift
 
     def hessian_is_affordable(self, count: int, last_digits: bool = False) -> bool:
-        """Return True: atoms come one at a time, so there are few."""
+        """Return True: rounds add one vertex at a time, so there are few."""
         return True
 
     def choose(self, slope: np.ndarray) -> np.ndarray:
-        """Return all of them."""
+        """Return all atoms."""
         return np.arange(len(slope))
 
     def slope(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the slopes of the objective along the atoms."""
+        """Return the slopes of the objective in the weights of the atoms."""
         return self.points @ gradient
 
     def forget_columns(self) -> None:
-        """Do nothing: there is no other copy."""
+        """Do nothing: there is no column-major copy."""
 
     def extend(self, found: Evaluation) -> bool:
-        """Drop what has no weight and add the vertex that the oracle names; say that one was added."""
+        """Drop vertices without weight and add the oracle's vertex. Return True."""
         kept = self.u != 0.0
         vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
-        # an interpreted oracle takes microseconds for each weight, its kernel seconds to compile
+        # An interpreted oracle takes microseconds per weight, the compilation of its kernel takes seconds.
         name = name_vertex if worth_compiling(128 * self.problem.size) else name_vertex.interpreted
         name(self.problem.constraint, self.tracker, found.gradient, vertex)
         point = vertex.v if self.shift is None else vertex.v - self.shift
@@ -291,11 +306,11 @@ class Vertices(ActiveAtoms):
         return True
 
     def state(self) -> dict[str, Any]:
-        """Return the atoms and their weights, and the Hessian. Predictions are made again from the atoms."""
+        """Return vertices, weights and Hessian as state entries. Predictions are recomputed from the vertices."""
         return {"atoms.u": self.u, "atoms.points": self.points} | self.hessian.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
+        """Set all attributes from a saved state."""
         self.u, self.points = (copied(state[f"atoms.{name}"]) for name in ("u", "points"))
         self.images = [self.objective.predict(point) for point in self.points]
         self._use(ActiveMatrix.of_images(self.objective, self.images))
@@ -303,7 +318,7 @@ class Vertices(ActiveAtoms):
 
 
 def atoms_of(problem: Problem, w: np.ndarray, limits: HessianLimits | None = None) -> Coordinates | Vertices:
-    """Return a point as a combination of atoms, of the kind that the set is made of."""
+    """Return the active set at the point ``w``, of the kind that suits the constraint set."""
     structure = problem.constraint.structure()
     if structure.hull is None:
         return Vertices(problem, w, structure.shift)

@@ -1,7 +1,9 @@
-"""The quadratic model of many atoms: its Hessian stays a product of the columns, which are visited in turn.
+"""The quadratic model for many atoms: the Hessian ``A' D A`` is never formed.
 
-The model is that of `frankwolfe.solvers.corrective.hessian_model`. One atom after the other is moved toward or away
-from, by compiled loops over its column; faces are solved by conjugate gradients.
+The model is that of `frankwolfe.solvers.corrective.hessian_model`. It is minimised by cyclic descent: compiled loops
+over the columns make a Frank-Wolfe or away step for one atom after the other. Faces are solved by conjugate gradients.
+
+Notation: ``A`` holds the columns of the active atoms, ``D`` the curvatures, ``u`` the weights; ``bent = D A u``.
 """
 
 from collections.abc import Callable
@@ -19,7 +21,21 @@ from frankwolfe.solvers.corrective.hessian_model import Model
 
 
 class ColumnModel(Model):
-    """For many atoms: the Hessian stays a product of the columns, atoms are visited in turn, faces solved by CG."""
+    """Quadratic model for many atoms, minimised by cyclic descent, and on faces by conjugate gradients.
+
+    Parameters
+    ----------
+    atoms : Coordinates
+        The active set.
+    slope : array
+        Slopes of the objective in the atoms' weights, where the model begins.
+    curvatures : array
+        The diagonal of ``D``.
+    z : array
+        Predictions ``A u`` where the model begins.
+    shifts : int
+        Number of intercepts, 0 if there is none. They are eliminated from the model.
+    """
 
     def __init__(self, atoms: Any, slope: np.ndarray, curvatures: np.ndarray, z: np.ndarray, shifts: int = 0):
         super().__init__(atoms.hull, atoms.u)
@@ -37,21 +53,21 @@ class ColumnModel(Model):
 
     @staticmethod
     def _sums(bent: np.ndarray, outputs: int) -> np.ndarray:
-        """Return the sums over all samples, one for each output."""
+        """Return the sums over all samples, one per output."""
         return bent.reshape(-1, outputs).sum(axis=0)
 
     def _follow(self) -> None:
-        """Let the intercept follow the weights, whose ``bent`` has been set."""
+        """Recompute the intercept's sums from ``bent``."""
         if self.free:
             self.intercept.sums[:] = self._sums(self.bent, len(self.intercept.sums))
 
     def _along(self, bent: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return ``A' bent``, less what an intercept that follows takes away: its sums are ``sums``."""
+        """Return ``A' bent``, corrected for the eliminated intercept: minus ``pulls * sums / totals``."""
         totals, homes, pulls, _ = self.intercept
         return self.matrix.project(bent) - pulls * (sums / totals)[homes] if self.free else self.matrix.project(bent)
 
     def descend(self, tolerance: float) -> float:
-        """Visit all atoms once, then those with weight a few times; return the gap that was seen on the way."""
+        """Cycle once over all atoms, three times over those with weight, and once over all. Return the model's gap."""
         everyone = np.arange(len(self.u))
         gap = self._cycle(everyone, 1, tolerance)
         if gap > tolerance:
@@ -64,7 +80,7 @@ class ColumnModel(Model):
         return float(cycle(self.columns, *arguments, visit, turns, tolerance))
 
     def leap(self, failures: int) -> bool:
-        """Move toward the minimiser of the face by conjugate gradients; return whether the weights changed."""
+        """Move toward the minimiser on the face by conjugate gradients. Return whether the weights changed."""
         face, signs, spent = self._face()
         slope = (self.linear + self._along(self.bent, self.intercept.sums))[face]
         square = np.maximum(self.square[face], max(1e-30 * self.square.max(), 1e-300))
@@ -81,7 +97,7 @@ class ColumnModel(Model):
         return self._go(face, signs, move, spent)
 
     def _jump(self, goal: np.ndarray) -> bool:
-        """Move to other weights, if the model is lower there; return whether it is."""
+        """Move to the weights ``goal`` if the model is lower there. Return whether it is."""
         images = self.matrix.predict(goal)
         bent, totals = images * self.curvatures, self.intercept.totals
         saved = (self._sums(bent, len(totals)) ** 2 / totals).sum() if self.free else 0.0
@@ -92,12 +108,12 @@ class ColumnModel(Model):
         return True
 
     def _put(self, u: np.ndarray) -> None:
-        """Set the weights, and what follows from them."""
+        """Set the weights and recompute ``bent`` and the intercept."""
         self.u, self.bent = u, self.curvatures * self.matrix.predict(u)
         self._follow()
 
     def _value(self) -> float:
-        """Return the model's value."""
+        """Return the value of the model, up to a constant."""
         weighted = self.curvatures > 0.0
         saved = (self.intercept.sums**2 / self.intercept.totals).sum()
         curve = (self.bent[weighted] ** 2 / self.curvatures[weighted]).sum()
@@ -112,9 +128,27 @@ def conjugate_gradients(
     accuracy: float,
     most: int,
 ) -> np.ndarray:
-    """Return a move toward where ``slope + H move`` vanishes, its signed sum zero if ``signs`` are given.
+    """Minimise ``slope' x + x' H x / 2`` by preconditioned conjugate gradients.
 
-    ``square``, the diagonal of ``H``, is the preconditioner.
+    Parameters
+    ----------
+    product : function
+        Hessian-vector product ``x -> H x``.
+    slope : array
+        Gradient at ``x = 0``.
+    square : array
+        Diagonal of ``H``, used as the preconditioner.
+    signs : array or None
+        If given, the constraint ``signs' x = 0``.
+    accuracy : float
+        Relative norm of the residual to stop at.
+    most : int
+        Maximum number of iterations.
+
+    Returns
+    -------
+    array
+        The approximate minimiser ``x``.
     """
 
     def balanced(residual):
@@ -141,40 +175,40 @@ def conjugate_gradients(
     return move
 
 
-# --- columns, one by one ----------------------------------------------------------------------------------------------
+# --- operations on a column -------------------------------------------------------------------------------------------
 
 
 @verb
 def column_dot(columns, j, v):
-    """Inner product of column ``j`` with ``v``."""
+    """Return the inner product of column ``j`` with ``v``."""
     return columns.column_dot(j, v)
 
 
 @verb
 def column_add_bent(columns, j, c, curvatures, v):
-    """Add ``c`` times column ``j``, each entry times its sample's curvature, to ``v``, in place."""
+    """Add ``c D a_j`` to ``v`` in place, where ``a_j`` is column ``j`` and ``D`` the diagonal of curvatures."""
     return columns.column_add_bent(j, c, curvatures, v)
 
 
 class SparseColumns(NamedTuple):
-    """Columns by their stored entries."""
+    """Columns in compressed sparse column format."""
 
     data: np.ndarray
     samples: np.ndarray
     starts: np.ndarray
 
     def column_dot(self, j, v):
-        """Inner product of column ``j`` with ``v``."""
+        """Return the inner product of column ``j`` with ``v``."""
         data, samples, even, odd = self.data, self.samples, 0.0, 0.0
         k, stop = np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])
-        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, four times slower
+        while k + ONE < stop:  # unrolled by two: a plain loop is compiled to gather instructions, four times slower
             even += data[k] * v[samples[k]]
             odd += data[k + ONE] * v[samples[k + ONE]]
             k += TWO
         return even + odd if k == stop else even + odd + data[k] * v[samples[k]]
 
     def column_add_bent(self, j, c, curvatures, v):
-        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        """Add ``c D a_j`` to ``v``."""
         data, samples = self.data, self.samples
         for k in range(np.uint64(self.starts[j]), np.uint64(self.starts[j + 1])):
             i = samples[k]
@@ -182,23 +216,23 @@ class SparseColumns(NamedTuple):
 
 
 class DenseColumns(NamedTuple):
-    """Columns laid out one after the other."""
+    """Dense columns: row ``j`` of ``values`` is column ``j``."""
 
     values: np.ndarray
 
     def column_dot(self, j, v):
-        """Inner product of column ``j`` with ``v``."""
+        """Return the inner product of column ``j`` with ``v``."""
         return dot_row(self.values, j, v)
 
     def column_add_bent(self, j, c, curvatures, v):
-        """Add ``c`` times column ``j``, weighted by the curvatures, to ``v``."""
+        """Add ``c D a_j`` to ``v``."""
         values = self.values
         for i in range(len(v)):
             v[i] += c * values[j, i] * curvatures[i]
 
 
 def by_columns(matrix: RowBlocks) -> SparseColumns | DenseColumns:
-    """Return a copy of a matrix, column by column."""
+    """Return a column-major copy of a matrix."""
     if not matrix.sparse:
         return DenseColumns(np.ascontiguousarray(np.concatenate([block.columns() for block in matrix.blocks]).T))
     free = np.zeros(matrix.blocks[0].width + 1, np.uint64)  # where the next entry of each column goes
@@ -214,7 +248,10 @@ def by_columns(matrix: RowBlocks) -> SparseColumns | DenseColumns:
 
 @kernel
 def sort_by_columns(data, columns, starts, first, free, to_data, to_samples):
-    """Move the entries of rows to where the next entries of their columns go, ``free``; the rows begin at ``first``."""
+    """Copy a block of rows, whose first sample is ``first``, from row-major to column-major order.
+
+    ``free[j]`` is the position of the next entry of column ``j``. It is advanced in place.
+    """
     for i in range(len(starts) - 1):
         sample = first + np.uint32(i)
         for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
@@ -229,7 +266,12 @@ def sort_by_columns(data, columns, starts, first, free, to_data, to_samples):
 
 @routine
 def moved(hull, u, slope, bent, square, total, curve):
-    """Return the sign of an atom, and the best step from the combination toward it: negative if away from it."""
+    """Return the sign of an atom and the exact step size ``gamma`` along ``a - u``; negative for an away step.
+
+    ``a`` is the vertex ``sign * radius * e_j``. The model's decrease rate along ``a - u`` is
+    ``lead = total - radius * sign * slope``, where ``total`` is its slope along ``u``. Its curvature is ``bow``.
+    An away step is at most ``size / (radius - size)`` long, which makes the weight zero.
+    """
     sign = 1.0
     if u < 0.0 or (u == 0.0 and hull.signed and slope > 0.0):
         sign = -1.0
@@ -244,7 +286,7 @@ def moved(hull, u, slope, bent, square, total, curve):
 
 @routine
 def multiply(scale, u, bent, sums):
-    """Multiply the weights, and what depends on them, by the factor that was kept apart."""
+    """Multiply weights, ``bent`` and the intercept's sums by ``scale``, in place."""
     for k in range(len(u)):
         u[k] *= scale
     for i in range(len(bent)):
@@ -254,18 +296,18 @@ def multiply(scale, u, bent, sums):
 
 
 class FollowingIntercept(NamedTuple):
-    """The intercept of a model in which it follows the weights, in numbers that one atom at a time can keep up to date.
+    """An intercept that is eliminated from the model: for all weights it has its optimal value.
 
     Attributes
     ----------
     totals : array of shape (outputs,)
-        Sums of the curvatures. Without an intercept a single one, which nothing refers to.
+        Sums of the curvatures. Without an intercept a single 1, which has no effect.
     homes : array of shape (m,)
-        The output that each column meets.
+        The output that each column contributes to.
     pulls : array of shape (m,)
-        Sums of the columns, each entry times its curvature; zeros without an intercept.
+        Sums of the columns of ``D A``; zeros without an intercept.
     sums : array of shape (outputs,)
-        Sums of ``D A u``: the intercept has moved by minus ``sums / totals``.
+        Sums of ``D A u`` over the samples. The optimal change of the intercept is ``-sums / totals``.
     """
 
     totals: np.ndarray
@@ -276,11 +318,14 @@ class FollowingIntercept(NamedTuple):
 
 @kernel
 def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, turns, tolerance):
-    """Visit atoms in turn and move toward or away from each, ``turns`` times; return the gap that was seen last.
+    """Minimise the model by ``turns`` cycles over the atoms ``visit``. Return the gap estimate of the last cycle.
 
-    The direction to an atom, ``a - u``, keeps the sum of the weights and costs no more than the atom's own column:
-    shrinking ``u`` and all that depends on it is one factor. ``bent`` is ``D X u``. While the budget is not spent,
-    weight comes from the zero atom instead, which is ordinary coordinate descent. An ``intercept`` follows each move.
+    On the boundary of the hull a step goes toward or away from the vertex ``a`` of an atom, along ``a - u``, which
+    preserves the sum of the weights. It costs one column: shrinking ``u`` and ``bent = D A u`` is a multiplication of
+    ``scale``. In the interior of a filled hull the step is ordinary coordinate descent. The intercept is eliminated.
+
+    The scalars ``size = |u|_1``, ``pull = linear' u`` and ``curve = u' H u`` are updated with each step, so that the
+    slope along ``u``, ``pull + curve``, is always known.
     """
     totals, homes, pulls, sums = intercept.totals, intercept.homes, intercept.pulls, intercept.sums
     radius, scale, gap = hull.radius, 1.0, 0.0
@@ -331,7 +376,7 @@ def cycle(columns, hull, curvatures, linear, square, u, bent, intercept, visit, 
                 u[j] = goal / scale
                 column_add_bent(columns, j, change / scale, curvatures, bent)
                 sums[home] += change / scale * pulls[j]
-        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # away from all: toward zero
+        if hull.filled and radius - size <= SPENT * radius and pull + curve > 0.0:  # step toward zero
             scale *= max(0.0, -pull / curve) if curve > 0.0 else 0.0
         multiply(scale, u, bent, sums)
         scale = 1.0

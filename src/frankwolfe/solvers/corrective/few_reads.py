@@ -1,9 +1,10 @@
-"""A certified optimum in few reads of the data: what counts where rows are on disk.
+"""A certified optimum in few reads of the data, for rows on disk.
 
-One pass of stochastic steps, one read, finds nearly all atoms that the optimum is made of. A second read copies their
-columns, and as many others as memory holds, those with the largest slopes first. The problem of these columns alone is
-solved in memory. A third read takes the exact gradient there: it certifies, or names the columns that were missed. Then
-the last two are repeated. Vertices of the set must be single coordinates.
+The first read is a pass of stochastic steps. It finds nearly all atoms of the optimum. The second read copies their
+columns into memory, and as many other columns as fit, in order of their slopes. The problem restricted to these columns
+is solved in memory. The third read computes the exact gradient at its optimum. That certifies the point, or identifies
+the columns that were missed, and the second and third read are repeated. The set must be the l1 ball, the simplex or
+another set whose vertices have one non-zero entry.
 """
 
 from collections.abc import Mapping
@@ -31,25 +32,25 @@ BATCH = 10
 """Rows in a batch of the first pass. With one, the last atoms of RCV1 at radius 1000 come at four times the rank."""
 
 SLICES = 16
-"""Parts of the first pass: between them the clock is looked at, and somebody may stop the run."""
+"""Number of slices of the first pass. Time limits and interruptions are checked between slices."""
 
 INNER_SHARE = 0.5
-"""Part of the tolerance to which the columns in memory are solved: the rest is left to columns that are not."""
+"""The problem in memory is solved to this fraction of the tolerance. Columns outside memory may use the rest."""
 
 
 class FewReadsSolver(RoundSolver):
-    """One run: a pass of stochastic steps, then rounds of columns copied, solved and certified.
+    """One run: a pass of stochastic steps, then rounds that copy columns, solve their problem and certify the solution.
 
     Parameters
     ----------
     problem : Problem
-        Of a store that does not fit into memory.
+        Problem whose rows are in a store that does not fit into memory.
     w : array of shape (d,)
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over: its slopes take the place of the first pass.
+        State of an earlier run. Its gradient replaces the first pass.
     generator : Generator
-        Of the stochastic steps.
+        Random generator of the stochastic steps.
     """
 
     remembered = (*RoundSolver.remembered, "scouting", "columns", "w", "slope", "mended")
@@ -66,9 +67,9 @@ class FewReadsSolver(RoundSolver):
         assert hull is not None
         self.hull: Hull = hull
         self.batch = min(BATCH, problem.n)
-        self.scouting = problem.n // self.batch  # steps left
+        self.scouting = problem.n // self.batch  # stochastic steps left in the first pass
         self.scout: StepwiseSolver | None = None
-        if earlier is not None and earlier["rows"] == problem.n:  # slopes are known: they name the columns
+        if earlier is not None and earlier["rows"] == problem.n:  # select columns by the known gradient
             self.slope = np.array(earlier["gradient"])
         else:
             rng = np.random.default_rng(0) if generator is None else generator
@@ -76,8 +77,8 @@ class FewReadsSolver(RoundSolver):
             self.slope = np.zeros(problem.size)
         self.inner: CorrectiveSolver | None = None
         self.rest: CorrectiveSolver | None = None
-        self.mended = 0  # times that columns were copied because they had been missed
-        self.columns = np.empty(0, np.int64)  # of the data, that are in memory
+        self.mended = 0  # number of times that missed columns were copied
+        self.columns = np.empty(0, np.int64)  # columns of the data that are in memory
         self.w = w
 
     def warm_up(self) -> None:
@@ -88,10 +89,10 @@ class FewReadsSolver(RoundSolver):
         head.warm_up()
 
     def begin(self, budget: float, target: float) -> None:
-        """Go on within a budget of rows, toward a gap. Nothing is read yet."""
+        """Set the budget, in rows read, and the target gap. Nothing is read yet."""
         self.budget, self.target = budget, target
         if self.scout is not None:
-            self.scout.begin(min(budget, self.problem.n), 0.0)  # no group is read ahead beyond the pass
+            self.scout.begin(min(budget, self.problem.n), 0.0)  # the prefetch stops at the end of the pass
         if self.inner is not None:
             self._begin_inner()
         if self.rest is not None:
@@ -104,8 +105,8 @@ class FewReadsSolver(RoundSolver):
     # --- a step ---------------------------------------------------------------------------------------------------
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` steps: a slice of the first pass, or a round on the columns in memory."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
+        """Make up to ``steps`` steps: each is a slice of the first pass, or a round on the columns in memory."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # an overflow is detected in the objective
             for made in range(steps):
                 if self.finished() is not None:
                     return made
@@ -114,14 +115,14 @@ class FewReadsSolver(RoundSolver):
         return steps
 
     def _round(self, found: Evaluation) -> None:
-        """Copy the columns that were missed, if they fit into memory; else leave it to rounds that read all rows."""
+        """Copy the missed columns if they fit into memory. Otherwise switch to corrective rounds that read all rows."""
         outputs = max(1, self.problem.outputs)
         level = -float(found.gradient @ self.w) / self.hull.radius
         keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
         wanted = np.unique(np.flatnonzero((keys > level) | (self.w != 0.0)) // outputs)
         chosen = self._chosen(found.gradient)
         if np.isin(wanted, self.columns).all():
-            self.stuck = True  # nothing was missed: no digits are left
+            self.stuck = True  # no column was missed: only rounding is left
         elif np.isin(chosen, self.columns).all() or (self.mended > 0 and not np.isin(wanted, chosen).all()):
             self.rest = CorrectiveSolver(self.problem, self.w)
             self.rest.at, self.rest._found, self.inner = self.at, found, None
@@ -132,7 +133,7 @@ class FewReadsSolver(RoundSolver):
             self._copy_columns()
 
     def _go_on_from_disk(self, rest: CorrectiveSolver) -> None:
-        """Make a round of the corrective method on all columns, of which it copies the active ones."""
+        """Make a round of the corrective method on the data on disk. It copies the active columns into memory."""
         before = rest.rows_read
         rest.advance(1)
         self.rows_read += rest.rows_read - before
@@ -157,7 +158,7 @@ class FewReadsSolver(RoundSolver):
         self._look_inside()
 
     def _scout(self, scout: StepwiseSolver) -> None:
-        """Make a slice of the first pass."""
+        """Make a slice of the first pass. At its end, use the gradient estimate to select columns."""
         some = min(self.scouting, -(-self.problem.n // self.batch // SLICES))
         made = scout.advance(max(1, some))
         self.rows_read, self.scouting = scout.rows_read, self.scouting - made
@@ -167,9 +168,9 @@ class FewReadsSolver(RoundSolver):
             self.scout = None
 
     def _copy_columns(self) -> None:
-        """Read the columns that promise most, and begin to solve for them."""
+        """Read the columns with the largest slopes into memory and start the solver of their problem."""
         chosen = self._chosen(self.slope if self._found is None else self._found.gradient)
-        self.columns, self.inner, self._found = chosen, None, None  # the old copy goes before the new one comes
+        self.columns, self.inner, self._found = chosen, None, None  # free the old copy before reading the new one
         small = self.problem.with_columns(read_columns(self.problem, chosen), set_of(self.hull))
         self.inner = self._solver(small, self._narrow(self.w))
         before = self.rows_read
@@ -182,7 +183,7 @@ class FewReadsSolver(RoundSolver):
         return CorrectiveSolver(problem, problem.default_start() if w is None else w)
 
     def _chosen(self, slope: np.ndarray) -> np.ndarray:
-        """Return the columns with weight, then those with the largest slopes, as many as memory holds; in order."""
+        """Return the columns to copy, ascending: those with weight, then those with the largest slopes that fit."""
         outputs = max(1, self.problem.outputs)
         keys = (np.abs(slope) if self.hull.signed else -slope).reshape(-1, outputs).max(axis=1)
         weighted = np.abs(self.w).reshape(-1, outputs).max(axis=1)
@@ -192,41 +193,44 @@ class FewReadsSolver(RoundSolver):
         return np.sort(order[: max(fitting, 1)])
 
     def _narrow(self, w: np.ndarray) -> np.ndarray | None:
-        """Return weights of the columns in memory; None where some are of other columns, and the sum must be kept."""
+        """Return the weights of the columns in memory, from those of all columns.
+
+        Returns None if weight outside these columns makes the restriction infeasible, as on the simplex.
+        """
         outputs = max(1, self.problem.outputs)
         found = w.reshape(-1, outputs)[self.columns].ravel()
         kept = np.count_nonzero(found) == np.count_nonzero(w)
         return found if kept or self.hull.filled or self.hull.signed else None
 
     def _wide(self, u: np.ndarray) -> np.ndarray:
-        """Return weights of all columns."""
+        """Return the weights of all columns, from those of the columns in memory."""
         outputs = max(1, self.problem.outputs)
         w = np.zeros((self.problem.d, outputs))
         w[self.columns] = u.reshape(-1, outputs)
         return w.ravel()
 
     def _look_inside(self) -> None:
-        """Take the exact gradient, once the columns in memory are solved."""
+        """Update the iterate from the problem in memory. Once that is solved, compute the exact gradient."""
         assert self.inner is not None
         self.w = self._wide(self.inner.point())
         if self.inner.finished() is not None or self.inner.evidence().gap_estimate <= self.inner.target:
             self._exact()
 
-    # --- what is known --------------------------------------------------------------------------------------------
+    # --- iterate and evidence -------------------------------------------------------------------------------------
 
     def point(self) -> np.ndarray:
-        """Return the iterate as a new array."""
+        """Return a copy of the iterate."""
         return self.w.copy()
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Return the gradient at the solution for the columns in memory, by one read, and the exact gap."""
+        """Return the gradient and the exact gap at the solution of the problem in memory. This takes one read."""
         assert self.inner is not None
         self.at = self.inner.at
         gradient = self.problem.objective.gradient(self.at.alpha)
         return gradient, self.problem.gap_for(gradient, self.w)
 
     def evidence(self) -> Evidence:
-        """Return what is known about the iterate: before the exact pass, what steps or columns in memory tell."""
+        """Return the exact evaluation of the iterate or, before there is one, the gap estimate of the inner solver."""
         if self._found is not None:
             return super().evidence()
         inside = self.scout or self.inner
@@ -235,22 +239,22 @@ class FewReadsSolver(RoundSolver):
 
     @property
     def unhindered(self) -> bool:
-        """Whether no round was cut short by the budget, in memory or on disk."""
+        """Whether the budget has not limited any solver so far, in memory or on disk."""
         inside = (self.scout, self.inner, self.rest)
         return super().unhindered and all(solver is None or solver.unhindered for solver in inside)
 
     def finished(self) -> Status | None:
-        """Why no further step can be made, or None."""
+        """Return the reason why no further step can be made, or None."""
         if self._found is not None and not self._is_finite(self._found):
             return Status.NON_FINITE
         if self.stuck:
             return Status.STALLED
         return Status.MAX_PASSES if self.spent else None
 
-    # --- what a later run can go on from --------------------------------------------------------------------------
+    # --- state ----------------------------------------------------------------------------------------------------
 
     def _slopes_so_far(self) -> dict[str, Any]:
-        """Return the gradient and the slopes that a later run can use: of an exact pass, or of what came before."""
+        """Return the gradient and the loss derivatives for a later run: exact ones if there are any, else estimates."""
         found = self._found
         if found is not None:
             return {"gradient": found.gradient} | self._slopes_handed_over(found)
@@ -260,12 +264,12 @@ class FewReadsSolver(RoundSolver):
         return {"gradient": self.slope, f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape)}
 
     def _parts(self) -> dict[str, Any]:
-        """Return the solvers that work for this one, by name."""
+        """Return the inner solvers by name."""
         parts = {"scout": self.scout, "inner": self.inner, "rest": self.rest}
         return {name: solver for name, solver in parts.items() if solver is not None}
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own. The columns are in the data."""
+        """Return the state from which `from_state` continues. Arrays are not copied. Columns are read again later."""
         state = self._slopes_so_far() | {"steps": self.steps, "rows": self.problem.n}
         for name in self.remembered:
             state |= flat(name, getattr(self, name))
@@ -279,9 +283,9 @@ class FewReadsSolver(RoundSolver):
     def from_state(
         cls, problem: Problem, state: Mapping[str, Any], generator: np.random.Generator | None = None, **how: Any
     ) -> Self:
-        """Return a solver that goes on where the one with this state was; columns are copied again, by a read.
+        """Return a solver that continues from a saved state. Reading the columns again takes one read.
 
-        Batches come from the generator that is given. The state of the other one is in the state, with the scout's.
+        ``generator`` is set to the saved state of the random generator, if the first pass is unfinished.
         """
         solver = cls(problem, problem.default_start(), {"steps": state["steps"], "rows": 0}, generator)
         require_entries(problem, state)
@@ -312,7 +316,7 @@ class FewReadsSolver(RoundSolver):
 
 
 def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a state that belongs to one of the solvers."""
+    """Return the entries of a state that belong to the inner solver ``name``."""
     start = len(name) + 1
     return {key[start:]: value for key, value in state.items() if key.startswith(f"{name}.")}
 
@@ -321,9 +325,9 @@ def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def can_be_copied(problem: Problem) -> bool:
-    """Return whether vertices have one non-zero entry, and enough columns of a store fit into memory.
+    """Return whether vertices have one non-zero entry, and at least fifty columns of average size fit into memory.
 
-    Fewer than fifty columns of average size would hardly hold an optimum.
+    With fewer columns the optimum would rarely fit.
     """
     structure, store = problem.constraint.structure(), problem.X
     if structure.hull is None or structure.shift is not None:
@@ -332,14 +336,14 @@ def can_be_copied(problem: Problem) -> bool:
 
 
 def set_of(hull: Hull) -> Any:
-    """Return the set that a hull describes, of any number of coordinates."""
+    """Return the constraint set that a hull describes."""
     if hull.signed:
         return L1Ball(hull.radius)
     return NonNegativeL1Ball(hull.radius) if hull.filled else Simplex(hull.radius)
 
 
 def read_columns(problem: Problem, columns: np.ndarray) -> Any:
-    """Return a copy of some columns of all rows, in ascending order, by one read: an array, or a CSR array."""
+    """Return a copy of some columns (ascending) of all rows, made in one read: an array, or a CSR array."""
     n, pieces = problem.n, dict[int, Any]()
     place = np.full(problem.d, -1, np.int32)
     place[columns] = np.arange(len(columns))
@@ -363,17 +367,17 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
     data, indices, starts = np.empty(entries), np.empty(entries, size), np.zeros(n + 1, size)
     at = 0
     for first in sorted(pieces):
-        some, where, ends = pieces.pop(first)  # let go of as it is copied
+        some, where, ends = pieces.pop(first)  # free each piece once it is copied
         stop = at + len(some)
         data[at:stop], indices[at:stop] = some, where
         starts[first + 1 : first + len(ends)] = ends[1:] + at
         at = stop
     matrix = sparse.csr_array((data, indices, starts), shape=(n, len(columns)))
-    matrix.has_canonical_format = True  # as the rows were
+    matrix.has_canonical_format = True  # rows are stored with sorted indices and no duplicates
     return matrix
 
 
 def _plain(block: DataBlock) -> Any:
-    """Return the rows of a block as they are in the data, but for their means."""
+    """Return the rows of a block, without the wrapper for several outputs."""
     rows = block.samples.rows
     return rows.rows if isinstance(rows, MultiOutput) else rows

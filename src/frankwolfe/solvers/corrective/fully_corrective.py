@@ -1,8 +1,9 @@
-"""The fully corrective method: after each exact gradient, the weights of all atoms found so far are made optimal.
+"""The fully corrective method: each round re-optimises the weights of all active atoms.
 
-A round takes the exact gradient, which certifies, adds the atoms that promise most, and minimises the objective over
-all combinations of the active ones by Newton steps: a quadratic model with the losses' curvatures (`hessian_model` or
-`column_model`), solved as exactly as the gap is worth, and a line search on the objective.
+A round computes the exact gradient, which certifies, and adds the atoms with the steepest slopes. It then minimises the
+objective over all combinations of the active atoms by Newton steps. A Newton step minimises a quadratic model with the
+losses' curvatures (`hessian_model` or `column_model`), to an accuracy in proportion to the gap, and is followed by a
+line search on the objective.
 """
 
 from collections.abc import Mapping
@@ -22,37 +23,39 @@ from frankwolfe.solvers.corrective.start import is_new_kind, start_from_sample, 
 from frankwolfe.solvers.dual_bound import dual_gap
 
 GAP_LEFT_BY_ROUND, GAP_LEFT_ONCE_SETTLED = 0.3, 0.1
-"""Part of the exact gap that may be left on the active atoms when a round ends: while many atoms join, and once few
-do. Twice or half: passes change by 1 to 4%, times by less than their noise."""
+"""A round ends when the gap over the active atoms is this fraction of the exact gap: the first while many atoms join,
+the second once few do. Twice or half: passes change by 1 to 4%, times by less than their noise."""
 
 GO_ON_WITHIN = 1e4
-"""A gap of at most so many times the tolerance is expected to meet it after a step or two more. They are made at once
-where steps are cheap and all atoms that promise anything are active: an exact gradient and a round would cost more. A
+"""If the gap is at most this multiple of the tolerance, one or two more Newton steps should meet the tolerance. A round
+then makes them before the next exact gradient, if they are cheap and all atoms with useful slopes are active. A
 hundredth: fifteen problems take 5 to 7% longer. Ten times as many: no difference."""
 
 HESSIAN_MODEL_LEFT, HESSIAN_MODEL_LEFT_ONCE_SETTLED = 0.01, 0.001
-"""Part of the gap that may be left in a model whose Hessian is formed: while many atoms join, and once few do. Twice
-the first: 1% more passes; half: 4% fewer."""
+"""A model with a formed Hessian is solved to this fraction of the gap: the first while many atoms join, the second once
+few do. Twice the first: 1% more passes; half: 4% fewer."""
 
 COLUMN_MODEL_TRUST = 0.5
-"""A column model is not solved further than this times the part of the gap that the last step left: where curvatures
-change on the way, an exact answer is worth little. Doubled: 2% more passes. Halved: no difference."""
+"""A column model is solved to at least this times the fraction of the gap that the last step left. If curvatures change
+along a step, a more exact minimiser of the model gains little. Doubled: 2% more passes. Halved: no difference."""
 
 DISTRUST_PER_GAP, CURVATURE_FLOOR = 10.0, 1e-4
-"""How little curvatures are trusted far from the optimum, as a multiple of the relative gap, at most one (see
-`frankwolfe.objective.tasks.fill_curvatures`); times `CURVATURE_FLOOR` it is the smallest curvature of a sample in the
-model, as a part of the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most."""
+"""The damping of the model is `DISTRUST_PER_GAP` times the relative gap, at most one (see
+`frankwolfe.objective.tasks.fill_curvatures`). Damping times `CURVATURE_FLOOR` is the smallest curvature of a sample in
+the model, relative to the loss's smoothness. Larger: shorter, safer steps. Twice or half: passes change by 2% at most.
+"""
 
 LAST_DIGITS = 1e-4
-"""Relative gap from which on the Hessian of more atoms is worth forming, unless one more step column by column should
-meet the tolerance: that takes half as long. Doubled: 1% fewer passes. Halved: no difference."""
+"""Below this relative gap the Hessian is formed for more atoms (`HessianLimits.last_digits`), unless one more step of
+the column model, which takes half as long, should meet the tolerance. Doubled: 1% fewer passes. Halved: no difference.
+"""
 
 STALLED_ROUNDS = 50
-"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+"""Number of successive rounds without a lower gap or objective after which the run has stalled."""
 
 
 class Passed(NamedTuple):
-    """An exact pass: at which weights, the point there, and the gradient."""
+    """Result of an exact pass: the weights, the point there and its gradient."""
 
     w: np.ndarray
     at: Point
@@ -65,13 +68,13 @@ class CorrectiveSolver(RoundSolver):
     Parameters
     ----------
     problem : Problem
-        What to minimise.
+        The problem to minimise.
     w : array of shape (d,)
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over: here only the number of its steps is used.
+        State of an earlier run. Only its number of steps is used.
     limits : HessianLimits, optional
-        Up to how many atoms a Hessian is formed.
+        Largest numbers of atoms for which a Hessian is formed.
     """
 
     remembered = (
@@ -98,29 +101,29 @@ class CorrectiveSolver(RoundSolver):
         self.atoms: Any = atoms_of(problem, w, limits)
         self._costly = problem.objective.shards.calls_are_costly
         self._last_pass: Passed | None = None
-        self.left, self.by_columns = 0.0, False  # of the gap, by the last Newton step, and whether it had no Hessian
+        # fraction of the gap that the last Newton step left, and whether that step used the column model
+        self.left, self.by_columns = 0.0, False
         self.lowest_gap = self.lowest_value = np.inf
-        self.caution, self.vain = 1.0, 0
-        self.promised = np.inf  # fall of the objective, by the last step that was made in full
+        self.caution, self.vain = 1.0, 0  # factor of the damping, and rounds since the last progress
+        self.promised = np.inf  # decrease that the model predicted for the last step, if that was a full Newton step
         self.limits = limits
-        # whether nothing is known of the optimum yet: then a sample of the rows may tell where to begin
+        # True at a cold start. The first round may then begin at the optimum of a row subsample.
         self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
-        self.unseen = 0  # steps since the gap was lowest of which the objective could not tell whether they were good
+        self.unseen = 0  # steps since the gap last fell whose change of the objective was below rounding
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by rounds on the first few rows; once for each kind of data and parts.
+        """Compile the kernels, or load them from the cache, by two rounds on the first eight rows.
 
-        Rounds begin with few atoms, whose Hessian is formed. Models that work column by column are compiled by the
-        first round that needs one.
+        These rounds have few atoms and so use `HessianModel`. `ColumnModel` is compiled when a round first needs it.
         """
         if is_new_kind(type(self), self.problem):
             head = self.problem.head(8)
             CorrectiveSolver(head, head.default_start(), limits=self.limits).advance(2)
 
     def move_to(self, problem: Problem) -> bool:
-        """Go on with the same data over a set of another radius, if that can be done; say whether.
+        """Continue on the same data with a set of another radius. Return False if that is not supported.
 
-        Atoms, columns and Hessian are those of before; where the point need not move, so are its gradient and value.
+        Atoms, columns and Hessian are reused. If the point is feasible as it is, so are its gradient and value.
         """
         hull, samples = problem.constraint.structure().hull, self.problem.samples
         if hull is None or self.atoms.indirect or problem.samples.rows is not samples.rows:
@@ -145,42 +148,42 @@ class CorrectiveSolver(RoundSolver):
 
     @property
     def spent(self) -> bool:
-        """Whether the budget allows no further pass, beside the one that may end a round."""
+        """Whether the budget allows no further pass, with a pass reserved for the end of the round if it needs one."""
         return self.rows_read + (1 + self.atoms.indirect) * self.problem.n > self.budget
 
     def point(self) -> np.ndarray:
-        """Return the iterate as a new array."""
+        """Return a copy of the iterate."""
         return self.atoms.w()
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
         w, known, self._last_pass = self.point(), self._last_pass, None
         if self.at is not None and not (self.atoms.indirect or self._costly):
             gradient = self.problem.objective.gradient(self.at.alpha)
-        else:  # on a cluster every round begins from the weights: what workers keep follows from what is known here
+        else:  # on a cluster predictions are recomputed from the weights, so that a lost worker's part can be rebuilt
             if known is None or known.at is not self.at or not np.array_equal(known.w, w):
                 known = self._pass(w)
             self.at, gradient = known.at, known.gradient
         return gradient, self.problem.gap_for(gradient, w)
 
     def _pass(self, w: np.ndarray, since: Any = None) -> Passed:
-        """Take an exact pass at some weights, maybe with the slope along the segment from other predictions."""
+        """Make an exact pass at the weights ``w``. With predictions ``since``, also compute the slope from there."""
         at, gradient = self.problem.objective.at(w, self.at or self.problem.guess, since)
         return Passed(w, self._charged(at), gradient)
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        """Return the state from which `from_state` continues. Arrays are not copied."""
         return super().state() | self.atoms.state()
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds; the atoms first, for they are the weights."""
+        """Set all attributes from a saved state. The atoms come first because `point` uses them."""
         self.atoms.restore(state)
         super()._restore(state)
 
     # --- a round ----------------------------------------------------------------------------------------------
 
     def _round(self, found: Evaluation) -> None:
-        """Extend the active atoms and make Newton steps on their weights until little of the gap is left."""
+        """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
         self._look_back(found)
         if self.stuck or self.spent:
             return
@@ -191,7 +194,7 @@ class CorrectiveSolver(RoundSolver):
                 return
         added, moved = self.atoms.extend(found), False
         if len(self.atoms.u) == 0:
-            self.stuck = True  # zero, and no coordinate promises anything: there is nothing to correct
+            self.stuck = True  # the iterate is zero and every slope is zero: zero is stationary
             return
         goal = (GAP_LEFT_ONCE_SETTLED if self.atoms.settled else GAP_LEFT_BY_ROUND) * found.gap
         slope = self.atoms.slope(found.gradient)
@@ -202,19 +205,19 @@ class CorrectiveSolver(RoundSolver):
             moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
-        self.stuck = not (added or moved or self.spent)  # a round that changed nothing would change nothing again
+        self.stuck = not (added or moved or self.spent)  # the next round would be identical
         if self.stuck:
             self._bound_on_face(found)
-        # of vertices that others took the place of, some rounding is left in the point
+        # Vertices that were dropped leave rounding errors in the predictions, so the point is evaluated again.
         self._found = None if moved or (added and self.atoms.indirect) else found
 
     def _start_from_sample(self, found: Evaluation) -> bool:
-        """Go where the objective of a sample of the rows is lowest, if the objective is lower there; say whether."""
+        """Move to the optimum of a row subsample if the objective is lower there. Return whether the point moved."""
         w, rows_read = start_from_sample(self.problem, self.limits)
         self.rows_read += rows_read
         if w is None:
             return False
-        if self._costly:  # an exact pass, for the next round begins there
+        if self._costly:  # an exact pass also computes the gradient, which the next round needs
             self._last_pass = self._pass(w)
             at = self._last_pass.at
         else:
@@ -225,14 +228,17 @@ class CorrectiveSolver(RoundSolver):
         return True
 
     def _close_enough(self, slope: np.ndarray, gap: float, goal: float) -> bool:
-        """Whether a round has done its part: the rest of the gap is small, or other atoms are needed first."""
+        """Whether a round can end: the gap over the active atoms is at most ``goal``, or within the tolerance.
+
+        Near the tolerance the round goes on if no other atoms are needed and Newton steps are cheap (`GO_ON_WITHIN`).
+        """
         if gap <= self.target or gap > goal:
             return gap <= self.target
         near = gap <= GO_ON_WITHIN * self.target and self.atoms.covered
         return not (near and self.atoms.hessian_is_affordable(len(self.atoms.choose(slope))))
 
     def _look_back(self, found: Evaluation) -> None:
-        """Notice when neither gap nor objective has fallen for long: rounding moves the point to and fro."""
+        """Count the rounds without progress. After `STALLED_ROUNDS` of them rounding has stalled the run."""
         gap, value = self.lowest_gap, self.lowest_value
         self.vain = 0 if found.gap < gap or found.value < value - VALUE_ROUNDING * self.scale else self.vain + 1
         self.unseen = 0 if found.gap < 0.9 * gap else self.unseen
@@ -242,7 +248,10 @@ class CorrectiveSolver(RoundSolver):
             self._bound_on_face(found)
 
     def _bound_on_face(self, found: Evaluation) -> None:
-        """Bound the optimum from below by slopes of its face, where rounding hides the gap; charged as a pass."""
+        """Update the lower bound with a dual point that is exact on the face of the iterate. It counts as a pass.
+
+        It is used when rounding errors of the gradient dominate the Frank-Wolfe gap.
+        """
         hull = self.problem.constraint.structure().hull
         if hull is None or self.target <= 0.0 or self.spent:
             return
@@ -253,11 +262,14 @@ class CorrectiveSolver(RoundSolver):
             self._raise_bound(self.at, dual_gap(self.problem, self.at, w, alpha), alpha)
 
     def _newton(self, slope: np.ndarray, gap: float) -> bool:
-        """Minimise a quadratic model and go there as far as the objective falls; say whether it did."""
+        """Make a damped Newton step: minimise a quadratic model and line search toward its minimiser.
+
+        Returns whether the iterate moved.
+        """
         atoms = self.atoms
         chosen = atoms.choose(slope)
         if len(chosen) == 0:
-            return False  # no weight, and nothing promises any
+            return False  # all weights are zero, and no slope is steep enough to change that
         few = atoms.hessian_is_affordable(len(chosen), self._for_last_digits(gap))
         if self._costly and not few:
             raise ClusterError(
@@ -269,7 +281,8 @@ class CorrectiveSolver(RoundSolver):
         model: Model
         if few:
             atoms.forget_columns()
-            # where calls are costly, and a step like the last one with the same Hessian should meet the tolerance
+            # Reuse the last Hessian if another step with the same rate of convergence should meet the tolerance. Only
+            # shards with costly calls make use of this.
             as_it_is = self.promised < np.inf and 3.0 * self.left * gap <= self.target
             H = atoms.hessian.at(curvatures, chosen, shifts, as_it_is)
             model = HessianModel(atoms.hull, H, atoms.u, slope, chosen, self.problem.objective.compiled)
@@ -277,31 +290,35 @@ class CorrectiveSolver(RoundSolver):
             model = ColumnModel(atoms, slope, curvatures, atoms.own_part(self.at.z), shifts)
         u = minimise(model, self._model_share(few) * gap)
         if not np.isfinite(u).all():
-            return False  # the curvatures overflowed: there is no model to go by
+            return False  # the curvatures overflowed
         fall = -float(slope @ (u - atoms.u))
         if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
             return self._step_by_gap(u, slope, gap)
         return self._search(u, fall, few)
 
     def _for_last_digits(self, gap: float) -> bool:
-        """Whether few digits are missing, and yet more than a step like the last one would find column by column."""
+        """Whether the relative gap is small, but a step of the column model should not meet the tolerance."""
         expected = max(self._model_share(False), self.left) * gap if self.by_columns else np.inf
         return bool(gap <= LAST_DIGITS * self.scale and expected > self.target)
 
     def _model_share(self, hessian: bool) -> float:
-        """Return the part of the gap that may be left in a model."""
+        """Return the fraction of the gap to which a model is solved."""
         settled = self.atoms.settled
         if hessian:
             share = HESSIAN_MODEL_LEFT_ONCE_SETTLED if settled else HESSIAN_MODEL_LEFT
-            # on ill-scaled columns a gap says little about the distance to the optimum
+            # The last step hardly reduced the gap. On ill-scaled columns a small gap of the model can still be far from
+            # its minimiser, so the model is solved much further.
             return 1e-5 * share if self.left > 0.5 else share
         share = 0.1 if settled else 0.3  # exact answers are expensive column by column
         return max(share, COLUMN_MODEL_TRUST * self.left)
 
     def _curvatures(self, gap: float, hessian: bool) -> np.ndarray:
-        """Return the weighted curvatures for a model: matrices where outputs are coupled and a Hessian is formed."""
+        """Return the damped, weighted curvatures of all samples.
+
+        They are matrices if the loss couples the outputs and the Hessian is formed, else numbers.
+        """
         care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
-        # losses and curvatures vanish together: without a floor, models of separable data would have no curvature
+        # On separable data losses and curvatures tend to zero together. The floor keeps the model strictly convex.
         least = 1e-12 * max(min(1.0, abs(self.at.value) / self.scale), 1e-100)
         floor = max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
         if hessian and self.problem.outputs and self.problem.loss.coupled:
@@ -309,11 +326,11 @@ class CorrectiveSolver(RoundSolver):
         return self.problem.objective.curvatures(self.at, care, floor)
 
     def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
-        """Go toward ``u`` where the objective can no longer tell which point is better, if gap or slopes can.
+        """Step toward ``u`` when the change of the objective is below rounding. Return whether the iterate moved.
 
-        A smaller gap is all that is wanted. But gaps go up and down on the way to the optimum, so a step is also good
-        if the slope along it nearly vanishes at its end: then the objective has fallen, seen or not. That may also be
-        rounding, which would move the point to and fro for ever, so it is only trusted so often.
+        A step is accepted if it reduces the gap by 10%. Gaps are not monotone, so a step is also accepted if the slope
+        along it changes from ``-fall`` to at most ``0.8 fall``: on a quadratic the objective then decreases. Rounding
+        errors of the slope could make this cycle, so at most `STALLED_ROUNDS` such steps are made without a lower gap.
         """
         atoms, gamma, convex = self.atoms, 1.0, self.problem.loss.convex
         fall = -atoms.hull.along(slope, atoms.u, u)
@@ -333,9 +350,10 @@ class CorrectiveSolver(RoundSolver):
         return False
 
     def _search(self, u: np.ndarray, fall: float, exact: bool) -> bool:
-        """Look for a point on the way to ``u`` where the objective has fallen and is about level; go there.
+        """Line search along the segment to ``u``. Return whether the iterate moved.
 
-        ``exact`` says that ``u`` minimises a model with a Hessian: what it promises is what is left, near an optimum.
+        ``exact`` means that ``u`` minimises a model with a formed Hessian. Near an optimum, the decrease that such a
+        model predicts estimates the distance to the optimal value.
         """
         atoms, here = self.atoms, self.atoms.u
         goal, end = self._goal(u)
@@ -349,10 +367,10 @@ class CorrectiveSolver(RoundSolver):
         return True
 
     def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
-        """Return the predictions at the end of a step, and the point there if it is known.
+        """Return the predictions at the end ``u`` of a step, and the point there if it has been evaluated.
 
-        On a cluster an exact pass is taken there: it returns the gradient too, and most steps are made in full. With an
-        intercept that takes calls of its own to find.
+        On a cluster it is evaluated by an exact pass. That also returns the gradient, which the next round needs if
+        the step is a full one, as most are. With an intercept this does not pay: the intercept takes calls of its own.
         """
         if not self._costly or self.problem.intercept:
             return self.atoms.predict(u), None
@@ -361,7 +379,7 @@ class CorrectiveSolver(RoundSolver):
         return passed.at.z, passed.at
 
     def _adapt(self, gamma: float) -> None:
-        """Trust curvatures less where a step had to be cut short, more where it had not."""
+        """Increase the damping after a short step, reduce it after a full step."""
         if gamma < 0.5:
             self.caution = min(1e12, 10.0 * self.caution)
         elif gamma == 1.0:

@@ -1,9 +1,9 @@
-"""The quadratic model of few atoms: its Hessian is formed, weight is exchanged in pairs, and faces are solved exactly.
+"""The quadratic model for few atoms: the Hessian is formed. Pairwise steps alternate with exact solutions on faces.
 
-A model is ``q(u) = b'u + u'Hu / 2`` over the combinations ``u`` of active atoms, which live in a
+A model is ``q(u) = b'u + u'Hu / 2`` over the weights ``u`` of the active atoms, constrained to a
 `frankwolfe.sets.base.Hull`. ``H = A' D A``, where the columns of ``A`` are the atoms' predictions and ``D`` holds the
-curvatures of the losses. `Model` and `minimise` also serve `frankwolfe.solvers.corrective.column_model`, where atoms
-are too many to form ``H``.
+curvatures of the losses. `Model` and `minimise` are shared with `frankwolfe.solvers.corrective.column_model`, for too
+many atoms to form ``H``.
 """
 
 from abc import ABC, abstractmethod
@@ -21,75 +21,80 @@ from frankwolfe.sets.base import SPENT, Hull
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 
 STALE_CURVATURE = 0.1
-"""By what part a curvature may be wrong before the Hessian is brought up to date. Doubled: 2% more passes. Halved: 1%
-fewer, and more work on Hessians."""
+"""Relative error of a curvature above which its contribution to the Hessian is updated. Doubled: 2% more passes.
+Halved: 1% fewer, and more work on Hessians."""
 
 ZERO, NONE = -1, -2
-"""The zero atom, in place of the number of an atom; and no atom at all."""
+"""Special indices of atoms: the zero atom (of a filled hull), and no atom."""
 
 
 def minimise(model: "Model", tolerance: float) -> np.ndarray:
-    """Minimise a model until its gap is within ``tolerance``, or hardly falls any more; return the weights."""
+    """Minimise a model until its gap is within ``tolerance`` or has stalled. Return the weights of all atoms."""
     last, failures = np.inf, 0
     for _ in range(50):
         gap = model.descend(tolerance)
         failures = failures + 1 if gap > 0.5 * last else 0
-        if gap <= tolerance or failures >= 3:  # rounding, or a hard face
+        if gap <= tolerance or failures >= 3:  # stalled by rounding, or by an ill-conditioned face
             break
         last = min(gap, last)
-        if not model.u.any() or not model.leap(failures):  # no weight, no face
+        if not model.u.any() or not model.leap(failures):  # without weights there is no face
             break
     return model.whole(model.hull.fit(model.u))
 
 
 class Model(ABC):
-    """A quadratic model: descend, then leap to the minimiser of the face that was found, and so on.
+    """Base class of quadratic models. `minimise` alternates `descend` (first-order steps) and `leap` (on a face).
+
+    A face is the set of weights with the support and signs of the current ones.
 
     Parameters
     ----------
     hull : Hull
-        Where the weights live.
+        Feasible set of the weights.
     u : array
-        Weights at which the model begins.
+        Weights at which the minimisation begins.
     """
 
     def __init__(self, hull: Hull, u: np.ndarray):
         self.hull, self.u = hull, u.copy()
-        self.blocked = False  # whether the last move ended at a weight of zero, short of where it was to go
+        self.blocked = False  # whether a weight that became zero cut the last move short
 
     @abstractmethod
     def descend(self, tolerance: float) -> float:
-        """Lower the model by moves of single atoms or pairs; return its gap."""
+        """Reduce the model by steps on single atoms or pairs. Return its Frank-Wolfe gap."""
 
     @abstractmethod
     def leap(self, failures: int) -> bool:
-        """Move toward the minimiser of the face, as far as the hull allows; return whether the weights changed.
+        """Move toward the minimiser on the face, as far as is feasible. Return whether the weights changed.
 
-        ``failures`` is how often, in a row, the gap has not been halved.
+        ``failures`` is the number of successive iterations that did not halve the gap.
         """
 
     @abstractmethod
     def _jump(self, goal: np.ndarray) -> bool:
-        """Move to other weights, if the model is lower there; return whether it is."""
+        """Move to the weights ``goal`` if the model is lower there. Return whether it is."""
 
     def _put(self, u: np.ndarray) -> None:
         """Set the weights."""
         self.u = u
 
     def whole(self, u: np.ndarray) -> np.ndarray:
-        """Return the weights of all atoms, from those of the model's."""
+        """Return the weights of all atoms, from the weights of the atoms in the model."""
         return u
 
     def _face(self) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the atoms with weight, their signs, and whether the weights sum up to the radius."""
+        """Return the atoms with weight, their signs, and whether the l1 norm of the weights equals the radius."""
         face = np.flatnonzero(self.u)
         spent = not self.hull.filled or np.abs(self.u).sum() >= self.hull.radius * (1.0 - SPENT)
         return face, np.sign(self.u[face]), spent
 
     def _go(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> bool:
-        """Make as much of a move as lowers the model; return whether the weights changed."""
+        """Move along ``move``, projecting sign changes to zero if that reduces the model. Return whether u changed.
+
+        The move is halved up to five times. If the model is never lower, make the longest feasible part of the move.
+        """
         for halvings in range(6):
-            goal = self.u.copy()  # weights that would change their sign are set to zero
+            goal = self.u.copy()  # set weights whose sign would change to zero
             goal[face] = np.maximum(signs * (self.u[face] + 0.5**halvings * move), 0.0) * signs
             if self._jump(self.hull.fit(goal)):
                 self.blocked = False
@@ -104,7 +109,7 @@ class Model(ABC):
         return step > 0.0
 
     def _longest(self, face: np.ndarray, signs: np.ndarray, move: np.ndarray, spent: bool) -> tuple[float, int]:
-        """Return the part of a move that stays in the hull, and the position of the weight that ends it, or -1."""
+        """Return the largest feasible step size, at most 1, and the index of the weight that becomes zero, or -1."""
         size, change = np.abs(self.u[face]), signs * move
         shrinking = change < 0.0
         ratios = np.where(shrinking, size / np.where(shrinking, -change, 1.0), np.inf)
@@ -115,27 +120,29 @@ class Model(ABC):
 
 
 class Hessian:
-    """The Hessian ``A' D A`` of some atoms and, with an intercept, the second derivatives in it.
+    """The Hessian ``A' D A`` of chosen atoms and, with an intercept, its blocks for the intercept.
 
-    It is kept from one Newton step to the next. All of it is linear in the curvatures ``D``, so what those that have
-    changed much contribute is added: with every curvature within a part `STALE_CURVATURE` of the true one, so is the
-    model, along every direction. Where calls are costly it is summed up anew, or used again as it is.
+    It is reused from one Newton step to the next. It is linear in the curvatures ``D``, so only the change is added,
+    for the samples whose curvature has changed by more than a fraction `STALE_CURVATURE`. Every curvature, and so the
+    curvature of the model along every direction, is then within that fraction of the true one. Where calls are costly,
+    the Hessian is either recomputed or reused unchanged.
 
     Parameters
     ----------
     matrix : ActiveMatrix
-        The predictions of the atoms.
+        The predictions ``A`` of the atoms.
     """
 
     def __init__(self, matrix: ActiveMatrix):
         self.matrix, self.chosen = matrix, np.empty(0, np.intp)
-        self.sums: tuple[np.ndarray, ...] = ()  # in the atoms; then in intercept and atoms, and in the intercept
+        self.sums: tuple[np.ndarray, ...] = ()  # blocks: atoms; intercept and atoms; intercept
         self.curvatures: Any = None
 
     def at(self, curvatures: Any, chosen: np.ndarray, shifts: int = 0, as_it_is: bool = False) -> np.ndarray:
-        """Return the Hessian of the atoms ``chosen``, ascending, for these curvatures or for others close to them.
+        """Return the Hessian of the atoms ``chosen`` (ascending), for curvatures close to the given ones.
 
-        An intercept of ``shifts`` entries follows the weights. ``as_it_is`` says that the last Hessian will do.
+        An intercept of ``shifts`` entries is eliminated by a Schur complement. ``as_it_is`` permits the reuse of the
+        last Hessian where calls are costly.
         """
         place = np.searchsorted(self.chosen, chosen)
         known = 0 < len(chosen) <= len(self.chosen) and bool((self.chosen.take(place, mode="clip") == chosen).all())
@@ -150,9 +157,9 @@ class Hessian:
         return eliminated(*self.sums) if shifts else self.sums[0]
 
     def _renew(self, curvatures: np.ndarray, shifts: int) -> None:
-        """Bring the sums up to date where curvatures have changed much."""
+        """Update the Hessian for the samples whose curvature has changed by more than `STALE_CURVATURE`."""
         stale = np.abs(curvatures - self.curvatures) > STALE_CURVATURE * np.abs(curvatures)
-        if curvatures.ndim == 3:  # a matrix for each sample: any of its entries makes it stale
+        if curvatures.ndim == 3:  # a matrix per sample is stale if any of its entries is
             stale = np.broadcast_to(stale.any(axis=(1, 2), keepdims=True), curvatures.shape)
         if stale.any():
             change = np.where(stale, curvatures - self.curvatures, 0.0)
@@ -161,14 +168,14 @@ class Hessian:
             self.curvatures = np.where(stale, curvatures, self.curvatures)
 
     def state(self) -> dict[str, Any]:
-        """Return the sums, and of which atoms and curvatures they are; on a cluster curvatures stay where they are."""
+        """Return the Hessian, its atoms and its curvatures as state entries. Curvatures on a cluster are not saved."""
         found = {f"hessian.{name}": value for name, value in zip(("H", "cross", "total"), self.sums, strict=False)}
         if isinstance(self.curvatures, np.ndarray):
             found["hessian.curvatures"] = self.curvatures
         return found | {"hessian.chosen": self.chosen}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over the sums of a state."""
+        """Set all attributes from a saved state."""
         names = [name for name in ("H", "cross", "total") if f"hessian.{name}" in state]
         self.sums = tuple(state[f"hessian.{name}"].copy(order="K") for name in names)
         self.chosen = state["hessian.chosen"].copy()
@@ -177,23 +184,23 @@ class Hessian:
 
 
 class HessianModel(Model):
-    """The model of few atoms, whose Hessian is formed.
+    """The quadratic model for few atoms, with a formed Hessian.
 
-    It is a function of how far the weights have moved, ``slope'(u - u0) + (u - u0)' H (u - u0) / 2``: near an optimum
-    both parts are small, while ``H u`` may be large.
+    It is written in the change of the weights, ``slope'(u - u0) + (u - u0)' H (u - u0) / 2``. Near an optimum both
+    terms are small, while ``H u`` may be large and would lose digits.
 
     Parameters
     ----------
     hull : Hull
-        Where the weights live.
+        Feasible set of the weights.
     H : array
         The Hessian of the atoms ``chosen``.
     u, slope : arrays
-        Weights of all atoms, and the slopes of the objective along them.
+        Weights of all atoms, and the slopes of the objective in them.
     chosen : array
-        Atoms of the model; the others have no weight.
+        Atoms of the model; all other atoms have weight zero.
     compiled : bool
-        Whether to exchange weight by compiled loops.
+        Whether pairwise steps run in a compiled kernel.
     """
 
     def __init__(self, hull: Hull, H: np.ndarray, u: np.ndarray, slope: np.ndarray, chosen: np.ndarray, compiled: bool):
@@ -202,27 +209,28 @@ class HessianModel(Model):
         self.start, self.first_slope = self.u.copy(), slope[chosen]
 
     def whole(self, u: np.ndarray) -> np.ndarray:
-        """Return the weights of all atoms, from those of the model's."""
+        """Return the weights of all atoms, from the weights of the atoms in the model."""
         whole = np.zeros(self.size)
         whole[self.chosen] = u
         return whole
 
     def slope(self) -> np.ndarray:
-        """Return the slopes of the model at its weights."""
+        """Return the gradient of the model at its weights."""
         return self.first_slope + self.H @ (self.u - self.start)
 
     def descend(self, tolerance: float) -> float:
-        """Exchange weight between pairs; return the model's gap."""
-        # with few exchanges a face whose columns depend on each other would be solved too early: rounding decides there
+        """Make pairwise steps. Return the gap of the model."""
+        # With fewer steps, `leap` would solve faces with linearly dependent columns, where rounding picks the solution.
         most = 20 + 2 * len(self.u)
         run, pairs = (exchange, PairsByLoops) if self.compiled else (exchange.interpreted, PairsByArrays)
         return float(run(pairs(self.hull), self.H, self.u, self.slope(), tolerance, most))
 
     def leap(self, failures: int) -> bool:
-        """Move toward the minimiser of the face, as far as the hull allows; return whether the weights changed.
+        """Move toward the minimiser on the face, as far as is feasible. Return whether the weights changed.
 
-        An atom that ends a move is dropped, and after failures the move goes on without it until the minimiser of a
-        face is reached (the minor cycles of Wolfe 1976): weight that is exchanged before would bring the atom back.
+        An atom whose weight becomes zero is dropped. After failures, moves are repeated on the smaller faces until the
+        minimiser of a face is reached (the minor cycles of Wolfe 1976). Pairwise steps in between would bring the
+        dropped atom back.
         """
         moved = False
         for _ in range(len(self.u) if failures else 1):
@@ -237,7 +245,7 @@ class HessianModel(Model):
         return moved
 
     def _jump(self, goal: np.ndarray) -> bool:
-        """Move to other weights, if the model is lower there; return whether it is."""
+        """Move to the weights ``goal`` if the model is lower there. Return whether it is."""
         step = goal - self.u
         if not self.hull.along(self.slope(), self.u, goal) + 0.5 * (step @ (self.H @ step)) < 0.0:
             return False
@@ -246,10 +254,11 @@ class HessianModel(Model):
 
 
 def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.ndarray, spent: bool) -> np.ndarray:
-    """Return the move to the minimiser of the model on a face; ``spent`` says that the signed sum stays the same.
+    """Return the Newton step to the minimiser of the model on a face.
 
-    Then one atom, the shortest, gives what all others take: they move along their differences from it. The system is
-    solved again for what the factorisation leaves: rounding, and the ridge that columns that depend on each other need.
+    ``spent`` adds the constraint that the l1 norm of the weights is constant, ``signs' move = 0``. It is eliminated by
+    the atom with the smallest ``H_jj``, whose weight compensates the changes of all others. Iterative refinement
+    removes the errors of the factorisation: rounding, and the ridge that linearly dependent columns need.
     """
     if spent and len(face) == 1:
         return np.zeros(1)
@@ -288,16 +297,18 @@ def _face_move(H: np.ndarray, face: np.ndarray, slope: np.ndarray, signs: np.nda
 def _face_solver(
     H: np.ndarray, others: np.ndarray, across: np.ndarray | None, own: float, opposite: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what solves with the Hessian of the atoms ``others``, or of their differences from another.
+    """Return a function that solves linear systems with the reduced Hessian of a face.
 
-    That one's entries are ``across`` and ``own``; ``opposite`` are its signs relative to the others'.
+    Without ``across`` this is ``H`` restricted to ``others``. With it, one more atom ``k`` has been eliminated, and the
+    matrix is ``H - s c' - c s' + h s s'``, with ``s = opposite`` (relative signs), ``c = across`` (the column of ``k``)
+    and ``h = own`` (``H_kk``). The factorisation is Cholesky on a unit diagonal, with the smallest ridge that succeeds.
     """
     diagonal = np.diagonal(H)[others]
     lengths = diagonal if across is None else diagonal - 2.0 * opposite * across + own
     floor = max(1e-30 * diagonal.max(), 1e-300) if across is None else 1e-15 * (diagonal + own) + 1e-300
     scale = 1.0 / np.sqrt(np.maximum(lengths, floor))
     for ridge in (1e-13, 1e-10, 1e-7):  # on a unit diagonal, until the factorisation succeeds
-        square = H[np.ix_(others, others)].T  # the same transposed, and in the order that is worked on in place
+        square = H[np.ix_(others, others)].T  # symmetric; the transpose is in Fortran order, which BLAS overwrites
         if across is not None:
             square = dsyr2(-1.0, opposite, across - 0.5 * own * opposite, a=square, overwrite_a=True)
         square *= scale[:, None]
@@ -311,29 +322,32 @@ def _face_solver(
     return np.zeros_like
 
 
-# --- pairwise descent: weight moves from one atom to another, or to or from the zero atom -----------------------------
+# --- pairwise Frank-Wolfe steps: weight moves from one atom to another, or to or from the zero atom -------------------
 
 
 @verb
 def entering(pairs, u, slope):
-    """Return the model's gap, and the atom of least slope, its sign and that slope.
+    """Return the gap of the model, and the index, sign and slope of the atom with the smallest slope.
 
-    The opposite of an atom with weight counts for the gap, but is not one to enter: its weight leaves first.
+    The opposite ``-s`` of an atom ``s`` with weight counts for the gap but cannot enter: ``s`` must leave first.
     """
     return pairs.entering(u, slope)
 
 
 @verb
 def leaving(pairs, H, u, slope, slack, enter, sign, best):
-    """Return the atom to take weight from: the one that promises the largest decrease of the model."""
+    """Return the atom that loses weight: the one for which the unconstrained step reduces the model most.
+
+    That decrease is half of ``lead^2 / curvature`` along the pair. ``slack`` is the weight of the zero atom.
+    """
     return pairs.leaving(H, u, slope, slack, enter, sign, best)
 
 
 @kernel
 def exchange(pairs, H, u, slope, tolerance, most):
-    """Exchange weight between pairs of atoms until the model's gap is within ``tolerance``; return that gap.
+    """Make at most ``most`` pairwise steps, until the gap of the model is within ``tolerance``. Return the gap.
 
-    ``u`` and its ``slope`` change in place, in at most so many steps.
+    The weights ``u`` and the gradient ``slope`` are updated in place.
     """
     radius, gap = pairs.hull.radius, np.inf
     for _ in range(most):
@@ -346,7 +360,7 @@ def exchange(pairs, H, u, slope, tolerance, most):
         leave = leaving(pairs, H, u, slope, slack, enter, sign, best)
         if leave == NONE:
             break
-        # along the pair the model falls at the rate `lead`, and `square` is its curvature
+        # along the pair, the model decreases at the rate `lead` and has the curvature `square`
         bound, lead, square, other = slack, -best, 0.0, 0.0
         if enter != ZERO:
             square = H[enter, enter]
@@ -367,12 +381,12 @@ def exchange(pairs, H, u, slope, tolerance, most):
 
 
 class PairsByArrays(NamedTuple):
-    """How pairs are chosen in NumPy: a step takes some ten microseconds."""
+    """Selection of pairs in NumPy: a step takes some ten microseconds."""
 
     hull: Hull
 
     def entering(self, u: np.ndarray, slope: np.ndarray) -> tuple[float, int, float, float]:
-        """Return the model's gap, and the atom of least slope, its sign and that slope."""
+        """Return the gap of the model, and the index, sign and slope of the atom with the smallest slope."""
         hull, signs, sign = self.hull, np.sign(u), 1.0
         keys = np.where(signs != 0.0, signs * slope, -np.abs(slope)) if hull.signed else slope
         enter = int(keys.argmin())
@@ -388,7 +402,7 @@ class PairsByArrays(NamedTuple):
     def leaving(
         self, H: np.ndarray, u: np.ndarray, slope: np.ndarray, slack: float, enter: int, sign: float, best: float
     ) -> int:
-        """Return the atom to take weight from: the one that promises the largest decrease of the model."""
+        """Return the atom that loses weight: the one for which the unconstrained step reduces the model most."""
         signs, curve = np.sign(u), np.diagonal(H)
         lead, own = np.where(signs != 0.0, signs * slope - best, 0.0), 0.0
         if enter != ZERO:
@@ -402,12 +416,12 @@ class PairsByArrays(NamedTuple):
 
 
 class PairsByLoops(NamedTuple):
-    """The same in compiled loops: a step takes a microsecond."""
+    """Selection of pairs in compiled loops: a step takes a microsecond."""
 
     hull: Hull
 
     def entering(self, u, slope):
-        """Return the model's gap, and the atom of least slope, its sign and that slope."""
+        """Return the gap of the model, and the index, sign and slope of the atom with the smallest slope."""
         hull, best, enter, total = self.hull, np.inf, ZERO, 0.0
         if hull.filled:
             best = 0.0
@@ -422,7 +436,7 @@ class PairsByLoops(NamedTuple):
         return total - hull.radius * least, enter, sign, best
 
     def leaving(self, H, u, slope, slack, enter, sign, best):
-        """Return the atom to take weight from: the one that promises the largest decrease of the model."""
+        """Return the atom that loses weight: the one for which the unconstrained step reduces the model most."""
         leave, promise, own = NONE, 0.0, 0.0
         if enter != ZERO:
             own = H[enter, enter]

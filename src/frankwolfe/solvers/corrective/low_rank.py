@@ -1,15 +1,15 @@
-"""The corrective method for the trace-norm ball: subspaces grow, and the best matrix within them is found.
+"""The corrective method for the trace-norm ball: minimise the objective over matrices in growing subspaces.
 
-The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round takes the exact gradient, which certifies,
-and widens both subspaces by
+The iterate is ``W = U S V'`` with few columns in ``U`` and ``V``. A round computes the exact gradient ``G``, which
+certifies, and extends both subspaces by
 
-- the gradient's leading singular vectors: the vertices that Frank-Wolfe steps would add;
-- what the gradient maps the present vectors to;
-- the vectors of the round before, which is to such rounds what conjugate directions are to gradient steps.
+- the leading singular vectors of ``G``: the vertices that Frank-Wolfe steps would add;
+- ``G V`` (for ``U``) and ``G' U`` (for ``V``);
+- the vectors of the previous round, as conjugate gradients extend gradient descent.
 
-Then the objective is minimised over the small matrix ``S``, in the trace-norm ball of its own size, by Newton steps: a
-quadratic model is minimised within the ball, and a line search follows on the true objective. Nothing is projected in
-the large space. A decomposition of ``S`` drops the directions without weight.
+Newton steps then minimise the objective over the small matrix ``S`` in the trace-norm ball. Each step minimises a
+quadratic model within the ball and makes a line search on the objective. Projections act on small matrices only. An SVD
+of ``S`` drops the directions without weight.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,21 +31,24 @@ from frankwolfe.solvers.corrective.start import is_new_kind
 from frankwolfe.solvers.state import built, flat
 
 MIN_NEW_VECTORS = 8
-"""Fewest leading singular vectors of the gradient that a round adds; else as many as there are already. Twice as many:
-no difference; half: passes on the low-rank problem grow by a third, and its time too."""
+"""A round adds as many leading singular vectors of the gradient as the iterate has, and at least this number. Twice as
+many: no difference; half: passes on the low-rank problem grow by a third, and its time too."""
 
 MOST_FORMED = 1500
-"""Most entries of ``S`` for which the Hessian is formed where calls are costly: it has the square of their number."""
+"""Where calls are costly, the Hessian in ``S`` is formed if ``S`` has at most this number of entries."""
 
 VALUE_ROUNDING = 1e-15
-"""Differences of the objective below this part of its first value are rounding."""
+"""Changes of the objective below this fraction of its first value are treated as rounding."""
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 
 class Curved(NamedTuple):
-    """Second derivatives of the losses at a point: curvatures, or with several outputs the predictions there."""
+    """Second derivative of the losses in the predictions, at a point.
+
+    With one output it is the array ``curvatures``. With several, it is applied as a Hessian-vector product at ``z``.
+    """
 
     samples: Any
     losses: LossArrays
@@ -53,14 +56,14 @@ class Curved(NamedTuple):
     z: np.ndarray
 
     def times(self, change: np.ndarray) -> np.ndarray:
-        """Return the second derivatives times a change of the predictions."""
+        """Return the weighted second derivative times a change of the predictions."""
         if self.curvatures is not None:
             return self.curvatures * change
         samples = self.samples
         return weighted(samples.weights, self.losses.hessian_product(self.z, samples.targets, change))
 
     def in_intercept(self) -> np.ndarray:
-        """Return the second derivative in the intercept."""
+        """Return the Hessian in the intercept, of shape (outputs, outputs)."""
         if self.curvatures is not None:
             return np.array([[self.curvatures.sum()]])
         shape = self.samples.shape
@@ -68,14 +71,14 @@ class Curved(NamedTuple):
 
 
 def curved_at(local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, floor: float) -> Curved:
-    """Return the second derivatives at a point."""
+    """Return the second derivative of the losses at a point."""
     several = len(local.samples.shape) > 1
     D = None if several else curvatures(local, z, shift, losses, alpha, 1.0, floor)
     return Curved(local.samples, local.losses, D, shifted_by(local, z, shift))
 
 
 def view(local: Local, left: np.ndarray, right: np.ndarray) -> Any:
-    """Return the data as matrices ``left S right'`` see it: with several outputs ``X left``."""
+    """Return the linear map from ``S`` to the predictions of ``left S right'``; it holds ``X left`` where possible."""
     return local.samples.rows.sandwich(left, right)
 
 
@@ -85,18 +88,18 @@ def seen(local: Local, view: Any, S: np.ndarray) -> np.ndarray:
 
 
 def pull(local: Local, view: Any, alpha: np.ndarray) -> tuple:
-    """Return the gradient in ``S``."""
+    """Return the gradient in ``S``, from the derivatives ``alpha`` in the predictions."""
     return (view.pull(alpha.reshape(local.samples.shape)),)
 
 
 def product(local: Local, view: Any, curved: Curved, S: np.ndarray) -> tuple:
-    """Return the Hessian in ``S`` times a matrix, and the sums over samples that an intercept needs."""
+    """Return the Hessian in ``S`` times a matrix, and the mixed derivative (intercept and ``S``) times that matrix."""
     out = curved.times(seen(local, view, S))
     return view.pull(out), np.atleast_1d(out.sum(axis=0))
 
 
 def small_hessian(local: Local, view: Any, curved: Curved, shape: tuple[int, int]) -> tuple:
-    """Return the Hessian in the entries of ``S``, that in intercept and entries, and that in the intercept."""
+    """Return three blocks of the Hessian: in ``S``, mixed (intercept and ``S``), and in the intercept."""
     columns, sums, S = [], [], np.zeros(shape)
     for k in range(S.size):
         S.flat[k] = 1.0
@@ -108,7 +111,7 @@ def small_hessian(local: Local, view: Any, curved: Curved, shape: tuple[int, int
 
 
 def intercept_pulls(local: Local, view: Any, curved: Curved) -> tuple:
-    """Return the second derivative in intercept and ``S``, a matrix for each output, and that in the intercept."""
+    """Return the mixed Hessian in intercept and ``S``, one matrix per output, and the Hessian in the intercept."""
     shape = local.samples.shape
     units = np.eye(shape[1]) if len(shape) > 1 else np.ones((1, 1))
     return np.array([view.pull(curved.times(np.broadcast_to(unit, shape))) for unit in units]), curved.in_intercept()
@@ -131,7 +134,7 @@ class LowRankSolver(RoundSolver):
         self.last_gap = np.inf
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache; on a cluster workers compile when they first need it."""
+        """Compile the kernels, or load them from the cache. Workers of a cluster compile them on first use."""
         if not is_new_kind(type(self), self.problem):
             return
         head, losses = self.problem.head(1).samples, self.problem.objective.losses
@@ -141,17 +144,17 @@ class LowRankSolver(RoundSolver):
         head.rows.sandwich(self.left, self.right).predict(np.zeros((self.left.shape[1], self.right.shape[1])))
 
     def point(self) -> Any:
-        """Return the iterate as a new object, as the problem keeps its weights."""
+        """Return a copy of the iterate, in the type that the problem uses for its weights."""
         w = self.problem.assemble(self.left * self.sizes, self.right)
         return w if self.shift is None else w + self.shift
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
         if self.shift is None and not self.problem.objective.shards.calls_are_costly:
             z = self._predictions(self._view(self.left, self.right), np.diag(self.sizes))
             self.at = self._evaluate_predictions(z)
             gradient, own = self.problem.objective.gradient(self.at.alpha), float(self.at.alpha @ z.ravel())
-        else:  # what is added may all but cancel: only the sum itself says what its rounding does
+        else:  # the set's shift may nearly cancel the weights, so rounding is that of the assembled weights
             w = self.point()
             self.at, gradient = self._evaluate_weights(w)
             own = float(gradient @ (w if self.shift is None else w - self.shift))
@@ -161,18 +164,18 @@ class LowRankSolver(RoundSolver):
         return gradient, gap
 
     def _triplets(self, r: np.ndarray) -> Triplets:
-        """Return leading singular triplets; where they cannot be exact, as close as the last gap makes worth while."""
+        """Return leading singular triplets of ``r``. Iterative methods stop at an accuracy relative to the last gap."""
         level = self.radius * self.found.bound
         loose = 0.05 * min(1.0, self.last_gap / level) if level > 0.0 else 0.05
         start = self.right if len(self.left) >= len(self.right) else self.left
         return self.norm.triplets(r, max(MIN_NEW_VECTORS, len(self.sizes)), tolerance=loose, start=start, proof=True)
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        """Return the state from which `from_state` continues. Arrays are not copied."""
         return super().state() | flat("triplets", self.found)
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
+        """Set all attributes from a saved state."""
         super()._restore(state)
         self.found = built(Triplets, "triplets", state)
 
@@ -180,11 +183,11 @@ class LowRankSolver(RoundSolver):
 
     @property
     def spent(self) -> bool:
-        """Whether the budget allows no further pass, beside the one that ends a round."""
+        """Whether the budget allows no further pass, with one reserved for the end of the round."""
         return self.rows_read + 2 * self.problem.n > self.budget
 
     def _round(self, found: Evaluation) -> None:
-        """Widen the subspaces, minimise within them, drop what has no weight."""
+        """Extend the subspaces, minimise within them, and drop singular vectors without weight."""
         if self.stuck or self.spent:
             return
         slope = self.norm.matrix(found.gradient)
@@ -204,28 +207,29 @@ class LowRankSolver(RoundSolver):
         self.stuck = not (self.at.value < before - VALUE_ROUNDING * self.scale or self.last_gap < 0.9 * found.gap)
 
     def _view(self, left: np.ndarray, right: np.ndarray) -> Any:
-        """Return the data as matrices ``left S right'`` see it."""
+        """Return the linear map from ``S`` to the predictions of ``left S right'`` (see `view`)."""
         return self.problem.objective.shards.keep(view, left, right)
 
     @cached_property
     def _base(self) -> Any:
-        """Predictions of what the set adds to every point."""
+        """Predictions of the shift that the set adds to all its points."""
         return self.problem.objective.predict(self.shift)
 
     def _predictions(self, view: Any, S: np.ndarray) -> Any:
-        """Return the predictions of ``left S right'``, with what the set adds to every point."""
+        """Return the predictions of ``left S right'`` plus the set's shift."""
         z = self.problem.objective.shards.keep(seen, view, S)
         return z if self.shift is None else self.problem.objective.sum_of(z, self._base)
 
     def _minimise(self, view: Any, S: np.ndarray, goal: float) -> np.ndarray:
-        """Make Newton steps on the small matrix until its gap is at most ``goal``."""
+        """Make Newton steps on ``S`` until its Frank-Wolfe gap is at most ``goal``."""
         at = self.at
         for _ in range(10):
             slope = self.problem.objective.shards.run(pull, view, at.alpha)[0]
             if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
-            # where there is no curvature along the slope, a step as long as the radius is as good a guess as any
+            # First guess of the largest curvature: 70% of the last one, the curvature along the gradient or, if that is
+            # zero, the curvature for which a gradient step has the length of the radius.
             self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
             there, self.bound = model.minimum(self.bound, 60, 0.5 * goal)
             if not np.isfinite(self.bound):
@@ -240,12 +244,15 @@ class LowRankSolver(RoundSolver):
     def _line_search(
         self, view: Any, at: Point, S: np.ndarray, change: np.ndarray, fall: float
     ) -> tuple[np.ndarray, Point] | None:
-        """Go along a change of ``S``: all the way, or half as far and so on; return where, or None."""
+        """Backtrack along ``change``, halving the step. Return the new ``S`` and its point, or None.
+
+        ``fall`` is the slope of the objective along ``change``, which is negative.
+        """
         gamma = 1.0
         for _ in range(30):
             there = S + gamma * change
             reached = self._evaluate_predictions(self._predictions(view, there))
-            # where all is rounding, the model knows better than the objective
+            # If changes of the objective are below rounding, accept the step of the model.
             rounding = abs(fall) + abs(reached.value - at.value) <= VALUE_ROUNDING * self.scale
             if reached.value < at.value + 0.01 * gamma * fall or rounding:
                 return there, reached
@@ -253,9 +260,10 @@ class LowRankSolver(RoundSolver):
         return None
 
     def _products(self, view: Any, at: Point, shape: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function that multiplies with the Hessian in ``S``; an intercept follows.
+        """Return the function that multiplies by the Hessian in ``S``.
 
-        Where calls are costly and ``S`` is small, the Hessian is formed.
+        An intercept is eliminated: ``H - C' T^+ C`` with the mixed Hessian ``C`` and the intercept's Hessian ``T``.
+        Where calls are costly and ``S`` is small, the Hessian is formed once.
         """
         shards, floor = self.problem.objective.shards, 1e-8 * self.problem.objective.curvature_scale
         curved = shards.keep(curved_at, at.z, at.shift, at.losses, at.alpha, floor)
@@ -277,7 +285,7 @@ class LowRankSolver(RoundSolver):
         return multiplied
 
 
-# --- a quadratic model over small matrices, minimised by accelerated projections --------------------------------------
+# --- a quadratic model over small matrices, minimised by accelerated projected gradients ------------------------------
 
 
 def project_to_trace_ball(S: np.ndarray, radius: float) -> np.ndarray:
@@ -298,7 +306,7 @@ def project_to_trace_ball(S: np.ndarray, radius: float) -> np.ndarray:
 
 
 def gap_within(slope: np.ndarray, S: np.ndarray, radius: float) -> float:
-    """Return the gap at a small matrix, where the gradient is ``slope``."""
+    """Return the Frank-Wolfe gap over the trace-norm ball at ``S``, where the gradient is ``slope``."""
     return float(np.vdot(slope, S) + radius * np.linalg.norm(slope, 2))
 
 
@@ -308,11 +316,11 @@ class TraceModel(NamedTuple):
     Attributes
     ----------
     product : function
-        From a matrix ``S`` to ``H S``.
+        Hessian-vector product, from a matrix ``S`` to ``H S``.
     centre, slope : arrays
         ``S_0`` and the gradient there.
     radius : float
-        Of the ball.
+        Radius of the trace-norm ball.
     """
 
     product: Callable[[np.ndarray], np.ndarray]
@@ -321,15 +329,15 @@ class TraceModel(NamedTuple):
     radius: float
 
     def first_bound(self) -> float:
-        """Return the curvature along the slope: at most the largest there is, and rarely much less."""
+        """Return the curvature along the gradient. It is at most the largest eigenvalue, and rarely much smaller."""
         return float(np.vdot(self.slope, self.product(self.slope)) / np.vdot(self.slope, self.slope))
 
     def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, float]:
-        """Return a matrix whose gap in the model is at most ``goal``, and the curvature met.
+        """Return a matrix whose gap in the model is at most ``goal``, and the estimate of the largest curvature.
 
-        Accelerated projected gradients (Beck and Teboulle 2009), restarted where a step turns back (O'Donoghue and
-        Candes 2015). ``bound`` is a guess of the largest curvature. A step costs one product with the Hessian: those of
-        points in between follow by linearity.
+        The method is accelerated projected gradients (Beck and Teboulle 2009), restarted when a step opposes the
+        momentum (O'Donoghue and Candes 2015). ``bound`` is the first guess of the largest curvature. A step costs one
+        Hessian-vector product: products at extrapolated points follow by linearity.
         """
         here = ahead = self.centre
         H_here = H_ahead = np.zeros_like(self.slope)  # the Hessian times the distance from the centre
@@ -350,12 +358,15 @@ class TraceModel(NamedTuple):
         return here, bound
 
     def _descend(self, S: np.ndarray, H_S: np.ndarray, bound: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Make a projected gradient step that is short enough for the curvature it meets."""
+        """Make a projected gradient step from ``S``, raising ``bound`` until it is at least the curvature of the step.
+
+        Returns the new matrix, the Hessian times its distance from the centre, and ``bound``.
+        """
         slope = self.slope + H_S
         while True:
             there = project_to_trace_ball(S - slope / bound, self.radius)
             move = there - S
-            change = self.product(move)  # its own: differences of products end in rounding
+            change = self.product(move)  # computed directly: a difference of products would cancel
             if not np.vdot(move, change) > bound * np.vdot(move, move) * (1.0 + 1e-9) or bound > 1e300:
                 return there, H_S + change, bound
             bound *= 1.5

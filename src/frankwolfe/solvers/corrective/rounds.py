@@ -1,4 +1,4 @@
-"""What solvers that go in rounds share: an exact gradient, which certifies, then as much correction as it is worth."""
+"""Base class of solvers that work in rounds. A round starts and ends with an exact gradient, which yields the gap."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -16,8 +16,8 @@ from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import ESTIMATE, PLAIN, built, copied, flat, require_entries, require_like
 
 VALUE_ROUNDING = 1e-14
-"""Part of the objective, and of what predictions contribute to it, below which differences are rounding. Twice or half:
-no difference."""
+"""Relative rounding error of the objective. Changes below this fraction of its value are treated as zero. Twice or
+half: no difference."""
 
 
 class RoundSolver(ABC):
@@ -26,9 +26,9 @@ class RoundSolver(ABC):
     Parameters
     ----------
     problem : Problem
-        What to minimise.
+        The problem to minimise.
     earlier : mapping, optional
-        What the result of another run hands over: here only the number of its steps is used.
+        State of an earlier run. Only its number of steps is used.
     """
 
     batch_size = 0  # every round reads all rows
@@ -36,22 +36,22 @@ class RoundSolver(ABC):
     rows_a_step = None  # a round makes as many inner passes as it needs
 
     remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "lower_bound", "slopes")
-    """Attributes that are numbers or arrays, and part of the state."""
+    """Names of the attributes, numbers or arrays, that `state` saves."""
 
     def __init__(self, problem: Problem, earlier: Mapping[str, Any] | None):
         self.problem = problem
-        self.steps = 0 if earlier is None else earlier["steps"]  # rounds, those of the earlier run included
+        self.steps = 0 if earlier is None else earlier["steps"]  # rounds, including those of the earlier run
         self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
-        self.denied = False  # whether a sample of the rows was left out for the budget
+        self.denied = False  # whether the start from a row subsample was skipped because the budget was too small
         self.at: Any = None
         self._forget_bounds()
         self._found: Evaluation | None = None
 
     def _forget_bounds(self) -> None:
-        """Begin anew with what is known of the optimum."""
+        """Reset the lower bound of the optimum."""
         self.lower_bound = -np.inf
-        self.slopes: np.ndarray | None = None  # that prove it, unless they are those at a point of the run
+        self.slopes: np.ndarray | None = None  # dual point of the bound; None: the slopes at an iterate
 
     @abstractmethod
     def warm_up(self) -> None:
@@ -59,15 +59,15 @@ class RoundSolver(ABC):
 
     @abstractmethod
     def point(self) -> Any:
-        """Return the iterate as a new object, as the problem keeps its weights."""
+        """Return a copy of the iterate, in the type that the problem uses for its weights."""
 
     @abstractmethod
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
 
     @abstractmethod
     def _round(self, found: Evaluation) -> None:
-        """Make a round; ``_found`` is what is known of the iterate afterwards, if anything."""
+        """Make a round, starting from the evaluation ``found``. Set ``_found`` to None if the iterate moved."""
 
     @property
     def spent(self) -> bool:
@@ -76,20 +76,20 @@ class RoundSolver(ABC):
 
     @property
     def unhindered(self) -> bool:
-        """Whether no round was cut short by the budget: then there is still some left."""
+        """Whether the budget has not limited any round so far."""
         return not (self.spent or self.denied)
 
     def begin(self, budget: float, target: float) -> None:
-        """Go on within a budget of rows, toward a gap. The exact gradient that begins a round is taken now."""
+        """Set the budget, in rows read, and the target gap. Compute the exact gradient for the first round."""
         self.budget, self.target = budget, target
         self._exact()
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` rounds; return how many were made. If fewer, `finished` says why.
+        """Make up to ``steps`` rounds and return their number. If it is smaller, `finished` returns the reason.
 
-        The exact gradient that ends a round also begins the next, so whoever asks for the gap in between pays nothing.
+        The exact gradient at the end of a round is reused by the next round, so the gap between rounds is free.
         """
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows shows in the objective
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # an overflow is detected in the objective
             for made in range(steps):
                 found = self._exact()
                 if not self._is_finite(found):
@@ -97,19 +97,22 @@ class RoundSolver(ABC):
                 if self.at.stationary:
                     self._round(found)
                 else:
-                    self.stuck = True  # no best intercept was found: its slope jumps, and no step would mend that
+                    self.stuck = True  # the loss has a kink in the intercept: no step makes its slope zero
                 self.steps += 1
                 self._exact()
         return steps
 
     def _is_finite(self, found: Evaluation) -> bool:
-        """Whether a round can begin with what was found. A gap without a best intercept is infinite, and no error."""
+        """Whether a round can start from an evaluation: value and gap are finite.
+
+        An infinite gap is also accepted if the optimal intercept was not found, which makes the gap infinite.
+        """
         if np.isinf(found.gap):
             return bool(np.isfinite(found.value)) and not self.at.stationary
         return bool(np.isfinite(found.value) and np.isfinite(found.gap))
 
     def finished(self) -> Status | None:
-        """Why no further round can be made, or None."""
+        """Return the reason why no further round can be made, or None."""
         if self.stuck:
             return Status.STALLED
         if self.spent:
@@ -117,19 +120,19 @@ class RoundSolver(ABC):
         return None if self._is_finite(self._exact()) else Status.NON_FINITE
 
     def evidence(self) -> Evidence:
-        """Return what is known about the iterate: all of it, for every round ends with an exact pass."""
+        """Return the exact evaluation of the iterate and the best lower bound."""
         found = self._exact()
         return Evidence(found.gap, found, 1.0, self.lower_bound, self.slopes, gradient=found.gradient)
 
     def _exact(self) -> Evaluation:
-        """Return the exact evaluation at the iterate: one pass over the data, remembered until the next round."""
+        """Return the exact evaluation at the iterate. It takes one pass over the data and is cached until a move."""
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
             gap, rounding = self.at.proven(0.0 if gap < 0.0 else gap), self._gap_rounding(self.at, alpha)
             self._raise_bound(self.at, gap, rounding=rounding)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
-                # nearly nothing is left: no slopes at all prove that the objective falls no lower than its losses can
+                # The objective is almost zero. The dual point alpha = 0 proves F >= sum_i p_i min_z f(z, y_i).
                 nothing = self.problem.objective.zeros()
                 self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
             shift = self.problem.shift_of(self.at, self.point())
@@ -139,9 +142,9 @@ class RoundSolver(ABC):
     def _raise_bound(
         self, at: Point, gap: float, slopes: np.ndarray | None = None, rounding: float | None = None
     ) -> None:
-        """Take note that the optimum of a convex problem is no lower than a value less its gap, by some slopes.
+        """Update the lower bound with ``value - gap``, proven by a dual point ``slopes``, if the problem is convex.
 
-        The largest of many bounds is kept, so each is lowered by what rounding may have added to it.
+        A maximum over many bounds favours upward rounding errors, so each bound is first lowered by its rounding error.
         """
         bound = at.value - gap - sum_rounding(self.problem, at.value)
         if not self.problem.loss.convex or not bound > self.lower_bound:
@@ -151,30 +154,33 @@ class RoundSolver(ABC):
             self.lower_bound, self.slopes = bound, slopes
 
     def _gap_rounding(self, at: Point, alpha: Any) -> float:
-        """Return what rounding may do to a gap by some slopes."""
+        """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
         return self.problem.objective.gap_rounding(at, alpha)
 
     def _evaluate_predictions(self, z: Any, segment: Any = None) -> Any:
-        """Evaluate the objective where the predictions are ``z``, maybe on a segment; charged as a pass."""
+        """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass."""
         return self._charged(self.problem.objective.point(z, self.at or self.problem.guess, segment))
 
     def _evaluate_weights(self, w: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Evaluate the objective and its gradient at some weights, while rows are in cache; charged as a pass."""
+        """Return the point at the weights ``w`` and the gradient there, computed in a single pass over the rows."""
         at, gradient = self.problem.objective.at(w, self.at or self.problem.guess)
         return self._charged(at), gradient
 
     def _charged(self, at: Any) -> Any:
-        """Charge a point as a pass; the first one tells the scale of the objective."""
+        """Count an evaluation as a pass. The first non-zero value sets the scale of the objective."""
         self.rows_read += self.problem.n
         self.scale = self.scale if self.scale > 0.0 else abs(at.value) or 1.0
         return at
 
     def _noise(self) -> float:
-        """Return what rounding may do to the objective: to its sum, and to the predictions."""
+        """Return the rounding error of the objective, from its sum over samples and from the predictions."""
         return VALUE_ROUNDING * (abs(self.at.value) + self.at.reach())
 
     def _rise(self, there: Point) -> float:
-        """Return how much the objective is higher elsewhere, summed sample by sample: sums lose small differences."""
+        """Return the increase of the objective from ``at`` to ``there``.
+
+        It sums the differences of the losses: the difference of two sums would lose small changes to rounding.
+        """
         return self.problem.objective.increase(there, self.at)
 
     def _search_toward(
@@ -184,11 +190,27 @@ class RoundSolver(ABC):
         end: Point | None = None,
         predict: Callable[[float], np.ndarray] | None = None,
     ) -> tuple[float, Point] | None:
-        """Look for a point where the objective has fallen and is about level, on the way to where predictions are told.
+        """Line search along the segment from ``at`` to the predictions ``images``.
 
-        Returns how much of the way that is, and the point; None if there is none. ``fall`` is minus the slope here,
-        ``end`` the end of the way, where that is known already. ``predict`` predicts anew for a part of the way:
-        where predictions become much smaller, sums on the way would keep the rounding of the large ones.
+        It looks for a step with sufficient decrease (Armijo, 0.1) and a slope of at most half the initial slope, by
+        bracketing a zero of the slope.
+
+        Parameters
+        ----------
+        images : array
+            Predictions at the end of the segment.
+        fall : float
+            Minus the slope of the objective at the start of the segment.
+        end : Point, optional
+            The end of the segment, if it has been evaluated already.
+        predict : function, optional
+            From a step size to predictions, computed from the weights. It avoids the cancellation error of combining
+            the two ends where predictions become much smaller.
+
+        Returns
+        -------
+        tuple or None
+            The step size in (0, 1] and the point there; None if the objective decreases nowhere.
         """
         segment, best, lower = self.problem.objective.segment(self.at, images), None, None
         gamma, low, high, low_slope, high_slope = 1.0, 0.0, 1.0, -fall, np.inf
@@ -209,17 +231,17 @@ class RoundSolver(ABC):
             share = low_slope / (low_slope - high_slope) if np.isfinite(high_slope) else 0.5
             gamma = low + min(0.7, max(0.2, share)) * (high - low)
         if best is None and lower is not None and self._rise(lower[1]) < -self._noise():
-            return lower  # round a sharp bend less is to be had than the slope before it promised
+            return lower  # a kink: a decrease beyond rounding, though less than the initial slope predicts
         return best
 
-    # --- what a later run can go on from ------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------------------
 
     def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
-        """Return the derivatives at the iterate, by the name that they have in a state; none of those on a cluster."""
+        """Return the loss derivatives at the iterate as a state entry. Derivatives on a cluster are not saved."""
         return {} if isinstance(found.alpha, Kept) else {f"{ESTIMATE}.alpha": found.alpha}
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        """Return the state from which `from_state` continues. Arrays are not copied."""
         found = self._exact()
         state: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": found.gradient}
         state |= self._slopes_handed_over(found) | {"found.gap": found.gap, "found.intercept": found.intercept}
@@ -228,19 +250,19 @@ class RoundSolver(ABC):
         return state | self._point_state()
 
     def _point_state(self) -> dict[str, Any]:
-        """Return what is known of the iterate, but for the derivatives, and for what stays on a cluster."""
+        """Return the point as state entries, without derivatives and without arrays that stay on a cluster."""
         at = self.at._replace(alpha=None, along=None)
         return flat("at", at._replace(z=None, losses=None) if isinstance(at.z, Kept) else at)
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
-        """Return a solver that goes on where the one with this state was."""
+        """Return a solver that continues from a saved state."""
         solver = cls(problem, problem.default_start(), state, **how)  # type: ignore[call-arg]
         solver._restore(state)
         return solver
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
+        """Set all attributes from a saved state."""
         if "at.z" in state:
             require_entries(self.problem, state)
         plain = {name: getattr(self, name) for name in self.remembered}
@@ -253,7 +275,7 @@ class RoundSolver(ABC):
         self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self._gap_rounding(self.at, alpha))
 
     def _restore_point(self, state: Mapping[str, Any]) -> None:
-        """Take over what is known of the iterate. Without predictions in the state, they are made from the weights."""
+        """Set the point from a saved state. If the state has no predictions, compute them from the weights."""
         if "at.z" in state:
             alpha = state[f"{ESTIMATE}.alpha"].copy()
             self.at = built(Point, "at", state)._replace(alpha=alpha.ravel())
@@ -263,7 +285,11 @@ class RoundSolver(ABC):
 
 
 def _level_enough(gamma: float, best: float, slope: float, fall: float, low: float, high: float) -> bool:
-    """Whether to end a search: the best point is about level, or the objective still falls at the far end."""
+    """Whether the line search can stop at the step ``gamma``, where the objective has the given slope.
+
+    At the end of the segment, a negative slope suffices: no longer step is possible. Inside, the slope must be at most
+    half the initial one in magnitude, or the bracket ``[low, high]`` must be narrow.
+    """
     if gamma == 1.0:
         return best == 1.0 and slope <= 0.5 * fall
     return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high
