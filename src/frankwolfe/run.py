@@ -79,7 +79,9 @@ def minimize(
         Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
         ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.
     batch_size : int or float, optional
-        Rows a step looks at, or a fraction of them in (0, 1). By default the method's own; at least 10 from disk.
+        Rows that a step reads, or a fraction of them in (0, 1). The default depends on the method. For ``"sfw"`` it is
+        1 where a step costs O(non-zeros of a row), at least 10 on disk, and 1% of the rows on a cluster or over a set
+        whose vertices are dense, such as `L2Ball`.
     tol : float
         Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
         be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
@@ -146,17 +148,17 @@ def minimize(
             method = method._replace(solver="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)
     check(problem, method, likely)
-    rows_a_step = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
+    batch = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     limits.require_an_end()
     if batch_size is None and isinstance(problem.X, RowStore):
-        rows_a_step = min(rows_a_step, GroupPlan.of(problem.X).fewest_rows)
+        batch = min(batch, GroupPlan.of(problem.X).fewest_rows)
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
     seed, every = as_seed(random_state), as_budget("checkpoint_every", checkpoint_every)
     checkpoints = None
     if checkpoint is not None:
-        about = settings_of(problem, method, given, step, rows_a_step, limits, every, likely)
+        about = settings_of(problem, method, given, step, batch, limits, every, likely)
         checkpoints = Checkpoints(as_checkpoint_path(checkpoint), every, about)
     bar = shown(problem, method.name, limits, progress)
     problem = problem.own(executor_for(as_threads(n_threads)))
@@ -170,7 +172,7 @@ def minimize(
         solver = _corrective_solver(problem, start.w, earlier, generator)
     else:
         generator, budget = np.random.default_rng(seed), limits.passes * problem.n
-        solver = StepwiseSolver(problem, method, rows_a_step, generator, start.w, earlier, budget)
+        solver = StepwiseSolver(problem, method, batch, generator, start.w, earlier, budget)
     return driven(Driver(solver, limits, callback, bar, int(trace), start, likely, checkpoints), method.name)
 
 

@@ -32,8 +32,8 @@ class Gradient(NamedTuple):
     scale : array of shape (1,)
         That factor.
     counters : array of shape (8,)
-        `TABLE_CHANGE`, `ROWS_READ`, `FAILED` and `ALL_ROWS`, and what is known of the residuals of the table
-        (`frankwolfe.methods.gradient`). (One array: each more would cost a step its time.)
+        `TABLE_CHANGE`, `ROWS_READ`, `FAILED` and `ALL_ROWS`, and the sums from which `mean_residual` estimates
+        the residuals of the table. They share one array: each more would cost a step its time.
     tracker : LazyArgmax or Workspace
         What the set keeps about ``r``.
     """

@@ -232,8 +232,8 @@ class Problem:
     # --- the objective --------------------------------------------------------------------------------------------
 
     @property
-    def objective(self) -> Any:
-        """All that reads every row: an `Objective` or, where rows are on a cluster, what stands for it."""
+    def objective(self) -> Objective:
+        """The objective as a function of weights or predictions, wherever the rows are."""
         if self._objective is None:
             self._objective = Objective(self._samples, self.size)
         return self._objective

@@ -8,7 +8,7 @@ With the slopes at ``w`` itself the second term is zero and the first is the Fra
 method is such slopes too, and mostly proves more: ``r`` averages over the last pass and swings less than the gradient
 does, and the residuals are of second order in how stale the table is (docs/certificates.md). Other slopes also help
 where rounding is in the way: a step too small to show in the weights can still show in the slopes. With a free
-intercept the slopes must sum to zero (`frankwolfe.solvers.dual_bound`).
+intercept the slopes must sum to zero (`balanced`).
 """
 
 from typing import Any
@@ -161,6 +161,7 @@ def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
         mended = balanced_slopes(problem.samples, alpha)
         return mended if problem.balances(mended) else None
     objective, shift = problem.objective, at.shift
+    assert shift is not None
     curve = objective.shift_curvature(at.z, shift)
     first = np.linalg.lstsq(curve, -excess, rcond=None)[0]
     size = objective.slope_sums(at.alpha)[2]

@@ -174,8 +174,8 @@ class StepPlan:
     ----------
     passes : ExactPasses
         Those between steps; also where the run is, and what it has cost.
-    sampler : Sampler, GroupSampler, ExactGradient or SharedTable
-        Tells the sizes of batches.
+    sampler : WholeData, ShardGroups, ExactGradient or SharedTable
+        Has the sizes of batches.
     rows_a_step : int
         Rows that a step is charged for, where batches do not grow.
     least : int

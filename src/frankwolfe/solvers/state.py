@@ -37,7 +37,6 @@ ARRAYS = {
     "atoms.active": ("atoms",),
     "atoms.u": ("atoms",),
     "atoms.points": ("atoms", "size"),
-    "atoms.images": ("atoms", "predictions"),
     "hessian.chosen": ("chosen",),
     "hessian.H": ("chosen", "chosen"),
     "hessian.curvatures": ("curvatures",),
