@@ -1,10 +1,10 @@
-"""Data of the paper's three problems.
+"""Datasets of the paper's three problems.
 
 Each dataset has three possible sources, and its field ``source`` names the one in use:
 
 - ``folder``: a file in the folder named by the environment variable FRANKWOLFE_DATA;
 - ``original``: scikit-learn's fetchers, which need a connection the first time;
-- ``stand-in``: generated, or bundled with scikit-learn. A stand-in never has the title of the original.
+- ``stand-in``: similar data, generated or bundled with scikit-learn, with a title of its own.
 
 The folder comes first, if it is set; then the original; then the stand-in.
 """
@@ -58,7 +58,7 @@ def fetch_housing() -> tuple[np.ndarray, np.ndarray]:
 
 
 def bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
-    """Return the table bundled with scikit-learn, of another study, or a generated one without scikit-learn."""
+    """Return scikit-learn's breast cancer data, from another study. Without scikit-learn, generate a table."""
     try:
         from sklearn.datasets import load_breast_cancer
     except ImportError:
@@ -126,13 +126,13 @@ class Dataset(NamedTuple):
     Attributes
     ----------
     key : str
-        ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``: the problem it serves.
+        ``"breast-cancer"``, ``"rcv1"`` or ``"california-housing"``: the problem in the paper.
     title : str
         Name of the table.
     source : str
         ``"folder"``, ``"original"`` or ``"stand-in"``.
     origin : str
-        Where it comes from and how it was prepared.
+        Origin and preprocessing of the data, as text.
     X : array or CSR array
         The rows.
     y : array
@@ -166,7 +166,7 @@ class Dataset(NamedTuple):
 
 
 class _Recipe(NamedTuple):
-    """How to get one table."""
+    """The sources and the experiment of one dataset."""
 
     file: str
     title: str
@@ -179,7 +179,7 @@ class _Recipe(NamedTuple):
     stand_in_title: str
     fetched_from: str
     made_from: str
-    folder_title: str = ""  # where it is not the title
+    folder_title: str = ""  # if it differs from the title
 
 
 def load(key: str, source: str = "auto") -> Dataset:
@@ -231,7 +231,7 @@ def read_table(path: Path, shape: tuple[int, int], labels: bool) -> tuple[Any, n
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; {expected}")
     try:
-        with path.open("rb") as stream, np.load(stream) as stored:  # closes a broken file, too
+        with path.open("rb") as stream, np.load(stream) as stored:  # closes a damaged file, too
             parts = {name: stored[name] for name in stored.files}
         X = _assemble(parts)
         y = np.asarray(parts["y"], dtype=np.float64)

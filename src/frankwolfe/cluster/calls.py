@@ -1,7 +1,8 @@
-"""`Cluster`: runs a function on every part of the data and adds up what it returns, whatever happens to workers.
+"""`Cluster`: run a function on every part of the data, sum the results, and recover from lost workers.
 
-A task goes from the client to the scheduler, to a worker and back, and at each hop it waits for others, so that a call
-takes 10 ms. A message takes a few. But nobody looks after it: where anything is unexpected, the call is made by tasks.
+There are two kinds of calls. A call by Dask tasks goes from the client to the scheduler, to a worker and back, and
+queues at each hop: about 10 ms. A *direct* call is one message to each worker and takes a few milliseconds, but Dask
+does not repeat it after a failure. If anything unexpected happens to a direct call, the call is repeated by tasks.
 """
 
 import asyncio
@@ -29,9 +30,9 @@ from frankwolfe.linalg.threads import single_threaded
 
 @single_threaded
 def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
-    """Answer a call on a worker."""
+    """Run a pickled call on a part, on its worker, after deleting the results named in ``forget``."""
     if isinstance(part, Refused):
-        return part  # for the client to raise: what is raised here, the worker logs as a failure of its own
+        return part  # the client raises it: an error raised here would be logged as a failure of the worker
     if digest is not None and part.digest != digest:
         raise ClusterError(
             f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
@@ -47,7 +48,7 @@ def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> A
 
 
 def added(answers: Sequence[Any]) -> Any:
-    """Return the sums of tuples, in order; lists are concatenated. What is missing anywhere is missing of the sum.
+    """Return the entrywise sum of tuples, in order; concatenate lists. Return a `Missing` or `Refused` if there is one.
 
     Examples
     --------
@@ -65,14 +66,14 @@ def _sum(mine: tuple, other: tuple) -> tuple:
 
 
 DIRECT_BYTES = 2**28
-"""Size of the largest part up to which calls are direct: with larger ones their work takes so long that it is all."""
+"""Calls are direct only if no part has more bytes than this. For larger parts the latency of tasks is negligible."""
 
 UNSEEN_FOR = 30.0
-"""Seconds after which a call is made by tasks: a scheduler that sees none for long takes the cluster to be idle."""
+"""Seconds after the last call by tasks until the next one: a scheduler without tasks considers the cluster idle."""
 
 
 class PartCall(NamedTuple):
-    """A part of the data that a call goes to: its name, its worker, and a digest of its rows."""
+    """The recipient of a direct call: the key of a part, the address of its worker, and the digest of its rows."""
 
     key: Any
     home: str
@@ -80,19 +81,19 @@ class PartCall(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An error that a function raised, on its way to the client."""
+    """A pickled error that a function raised on a worker, to be raised again by the client."""
 
     error: bytes
     traceback: bytes | None
 
     @classmethod
     def of(cls, error: Exception) -> "Failed":
-        """Pack an error that is being handled, as Dask does with those of tasks."""
+        """Pickle the error that is being handled, as Dask pickles errors of tasks."""
         found: Any = error_message(error)
         return cls(found["exception"].data, found["traceback"] and found["traceback"].data)
 
     def unpacked(self) -> Exception:
-        """Return what is to be raised for it, as it is for errors of tasks."""
+        """Return the exception that the client raises: the same as for an error of a task."""
         _, error, traceback = clean_exception(self.error, self.traceback)
         assert isinstance(error, Exception)
         error = error.with_traceback(traceback)
@@ -100,14 +101,14 @@ class Failed(NamedTuple):
 
 
 def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
-    """Return what parts answer to a call, in order.
+    """Make a direct call and return the result of each part, in order.
 
     Raises
     ------
     TaskError
-        With the error of the function.
+        If the function raised an error.
     Exception
-        One of `frankwolfe.cluster.connection.LOST` where anything is not as it should be.
+        One of `frankwolfe.cluster.connection.LOST` if a message, a part or a worker was lost.
     """
     replies = connection.told({part.home for part in asked}, answer_here, [*asked], packed, forget)
     found = []
@@ -123,11 +124,11 @@ def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes,
 
 
 async def answer_here(asked: list[PartCall], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
-    """Answer a call on a worker, for all parts that are to be there; for none if one is not."""
+    """Run a direct call on all parts of this worker. Return an empty dict if a part is not in its memory."""
     logging.getLogger("distributed.worker").addFilter(_is_no_direct_call)
     mine = [part for part in asked if part.home == dask_worker.contact_address]
     if dask_worker.status != Status.running or any(part.key not in dask_worker.data for part in mine):
-        return {}  # a worker that is paused, for want of memory, is to be left alone
+        return {}  # a worker that is paused because it is short of memory must not get more work
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     work = [
         loop.run_in_executor(
@@ -139,7 +140,7 @@ async def answer_here(asked: list[PartCall], packed: bytes, forget: list[str], d
 
 
 def _attempted(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
-    """Answer a call in a thread of a worker; an error is an answer too, lest the worker log it as its own."""
+    """Run a call in a thread of a worker. Return an error as `Failed`: the worker would log one that is raised."""
     token = worker_threads.set(threads)
     try:
         return answer(part, packed, forget, digest)
@@ -150,21 +151,21 @@ def _attempted(part: Any, packed: bytes, forget: list[str], digest: str, threads
 
 
 def _is_no_direct_call(record: logging.LogRecord) -> bool:
-    """Whether a line belongs into a worker's log. Dask writes one for each message that runs something."""
+    """Return False for the log lines that Dask writes for each direct call."""
     return record.args != (answer_here.__name__,)
 
 
 FAN_IN = 8
-"""Answers that are added up at a time, on a worker; fewer parts than that send theirs to the client directly."""
+"""Number of results that one task sums on a worker. With no more parts than this, the client sums the results."""
 
 LARGE = 2**16
-"""Bytes of arguments from which on they are sent once, and passed on from worker to worker."""
+"""Bytes of arguments above which the client sends them once, and workers copy them from each other."""
 
 MOST_ATTEMPTS = 6
-"""How often a call is tried before it is given up: workers died under it, or the connection was lost."""
+"""Attempts to make a call, if workers die or the connection is lost, before `ClusterError` is raised."""
 
 PAUSE = 0.05
-"""Seconds before a call is made again; twice as many before each further attempt."""
+"""Seconds before the second attempt of a call; the pause doubles with each further attempt."""
 
 
 class Cluster:
@@ -175,16 +176,16 @@ class Cluster:
     client : Client
         Connected to a scheduler.
     chunks : Chunks
-        What is loaded with the first call.
+        The data, which the first call loads.
 
     Attributes
     ----------
     calls : int
-        Calls made so far; each is a round trip.
+        Number of calls so far; each is a round trip.
     direct : int
-        How many of them were answered directly, see `frankwolfe.cluster.calls`.
+        Number of direct calls, see `frankwolfe.cluster.calls`.
     reloads : int
-        How often parts were loaded again because the connection had been lost, or Dask had given them up.
+        How often parts were loaded again because the connection was lost or Dask had cancelled them.
     """
 
     def __init__(self, client: Client, chunks: Chunks):
@@ -205,9 +206,9 @@ class Cluster:
         return self
 
     def keep_parts(self, kept: list[int], digests: list[str], sizes: list[int]) -> None:
-        """Let go of all parts but some: the others have no rows. These must never change, as their digests say.
+        """Drop the parts that have no rows. ``kept`` are the indices of the remaining parts.
 
-        Sizes are in bytes.
+        Every later call compares the rows of a part with its digest. ``sizes`` are in bytes.
         """
         self.loader.keep_groups(kept)
         self.parts = [self.parts[k] for k in kept]
@@ -215,38 +216,38 @@ class Cluster:
         self.placement.keep(kept)
 
     def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
-        """Return a handle to what parts make by a recipe, when it is first asked for."""
+        """Return a handle to a value that each part computes by a recipe when a call first needs it."""
         return Handle(recipe, self.sent, shape)
 
     def run(self, name: str, function: Callable[..., tuple], *args: Any) -> tuple:
-        """Run ``function(part, *args)`` on every part; return the sums of what it returns, added in their order.
+        """Run ``function(part, *args)`` on every part and return the sum of the results, added in the order of parts.
 
-        ``name`` is what the dashboard calls it.
+        ``name`` labels the tasks on the dashboard.
         """
         return self._call(name, function, args, summed=True)[0]
 
     def ask(self, name: str, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Run ``function(part, *args)`` on every part; return what each returns."""
+        """Run ``function(part, *args)`` on every part and return the list of results."""
         return self._call(name, function, args, summed=False)
 
     def _call(self, name: str, function: Callable[..., Any], args: tuple, summed: bool) -> list[Any]:
-        """Make a call, again if work is lost; return the answers, or as a list of one their sum."""
+        """Make a call, and repeat it if work is lost. Return the results, or a list that holds only their sum."""
         self.calls += 1
         for attempt in range(MOST_ATTEMPTS):
             try:
                 return self._attempt(name, function, args, summed, direct=attempt == 0)
             except TaskError as error:
-                raise error.cause  # noqa: B904 - as if the task had been done here
+                raise error.cause  # noqa: B904 - as if the function had run in this process
             except LOST as error:
                 self._recover(error, attempt)
         raise AssertionError("unreachable: the last attempt raises")
 
     def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool, direct: bool) -> list[Any]:
-        """Make a call; with the recipes that parts have been sent before, if one has lost what they made."""
+        """Make a call once. If a part lacks a value, make it again and send all recipes, also those sent before."""
         self._get_ready()
         try:
             found = self._answers(name, self._packed(function, args), summed, direct)
-            if any(isinstance(one, Missing) for one in found):  # a part is new where it is
+            if any(isinstance(one, Missing) for one in found):  # a part was moved or reloaded, without its values
                 self.placement.disturbed()
                 found = self._answers(name, self._packed(function, args, whole=True), summed, direct)
             for one in found:
@@ -261,7 +262,7 @@ class Cluster:
             raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {said(cause)}") from cause
 
     def _get_ready(self) -> None:
-        """See to it that the parts are spread over the workers, and say where those go that are not loaded."""
+        """Spread the parts over the workers, and choose a worker for each part that has to be loaded."""
         if not self.parts:
             self.placement.begin(self.loader.plan())
             self.parts = [None] * len(self.placement.homes)
@@ -278,7 +279,7 @@ class Cluster:
                 self.placement.place(k)
 
     def _packed(self, function: Callable[..., Any], args: tuple, whole: bool = False) -> bytes:
-        """Return a call as bytes, without what the parts have been sent before unless it is to be whole."""
+        """Pickle a call. Leave out the recipes that the parts already have, unless ``whole``."""
         sent = Sent() if whole else self.sent
         with packing(sent):
             packed = pack((function, args))
@@ -286,7 +287,7 @@ class Cluster:
         return packed
 
     def _answers(self, name: str, packed: bytes, summed: bool, direct: bool) -> list[Any]:
-        """Return what the parts answer to a call; where it is to be summed, a list of one."""
+        """Send a pickled call and return the results of the parts; if ``summed``, a list that holds only their sum."""
         label = f"{self._token}-{next(self._numbers)}"
         with self.sent.taken() as forget:
             asked = self._within_reach(packed) if direct else []
@@ -299,9 +300,10 @@ class Cluster:
         return [added(found)] if summed else found
 
     def _within_reach(self, packed: bytes) -> list[PartCall]:
-        """Return all parts, with where they are, if a call to them may be direct; else none.
+        """Return the recipients of a direct call, or an empty list if the call must be made by tasks.
 
-        It may if that saves something, if tasks would not spread the work of sending, and if all is well.
+        A call is direct if parts are small enough for latency to matter, if the message and the number of parts are
+        small (tasks distribute large ones better), and if all parts are loaded on known workers.
         """
         if self._largest > DIRECT_BYTES or len(packed) > LARGE or len(self.parts) > FAN_IN:
             return []
@@ -318,17 +320,17 @@ class Cluster:
         return []
 
     def _by_tasks(self, name: str, label: str, packed: bytes, forget: list[str], summed: bool) -> list[Any]:
-        """Ask all parts by tasks, and have those loaded that are not; where there are many, they add up answers."""
+        """Make a call by Dask tasks. Load missing parts first. With many parts, workers sum the results in a tree."""
         tasks = Submission()
         missing = [k for k, part in enumerate(self.parts) if part is None]
         loads = {k: self.loader.add(k, self.placement.homes[k], tasks) for k in missing}
         call: Any = packed
-        if len(packed) > LARGE and len(self.parts) > 1:  # sent once: workers get it from each other
+        if len(packed) > LARGE and len(self.parts) > 1:  # the client sends it once; workers copy it from each other
             call = tasks.add(f"frankwolfe-call-{label}", same, packed)
             tasks.room += 2 * len(packed) + 2**16
         asked = []
         for k, (part, home) in enumerate(zip(self.parts, self.placement.homes, strict=True)):
-            # where it is, and nowhere else: an idle worker would copy it and know nothing
+            # only on the worker that holds the part: an idle worker would copy the rows, without the values kept there
             place = {} if home is None else {"workers": [home]}
             digest = self._digests[k] if self._digests else None
             here = TaskRef(loads[k] if part is None else part.key)
@@ -345,7 +347,7 @@ class Cluster:
                 future.release()
 
     def _recover(self, error: BaseException, attempt: int) -> None:
-        """Get ready for another attempt: wait for the connection, and count on nothing that parts were sent."""
+        """Prepare another attempt: wait for the connection, and assume that parts have lost all recipes."""
         if attempt == MOST_ATTEMPTS - 1:
             raise ClusterError(
                 f"a call was given up after {MOST_ATTEMPTS} attempts, the last of which ended with {said(error)}. If "
@@ -358,7 +360,7 @@ class Cluster:
 
 
 def _few(tasks: Submission, answers: list[TaskRef], label: str) -> list[TaskRef]:
-    """Have many answers added up on the workers, until they are few."""
+    """Add tasks that sum results on the workers, level by level, until at most `FAN_IN` are left."""
     level = 0
     while len(answers) > FAN_IN:
         groups = [answers[k : k + FAN_IN] for k in range(0, len(answers), FAN_IN)]

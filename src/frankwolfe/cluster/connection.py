@@ -1,4 +1,4 @@
-"""The connection to a scheduler, and on which worker each part of the data is."""
+"""The connection to a Dask scheduler, and the placement of the parts of the data on workers."""
 
 import asyncio
 from collections import Counter
@@ -15,31 +15,31 @@ from distributed.scheduler import KilledWorker
 from frankwolfe.exceptions import ClusterError
 
 PATIENCE = 120.0
-"""Seconds to wait for workers, for the connection to come back, or for the scheduler to say anything."""
+"""Seconds to wait for workers, for a lost connection, or for a reply of the scheduler."""
 
 POLL = 1.0
-"""Seconds between two looks at the scheduler, while a call takes long."""
+"""Seconds between two queries of the scheduler during a long call."""
 
 STALLED = 60.0
-"""Seconds in which no worker does anything until a call is made again."""
+"""Seconds without activity on any worker after which a call is repeated."""
 
 
 SOON = 5.0
-"""Seconds in which a scheduler that is well does what it was told."""
+"""Seconds within which a healthy scheduler processes a message."""
 
 IDLE = "no worker is at work"
 
 
 class Moved(Exception):
-    """Nobody does what is to be done: a worker is gone that was to do it, and only that one."""
+    """A worker was lost while it held the only copy of a part or of a pending task."""
 
 
 LOST = (Moved, KilledWorker, CancelledError, ClosedClientError, OSError)
-"""What Dask raises where work was lost and may be done again; `CommClosedError` and timeouts are an `OSError`."""
+"""Errors after which a call may be repeated because its work was lost. `CommClosedError` and timeouts are `OSError`."""
 
 
 class TaskError(Exception):
-    """A task raised an error, and nothing was lost.
+    """The function of a task raised an error. No work was lost, so the call is not repeated.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TaskError(Exception):
 
 
 class Connection:
-    """A client, and what is asked of its scheduler.
+    """A Dask client, with queries of its scheduler that detect lost and stalled work.
 
     Parameters
     ----------
@@ -65,18 +65,18 @@ class Connection:
         self.client = client
 
     def gathered(self, futures: list[Future], homes: set[str]) -> list[Any]:
-        """Return the results of tasks, some of which only the workers ``homes`` may do.
+        """Wait for tasks and return their results. Some of the tasks can run on the workers ``homes`` only.
 
-        They are to be released afterwards: then nobody waits for what was not done.
+        The caller releases the futures afterwards, which cancels unfinished tasks.
 
         Raises
         ------
         TaskError
-            With the error of a task.
+            If a task raised an error.
         ClusterError
-            If nobody does the work.
+            If the tasks made no progress for `PATIENCE` seconds.
         Exception
-            One of `LOST` if the work may be done again.
+            One of `LOST` if the call may be repeated.
         """
         answers = self._started(lambda: self.client.gather(futures, asynchronous=True))
         last_well = monotonic()
@@ -100,14 +100,14 @@ class Connection:
             raise
 
     def told(self, homes: set[str], function: Callable[..., Awaitable], *args: Any) -> dict[str, Any]:
-        """Return what workers answer to a message, by their addresses: what a coroutine returns there, or its error.
+        """Run a coroutine on workers, without tasks. Return its result, or its error, by the address of the worker.
 
         Raises
         ------
         ClusterError
-            If the scheduler no longer answers.
+            If the scheduler no longer replies.
         Exception
-            One of `LOST` where the message or the answers were lost, a worker among them.
+            One of `LOST` if a worker, the message or a reply was lost.
         """
         answers = self._started(
             lambda: self.client.run(function, *args, workers=[*homes], on_error="return", asynchronous=True)
@@ -121,27 +121,27 @@ class Connection:
         except Exception as error:
             raise Moved(f"a message could not be passed on: {said(error)}") from error
         finally:
-            answers.cancel()  # where it is not over: nobody waits for it any more
+            answers.cancel()  # has no effect on a finished message
 
     def _workers(self) -> dict[str, Any]:
-        """Return what the scheduler says of all workers."""
+        """Return the scheduler's information about each worker, by address."""
         if self.client.status != "running":
             raise ConnectionError("the connection to the scheduler was lost")
         return self.ask("identity")["workers"]
 
     @staticmethod
     def _check_there(homes: set[str], workers: dict[str, Any]) -> None:
-        """Raise an error if one of some workers is gone."""
+        """Raise `Moved` if a worker of ``homes`` has left the cluster."""
         if not homes <= workers.keys():
             raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
 
     def _trouble(self, futures: list[Future], homes: set[str]) -> str:
-        """Return what keeps tasks from being done, if anything."""
+        """Return why tasks make no progress, as text, or an empty string if they do."""
         workers = self._workers()
         if not workers:
             return "the cluster has had no workers"
         self._check_there(homes, workers)
-        busy = self.ask("processing", workers=None)  # a worker that is named may be gone by now
+        busy = self.ask("processing", workers=None)  # None for all: a worker given by name may have left by now
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]
         if len(paused) == len(workers) or any(not pending.isdisjoint(busy.get(address, ())) for address in paused):
@@ -149,7 +149,7 @@ class Connection:
         return IDLE if pending and not any(busy.values()) else ""
 
     def forget(self, futures: list[Future]) -> None:
-        """Let go of tasks, and wait until the scheduler has: what it knows of tasks of the same name, it keeps."""
+        """Release tasks and wait until the scheduler has dropped them, so that it does not reuse their old state."""
         keys = [future.key for future in futures]
         for future in futures:
             future.release()
@@ -162,17 +162,17 @@ class Connection:
         return sorted(self.ask("ncores", workers=None))
 
     def holders(self, futures: list[Future]) -> list[tuple[str, ...]]:
-        """Return the workers that hold each result; none for what is not there."""
+        """Return the addresses of the workers that hold each result: an empty tuple for a result that is lost."""
         keys = [future.key for future in futures]
         found = self.ask("who_has", keys=keys) if keys else {}
         return [tuple(found.get(key, ())) for key in keys]
 
     def erred(self, keys: list[Any]) -> list[Any]:
-        """Return those of some tasks that ended with an error."""
+        """Return the keys, among ``keys``, of the tasks that ended with an error."""
         return [key for key, state in self.ask("get_task_status", keys=keys).items() if state == "erred"]
 
     def ask(self, name: str, **given: Any) -> Any:
-        """Return what the scheduler answers to a question."""
+        """Call a method of the scheduler and return its reply. Raise `ClusterError` after `PATIENCE` seconds."""
         try:
             return self._started(lambda: getattr(self.client.scheduler, name)(**given)).result(timeout=PATIENCE)
         except TimeoutError:
@@ -181,7 +181,7 @@ class Connection:
             raise ClusterError(f"the scheduler has not answered for {PATIENCE:g} seconds") from None
 
     def _started(self, function: Callable[[], Awaitable]) -> Any:
-        """Start what is to be waited for in the client's thread."""
+        """Start a coroutine in the event loop of the client and return its future."""
 
         async def answer() -> Any:
             return await function()
@@ -192,7 +192,7 @@ class Connection:
         return asyncio.run_coroutine_threadsafe(answer(), loop.asyncio_loop)
 
     def wait_until_back(self, error: BaseException) -> None:
-        """Wait for the connection, where it was lost: other threads bring it back."""
+        """Wait until the client, which reconnects in another thread, is connected; else raise `ClusterError`."""
         begun = monotonic()
         while self.client.status != "running":
             if self.client.status in ("closed", "closing") or monotonic() - begun > PATIENCE:
@@ -204,13 +204,13 @@ class Connection:
 
 
 def is_stuck(about: dict[str, Any]) -> bool:
-    """Whether a worker, by what the scheduler says of it, is paused and does nothing."""
+    """Return whether a worker is paused and runs no task, by the scheduler's information about it."""
     counts = about.get("metrics", {}).get("task_counts", {})
     return about.get("status") == "paused" and not counts.get("executing")
 
 
 def said(error: BaseException | None) -> str:
-    """Return an error as a line of text, with its type.
+    """Return the type and the message of an error as one line.
 
     Examples
     --------
@@ -221,31 +221,32 @@ def said(error: BaseException | None) -> str:
 
 
 GONE = ("cancelled", "error")
-"""What Dask says of parts that it will not make again."""
+"""States of futures that Dask will not compute again."""
 
 AS_THEY_SHOULD_BE = ("pending", "finished")
-"""What Dask says of parts whose workers are there, as far as it knows."""
+"""States of futures that Dask has computed or can compute."""
 
 LOOK_AGAIN = 5.0
-"""Seconds between two looks for another worker, while one has two parts."""
+"""Seconds between two searches for idle workers while a worker has several parts."""
 
 
 class Placement:
-    """The workers that parts are on.
+    """Placement of the parts on the workers.
 
-    Workers come and go. What a lost one had is loaded on those that are left, and moves on once there are others again.
+    Workers may leave and join. The parts of a lost worker are loaded on the remaining workers, and move to new workers
+    when these join.
 
     Parameters
     ----------
     connection : Connection
-        To the scheduler.
+        Connection to the scheduler.
 
     Attributes
     ----------
     homes : list of str or None
-        The worker of each part, where it is loaded or is being loaded; None where any may do it.
+        Address of the worker that holds or loads each part. None if any worker may load it.
     moves : int
-        How often a part moved.
+        Number of times that a part moved.
     """
 
     def __init__(self, connection: Connection):
@@ -255,27 +256,27 @@ class Placement:
         self._next_look = 0.0
 
     def begin(self, homes: list[str | None]) -> None:
-        """Take note of where parts are to be loaded. There is nothing to look at yet."""
+        """Set the workers that will load the parts."""
         self.homes = homes
         self._plan_next_look()
 
     def keep(self, kept: list[int]) -> None:
-        """Let go of all parts but some."""
+        """Drop all parts except those with the indices ``kept``."""
         self.homes = [self.homes[k] for k in kept]
 
     def disturbed(self) -> None:
-        """Have a look before the next call: workers may have changed."""
+        """Force the next `settle` to query the scheduler: workers may have changed."""
         self._next_look = 0.0
 
     def known(self) -> set[str]:
-        """Return the workers that are known to have parts."""
+        """Return the addresses of all workers that have a part."""
         return {home for home in self.homes if home is not None}
 
     def settle(self, parts: list[Future | None]) -> set[int]:
-        """Have a look where parts are, if it is time for one, and move those that should be elsewhere.
+        """Query where the parts are, if a query is due, and move parts so that the workers have equally many.
 
-        Returns those that are lost. Dask makes them again by itself if a worker is left, but waits for their own
-        workers if none was there at the time.
+        Return the indices of lost parts. Dask loads them again itself if a worker is left. If none was left when a part
+        was lost, Dask waits for the part's own worker, so the caller must load the part again.
         """
         if monotonic() < self._next_look:
             return set()
@@ -297,30 +298,30 @@ class Placement:
         return lost
 
     def _plan_next_look(self) -> None:
-        """Say when to have a look again, if nothing happens."""
+        """Set the time of the next query: never if every part has its own worker, else after `LOOK_AGAIN` seconds."""
         spread = None not in self.homes and len({*self.homes}) == len(self.homes)
         self._next_look = float("inf") if spread else monotonic() + LOOK_AGAIN
 
     def place(self, k: int) -> str | None:
-        """Choose a worker for a part that is to be loaded, where there is one."""
+        """Choose the worker with the fewest parts to load part ``k``. Return None if there are no workers."""
         loads = Counter(dict.fromkeys(self._workers, 0))
         loads.update(home for number, home in enumerate(self.homes) if home in self._workers and number != k)
         self.homes[k] = min(self._workers, key=loads.__getitem__, default=None)
         return self.homes[k]
 
     def _moved(self, part: Future, address: str) -> Future:
-        """Return a part on another worker; it is copied from where it is."""
+        """Return a future of a copy of the part on another worker."""
         key = f"frankwolfe-move-{uuid4().hex[:8]}"
         return self.connection.client.submit(same, part, key=key, workers=[address], allow_other_workers=True)
 
 
 def same(value: Any) -> Any:
-    """Return what is given."""
+    """Return the argument."""
     return value
 
 
 def moves_between(homes: Sequence[str | None], workers: Sequence[str]) -> dict[int, str]:
-    """Return the parts that are to move, and where to, so that no worker has two more than another.
+    """Return the parts to move, with their new workers, so that the numbers of parts per worker differ by at most one.
 
     Examples
     --------

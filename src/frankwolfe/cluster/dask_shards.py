@@ -1,4 +1,4 @@
-"""`DaskShards`: rows on the workers of a Dask cluster, as an `Objective` uses them."""
+"""`DaskShards`: the `Shards` interface for rows on the workers of a Dask cluster."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from frankwolfe.shards.interface import Task
 class DaskShards:
     """Parts of the data on workers; see `frankwolfe.shards.interface.Shards`.
 
-    `keep` makes no call: what it names is computed by the next call whose task needs it. `run` is one call to all
-    parts, and their sums are added in order.
+    `keep` makes no call: the first call whose task needs the result computes it. `run` is one call to all parts, and
+    sums their results in the order of parts.
 
     Parameters
     ----------
     cluster : Cluster
-        The parts.
+        The parts of the data.
     posed : Handle
-        The rows of each part as tasks see them.
+        Handle to the `Local` of each part: its rows, targets, weights and loss.
     shape : tuple of int
-        Of all predictions.
+        Shape of the predictions of all rows.
     """
 
     calls_are_costly = True
@@ -35,15 +35,15 @@ class DaskShards:
     def run(
         self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
     ) -> tuple[Any, ...]:
-        """Run a task on all parts. Return handles to what stays there, then the sums of the other results."""
+        """Run a task on all parts. Return handles to the first ``keep`` results, then the sums of the other results."""
         if not keep:
             return self.cluster.run(task.__name__, done, Call(self.posed, task, (*args, *also)), ())
         if lineage is None:
-            whole = self.keep(task, *args)  # the lineage, without what is only told besides
+            whole = self.keep(task, *args)  # without ``also``, on which kept results do not depend
             args, kept = whole.args, tuple(self.keep(entry, whole, k) for k in range(keep))
         else:
             kept = (self.keep(*lineage),)
-            self.cluster.sent.keys.update(one.key for one in kept)  # parts get the result itself
+            self.cluster.sent.keys.update(one.key for one in kept)  # this call stores the result: send no recipe
         sums = self.cluster.run(task.__name__, done, Call(self.posed, task, (*args, *also)), kept)
         return *kept, *sums
 
@@ -54,7 +54,7 @@ class DaskShards:
 
 
 def done(part: Part, call: Call, kept: tuple[Handle, ...]) -> tuple:
-    """Run a task on a part. Keep the first results there and return the others."""
+    """Run a task on a part. Store the first results there, under the handles ``kept``, and return the others."""
     found = call.make(part)
     for handle, value in zip(kept, found, strict=False):
         part.keep(handle, value)
@@ -62,5 +62,5 @@ def done(part: Part, call: Call, kept: tuple[Handle, ...]) -> tuple:
 
 
 def entry(local: Any, found: tuple, k: int) -> Any:
-    """Return one of the results of another task."""
+    """Return entry ``k`` of the results of another task."""
     return found[k]

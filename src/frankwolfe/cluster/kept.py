@@ -1,8 +1,8 @@
-"""What workers keep: parts of the data, named results with their lineage, and how calls are answered.
+"""Objects in the memory of workers: parts of the data, and results that each part stores under a handle.
 
-The lineage of a result is the task that computes it and its arguments (`Call`), handles to other results among them.
-A part that lacks a result computes it from the lineage. So what a worker has lost is computed again wherever its part
-of the data is loaded next.
+The lineage of a result is the task that computes it and its arguments (`Call`), which may include handles to other
+results. A part that lacks a result computes it from the lineage. So results of a lost worker are computed again
+wherever its part of the data is loaded next.
 """
 
 import io
@@ -31,25 +31,25 @@ _numbers = count()
 
 
 class Recipe(Protocol):
-    """How something is made from a part of the data."""
+    """A function of a part of the data, which computes the value of a handle."""
 
     def make(self, part: Any) -> Any:
-        """Return it, for the rows of a part."""
+        """Compute the value for the rows of a part."""
 
 
 class Missing(Exception):
-    """A part does not have what a handle names, and was not told how to make it."""
+    """A part does not have the value of a handle, and the handle was sent without its recipe."""
 
 
 class Sent:
-    """Which recipes parts have been sent, and what they may forget.
+    """The recipes that were sent to the parts, and the values that parts may delete.
 
     Attributes
     ----------
     keys : set of str
-        Handles whose recipes all parts have been sent.
+        Keys of the handles whose recipes were sent to all parts.
     dropped : list of str
-        Handles that nobody holds any more.
+        Keys of deleted handles, whose values the parts still store.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Sent:
 
     @contextmanager
     def taken(self) -> Iterator[list[str]]:
-        """Give what may be forgotten to a call; what goes wrong with it leaves that to the next one."""
+        """Provide the keys of deleted handles for a call. If the call fails, the next call gets them too."""
         forget = self.dropped.copy()
         del self.dropped[: len(forget)]
         try:
@@ -73,16 +73,16 @@ _packing: ContextVar[Sent | None] = ContextVar("_packing", default=None)
 
 
 class Call(NamedTuple):
-    """A task with its arguments. Handles among them, or in tuples among them, stand for what parts keep.
+    """A task with its arguments. Each part replaces handles in the arguments, also within tuples, by its own values.
 
     Attributes
     ----------
     posed : Handle
-        The rows of a part as tasks see them, a `Local`.
+        Handle to the `Local` of a part, the first argument of every task.
     task : function
-        Of a `Local` and the arguments.
+        Function of a `Local` and the arguments.
     args : tuple
-        The arguments.
+        The further arguments.
     """
 
     posed: "Handle"
@@ -90,28 +90,28 @@ class Call(NamedTuple):
     args: tuple
 
     def make(self, part: Any) -> Any:
-        """Return what the task returns for the rows of a part."""
+        """Run the task on the rows of a part."""
         return self.task(part.get(self.posed), *_own(part, self.args))
 
 
 def _own(part: Any, value: Any) -> Any:
-    """Return arguments as they are for one part."""
+    """Replace all handles in an argument by the values that a part stores for them."""
     if isinstance(value, Handle):
         return part.get(value)
     return tuple(_own(part, one) for one in value) if type(value) is tuple else value
 
 
 class Handle(Kept):
-    """Name of something that every part of the data keeps: as a vector, one entry for each row there.
+    """The client's reference to a value that every part stores, e.g. a vector with one entry for each row.
 
     Parameters
     ----------
     recipe : Recipe
-        How a part makes it.
+        Function by which a part computes the value. None if the part already has it.
     sent : Sent, optional
-        Where to say that it is no longer needed.
+        Record of sent recipes, which is notified when the handle is deleted.
     shape : tuple of int
-        Its shape over all rows, where it is a vector or a table.
+        Shape of the value over all rows, if it is a vector or a table.
     """
 
     def __init__(self, recipe: Recipe | None, sent: Sent | None = None, shape: tuple[int, ...] = ()):
@@ -134,7 +134,7 @@ class Handle(Kept):
 
 
 def _unpacked(key: str, recipe: Recipe | None) -> Handle:
-    """Return a handle as parts see it."""
+    """Return the worker's copy of a handle, under the same key."""
     handle = Handle(recipe)
     handle.key = key
     return handle
@@ -142,7 +142,7 @@ def _unpacked(key: str, recipe: Recipe | None) -> Handle:
 
 @contextmanager
 def packing(sent: Sent) -> Iterator[None]:
-    """Pickle handles without the recipes that have been sent already; others count as sent afterwards."""
+    """Within the context, pickle handles without recipes that were sent before, and record new recipes as sent."""
     token = _packing.set(sent)
     try:
         yield
@@ -151,10 +151,10 @@ def packing(sent: Sent) -> Iterator[None]:
 
 
 class _Packer(cloudpickle.Pickler):
-    """Pickles vectors that are mostly zero by their entries: weights travel with every call."""
+    """Pickler that stores sparse vectors by their non-zero entries, because weights are sent with every call."""
 
     def reducer_override(self, value: Any) -> Any:
-        """Return how to pickle a value."""
+        """Reduce a vector with fewer than half non-zero entries to these entries."""
         if type(value) is np.ndarray and value.ndim == 1 and value.dtype == np.float64:
             support = np.flatnonzero(value)
             if 2 * len(support) < len(value):
@@ -163,24 +163,24 @@ class _Packer(cloudpickle.Pickler):
 
 
 def from_entries(size: int, support: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return a vector from the entries that are not zero."""
+    """Return a dense vector, given its non-zero entries."""
     found = np.zeros(size)
     found[support] = values
     return found
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as bytes, for `cloudpickle.loads`."""
+    """Pickle a value, for `cloudpickle.loads`."""
     _Packer(file := io.BytesIO()).dump(value)
     return file.getvalue()
 
 
 worker_threads: ContextVar[int] = ContextVar("worker_threads")
-"""How many threads the worker has, where it does something that is no task."""
+"""Number of threads of the worker, set during direct calls, where Dask's `get_worker` does not work."""
 
 
 class Chunk(NamedTuple):
-    """Some rows that have been checked: a matrix, targets, weights as they were given, and a fingerprint."""
+    """A validated chunk of rows: matrix, targets, weights before normalisation, and a fingerprint of all three."""
 
     matrix: Any
     targets: np.ndarray
@@ -201,21 +201,21 @@ def matrix_bytes(matrix: Any) -> int:
 
 
 class Part:
-    """Rows on one worker. What is kept of them can always be made again, and is left behind when a part is copied.
+    """The rows of one worker, with stored values. These can be computed again, and are not copied with the part.
 
     Parameters
     ----------
     number : int
-        Which part it is.
+        Index of the part.
     numbers : list of int
-        Which chunks of the data it has.
+        Indices of its chunks in the data set.
     chunks : list of Chunk
-        Those of them that have rows, in order.
+        The chunks that have rows, in order.
 
     Attributes
     ----------
     lock : RLock
-        Held by the call that works on it: one that was given up may still be at work when it is made again.
+        Held by the call that uses the part. A call that was given up may still run when it is repeated.
     """
 
     def __init__(self, number: int, numbers: list[int], chunks: list[Chunk]):
@@ -227,16 +227,16 @@ class Part:
         return Part, (self.number, self.numbers, self.chunks)
 
     def __sizeof__(self) -> int:
-        """Return about the size in memory, as Dask counts it."""
+        """Return the approximate size in memory, which Dask uses to measure workers."""
         return sum(chunk.bytes for chunk in self.chunks)
 
     @cached_property
     def digest(self) -> str:
-        """What tells its rows from others."""
+        """Hash of the fingerprints of all chunks."""
         return blake2b("".join(chunk.fingerprint for chunk in self.chunks).encode(), digest_size=16).hexdigest()
 
     def get(self, handle: Handle) -> Any:
-        """Return what a handle names: what is kept, or else made by its recipe."""
+        """Return the value of a handle, computed by its recipe if not stored. Raise `Missing` if there is no recipe."""
         with self.lock:
             if handle.key not in self._kept:
                 if handle.recipe is None:
@@ -245,37 +245,37 @@ class Part:
             return self._kept[handle.key]
 
     def keep(self, handle: Handle, value: Any) -> None:
-        """Keep what a handle names, where it has been made in another way."""
+        """Store the value of a handle that a task has computed."""
         with self.lock:
             self._kept[handle.key] = value
 
     @staticmethod
     def threads() -> int | None:
-        """Return how many threads the worker has for its tasks."""
+        """Return the number of threads of the worker."""
         return threads_here()
 
     def forget(self, keys: list[str]) -> None:
-        """Let go of what is no longer needed."""
+        """Delete the values stored under some keys."""
         with self.lock:
             for key in keys:
                 self._kept.pop(key, None)
 
 
 class Posed(NamedTuple):
-    """Recipe of a part's rows as tasks see them.
+    """Recipe of the `Local` of a part, on which tasks run.
 
     Attributes
     ----------
     loss : loss
-        Without an intercept: parts are told which one to add.
+        Loss without an intercept, which tasks receive as an argument.
     outputs : int
-        Number of entries of a prediction; 0 where it is a number.
+        Number of outputs of a prediction; 0 if predictions are scalars.
     size : int
-        Number of weights.
+        Number of coefficients.
     total : float
-        Sum of the weights of all rows of all parts.
+        Sum of the sample weights over all parts.
     means : array or None
-        What is taken off the columns of dense rows.
+        Column means, which are subtracted from dense rows.
     """
 
     loss: Any
@@ -285,12 +285,12 @@ class Posed(NamedTuple):
     means: np.ndarray | None
 
     def make(self, part: Part) -> Local:
-        """Return the rows of a part, with their share of all weights."""
+        """Return the rows of a part. Their sample weights are divided by the total of all parts."""
         chunks = part.chunks
         rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
         targets = np.concatenate([chunk.targets for chunk in chunks])
         weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
-        samples = Samples(rows, targets, weights, as_loss(self.loss))  # a user's class gets its defaults here, too
+        samples = Samples(rows, targets, weights, as_loss(self.loss))  # adds defaults to a user-defined loss
         return Local(samples, self.size, executor_for(threads_here()), part.number)
 
     def _rows(self, chunk: Chunk) -> Any:
@@ -301,7 +301,7 @@ class Posed(NamedTuple):
 
 
 def threads_here() -> int | None:
-    """Return how many threads a worker has for its tasks; None where this is no worker."""
+    """Return the number of threads of this worker, or None outside of a worker."""
     from dask.distributed import get_worker
 
     if worker_threads in copy_context():

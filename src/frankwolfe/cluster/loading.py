@@ -1,4 +1,4 @@
-"""From dask collections to parts of the data, one on each worker."""
+"""Load the chunks of dask collections as parts of the data, one on each worker."""
 
 import atexit
 from collections.abc import Callable, Iterable, Sequence
@@ -27,17 +27,17 @@ from frankwolfe.losses import as_loss
 
 
 def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
-    """Return chunks that are made by the same tasks under other names.
+    """Return copies of chunks whose tasks have the same functions and other keys.
 
-    Dask knows tasks by their names alone. Two problems of the same data share them, with the workers that are to load
-    them; where these are gone, one problem's tasks may never be done because the other's still wait.
+    Dask identifies tasks by their keys. Two problems with the same data would share tasks, and the workers assigned to
+    them. If these workers were lost, tasks of one problem might never run because those of the other still wait.
 
     Parameters
     ----------
     chunks : sequence of Delayed
-        Of one graph or several, none of them in memory.
+        Chunks of one or several graphs, not persisted.
     prefix : str
-        What the names begin with.
+        Prefix of the new keys.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
 
 
 def graph_of(chunks: Iterable[Delayed]) -> dict[Any, Any]:
-    """Return all that chunks are made by, as they hold it."""
-    graphs = {id(graph): graph for graph in (chunk.__dask_graph__() for chunk in chunks)}  # most have one in common
+    """Return the merged task graph of chunks."""
+    graphs = {id(graph): graph for graph in (chunk.__dask_graph__() for chunk in chunks)}  # most chunks share one graph
     found: dict[Any, Any] = {}
     for graph in graphs.values():
         found.update(graph)
@@ -64,7 +64,7 @@ def graph_of(chunks: Iterable[Delayed]) -> dict[Any, Any]:
 
 
 def needed(tasks: dict[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
-    """Return those of some tasks that others are made by; what is in memory is made by none.
+    """Return the tasks on which some keys depend, directly or indirectly. Persisted results depend on no tasks.
 
     Examples
     --------
@@ -83,26 +83,26 @@ def needed(tasks: dict[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
 
 
 def prefixed(key: Any, prefix: str) -> Any:
-    """Return the name of a task with something before it."""
+    """Return the key of a task with a prefix."""
     return (f"{prefix}-{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{prefix}-{key}"
 
 
 LIMIT = "distributed.admin.large-graph-warning-threshold"
-"""Setting of Dask: bytes of a message from which on it warns."""
+"""Dask setting: size of a graph, in bytes, above which Dask warns."""
 
 
 class Submission:
-    """Tasks that go to the scheduler in one message.
+    """Tasks that are sent to the scheduler in one message.
 
-    After each message a client waits for 10 ms before it sends another: tasks that are sent one by one do not start
-    together, and what depends on them starts later still.
+    A client waits 10 ms between two messages. Tasks sent one by one would start at different times, and their dependent
+    tasks even later.
 
     Attributes
     ----------
     room : int
-        Bytes that the message may have beyond what Dask takes for many.
+        Bytes by which the message may exceed Dask's warning threshold.
     loads : int
-        How many parts are loaded by it: it may be so many times as large before Dask warns.
+        Number of parts that the tasks load. The warning threshold is multiplied by it.
     """
 
     def __init__(self) -> None:
@@ -110,19 +110,19 @@ class Submission:
         self._layers: dict[str, MaterializedLayer] = {}
 
     def add(self, key: str, function: Callable[..., Any], *args: Any, **rules: Any) -> TaskRef:
-        """Add a task, with what Dask calls annotations: where it may be done, how often it is tried again.
+        """Add a task, with Dask annotations such as the allowed workers and the number of retries.
 
-        Returns what stands for its result in the arguments of others.
+        Return a reference to its result, for the arguments of other tasks.
         """
         self.add_tasks(key, {key: Task(key, function, *args)}, **rules)
         return TaskRef(key)
 
     def add_tasks(self, name: str, tasks: dict[Any, Any], **rules: Any) -> None:
-        """Add tasks that were made elsewhere, under a name for all of them; no matter if they are there."""
+        """Add existing tasks as a named layer of the graph. Tasks that were added before may be added again."""
         self._layers[name] = MaterializedLayer(tasks, annotations=rules or None)
 
     def begun(self, client: Client, keys: list[Any]) -> list[Future]:
-        """Hand over all tasks; return those whose results are wanted."""
+        """Submit all tasks and return the futures of some keys."""
         graph = HighLevelGraph(self._layers, {name: set() for name in self._layers})
         limit = {LIMIT: parse_bytes(dask.config.get(LIMIT)) * max(1, self.loads) + self.room}
         with dask.config.set(limit) if self.room or self.loads > 1 else nullcontext():
@@ -130,44 +130,44 @@ class Submission:
 
 
 def listed(keys: Sequence[Any]) -> List:
-    """Return what stands for a list of results in the arguments of a task; None stands for itself."""
+    """Return a list of references to results, for the arguments of a task. None is passed as None."""
     return List(*(None if key is None else TaskRef(key) for key in keys))
 
 
 RETRIES = 2
-"""How often loading a chunk is tried again where it fails: file systems have bad moments."""
+"""Retries of loading a chunk: network file systems fail temporarily."""
 
 UNSEEN = 8
-"""Parts, at most, where no worker is there yet."""
+"""Largest number of parts if the cluster has no workers yet."""
 
 SAMPLED = 4096
-"""Entries of a chunk that go into its fingerprint, evenly spaced."""
+"""Number of evenly spaced entries of each array of a chunk that its fingerprint uses."""
 
 
 class Refused(NamedTuple):
-    """What is wrong with a chunk, for the client to raise."""
+    """Type and message of a validation error of a chunk, which the client raises."""
 
     kind: type[Exception]
     message: str
 
     def error(self) -> Exception:
-        """Return it as an error."""
+        """Return the exception to raise."""
         return self.kind(self.message)
 
 
 class Chunks(NamedTuple):
-    """Chunks of a data set, none of them loaded.
+    """Chunks of a data set, before loading.
 
     Attributes
     ----------
     rows, targets : list of Delayed
-        What each chunk is loaded by.
+        The rows and the targets of each chunk.
     weights : list of Delayed or None
-        Likewise, where rows have weights.
+        The sample weights of each chunk, if there are any.
     columns : int
         Number of columns.
     loss : loss
-        Targets are checked against it.
+        Loss that validates the targets.
     """
 
     rows: list[Any]
@@ -177,34 +177,34 @@ class Chunks(NamedTuple):
     loss: Any
 
     def all(self) -> list[Any]:
-        """Return those of rows, of targets and of weights."""
+        """Return the delayed chunks of rows, targets and weights in one list."""
         return [*self.rows, *self.targets, *(self.weights or ())]
 
     def own(self) -> "Chunks":
-        """Return the same chunks, to be made by tasks that nobody else has."""
+        """Return the same chunks with unique task keys, see `renamed`."""
         found = iter(renamed(self.all(), f"frankwolfe-{uuid4().hex[:8]}"))
         rows, targets = [next(found) for _ in self.rows], [next(found) for _ in self.targets]
         return self._replace(rows=rows, targets=targets, weights=self.weights and [*found])
 
 
 class Group(NamedTuple):
-    """The chunks that make up a part, and its number."""
+    """Index of a part, and the indices of its chunks."""
 
     number: int
     chunks: list[int]
 
 
 class Loader:
-    """Makes parts of chunks, one for each worker, and makes them again where they were lost.
+    """Groups chunks into parts, one for each worker, and adds the tasks that load a part or reload a lost one.
 
-    A part has the chunks that its worker holds already, if they are in memory; else chunks that follow each other.
+    If chunks are persisted, a part consists of the chunks in the memory of its worker; else of consecutive chunks.
 
     Parameters
     ----------
     chunks : Chunks
-        What there is.
+        All chunks of the data.
     connection : Connection
-        To the scheduler.
+        Connection to the scheduler.
     """
 
     def __init__(self, chunks: Chunks, connection: Connection):
@@ -217,7 +217,7 @@ class Loader:
         self.groups: list[Group] = []
 
     def plan(self) -> list[str | None]:
-        """Decide which chunks make up each part; return the workers that are to load them."""
+        """Group the chunks into parts. Return the worker that will load each part."""
         homes = self._homes()
         workers = self.connection.workers() if None in homes else []
         groups, addresses = grouped(homes, workers or [None] * UNSEEN)
@@ -225,18 +225,18 @@ class Loader:
         return addresses
 
     def keep_groups(self, kept: list[int]) -> None:
-        """Let go of all groups of chunks but some; these keep their numbers."""
+        """Drop all groups except those with the indices ``kept``. Their part numbers do not change."""
         self.groups = [self.groups[k] for k in kept]
 
     def add(self, k: int, address: str | None, submission: Submission) -> str:
-        """Have a part loaded, by some worker, together with other tasks; return the name of the one that does it.
+        """Add the tasks that load part ``k`` to a submission. Return the key of the task that returns the part.
 
-        It is always of the same chunks, so that sums keep their order.
+        A part always has the same chunks, so that sums are added in the same order after a reload.
         """
         (rows, targets, weights, columns, loss), (number, group) = self.chunks, self.groups[k]
         keys = [[None if source is None else source[k].key for k in group] for source in (rows, targets, weights)]
         rules: dict[str, Any] = {"retries": RETRIES}
-        if address is not None and not self._persisted:  # else it goes to its data
+        if address is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
             rules |= {"workers": [address], "allow_other_workers": True}
         name = f"frankwolfe-load-{uuid4().hex[:8]}-{number}"
         submission.add_tasks(f"{name}-chunks", needed(self._tasks, chain(*keys)), **rules)
@@ -245,7 +245,7 @@ class Loader:
         return name
 
     def check_persisted(self) -> None:
-        """Raise an error if chunks that had been in memory before they were loaded are no longer there."""
+        """Raise `ClusterError` if persisted chunks were lost, because they cannot be loaded again."""
         if any(future.cancelled() for future in self._persisted):
             raise ClusterError(
                 "the connection was lost, and with it chunks that had been persisted: persist the collection again, "
@@ -253,14 +253,14 @@ class Loader:
             )
 
     def _homes(self) -> list[str | None]:
-        """Return the worker that holds each chunk; None for those that are not in memory."""
+        """Return the address of the worker that holds each persisted chunk; None for other chunks."""
         persisted = {future.key: future for future in self._persisted}
         kept = [persisted[chunk.key] for chunk in self.chunks.rows if chunk.key in persisted]
         holders = dict(zip((future.key for future in kept), self.connection.holders(kept), strict=True))
         return [next(iter(holders.get(chunk.key, ())), None) for chunk in self.chunks.rows]
 
     def failed(self, parts: list[Future]) -> str:
-        """Return which chunks could not be loaded, as text; nothing if all could."""
+        """Return a text that names the chunks that could not be loaded, or an empty string if there are none."""
         erred = {*self.connection.erred([part.key for part in parts])}
         suspects = [
             k for group, part in zip(self.groups, parts, strict=True) if part.key in erred for k in group.chunks
@@ -274,7 +274,7 @@ class Loader:
 
 
 def named(numbers: list[int]) -> str:
-    """Return as text which chunk, or one of which, it is.
+    """Return a text for a chunk, or for one of several candidates.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def named(numbers: list[int]) -> str:
 
 
 def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[list[int]], list[Any]]:
-    """Return chunks in groups, one for each worker, and the workers: by where chunks are, or evenly in order.
+    """Group chunks by the workers that hold them or, unless all are persisted, evenly in order. Return workers too.
 
     Examples
     --------
@@ -307,8 +307,8 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
 def load_part(
     number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
 ) -> Part | Refused:
-    """Check chunks on a worker; return the part that they make up, or what is wrong with one of them."""
-    found, loss = [], as_loss(loss)  # a user's class gets its defaults in this process, too
+    """Validate chunks on a worker. Return them as a part, or the first validation error as `Refused`."""
+    found, loss = [], as_loss(loss)  # adds defaults to a user-defined loss in this process
     for k, X, y, weight in zip(group, rows, targets, weights, strict=True):
         try:
             if X.shape[0]:
@@ -319,7 +319,7 @@ def load_part(
 
 
 def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk:
-    """Return a chunk, checked; floats are not copied unless they lie askew in memory."""
+    """Validate a chunk. Floats are copied only if their memory is not aligned."""
     matrix = as_matrix(X)
     n, d = matrix.shape
     if d != columns:
@@ -334,7 +334,7 @@ def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """Return an array, copied if it begins at an odd place, as one may that was sent: sums would round otherwise then.
+    """Return an aligned array. Arrays received by a worker may be unaligned, and their sums would round differently.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def aligned(array: np.ndarray) -> np.ndarray:
 
 
 def chunk_fingerprint(matrix: Any, targets: np.ndarray, weights: np.ndarray) -> str:
-    """Return what tells a chunk from others, by a sample of its entries."""
+    """Return a hash of the shape, the type and a sample of the entries of a chunk."""
     found = blake2b(repr((matrix.shape, str(matrix.dtype))).encode(), digest_size=16)
     pieces = [matrix.data, matrix.indices, matrix.indptr] if sparse.issparse(matrix) else [matrix]
     for piece in (*pieces, targets, weights):
@@ -357,16 +357,16 @@ def chunk_fingerprint(matrix: Any, targets: np.ndarray, weights: np.ndarray) -> 
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:
-    """Return the chunks of a dask array or data frame, with those of the targets and weights that go with them.
+    """Return the chunks of a dask array or data frame, with the corresponding chunks of targets and weights.
 
     Parameters
     ----------
     X : dask array or data frame
-        The rows, cut into chunks; columns may be cut too, and are put together.
+        The rows. Chunks along the columns are merged.
     y, sample_weight : dask array or series, or array
         One entry, or row, for each row of ``X``.
     loss : loss
-        Targets are checked against it, chunk by chunk, on the workers.
+        Loss that validates the targets of each chunk on the workers.
     """
     if y is None:
         raise TypeError("y is missing: pass the targets, one for each row of X")
@@ -387,7 +387,7 @@ def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:
 
 
 def beside(name: str, values: Any, count: int, sizes: tuple[float, ...] | None) -> list[Any]:
-    """Return the chunks of targets or weights, cut as the rows are."""
+    """Return the chunks of targets or weights, split like the rows."""
     if not dask.is_dask_collection(values):
         if sizes is None:
             raise TypeError(
@@ -413,28 +413,28 @@ def beside(name: str, values: Any, count: int, sizes: tuple[float, ...] | None) 
 
 
 def pieces_of(array: Any) -> list[Any]:
-    """Return the chunks of an array; optimised graphs would not hold what has been persisted."""
+    """Return the chunks of an array. Graph optimisation would lose the futures of persisted chunks."""
     return array.to_delayed(optimize_graph=not futures_of(array)).ravel().tolist()
 
 
 def is_frame(collection: Any) -> bool:
-    """Whether a dask collection is a data frame or a series, rather than an array."""
+    """Return whether a dask collection is a data frame or a series, rather than an array."""
     from dask.array import Array
 
     return not isinstance(collection, Array)
 
 
 def partitions(frame: Any) -> list[Any]:
-    """Return the partitions of a data frame or series as delayed objects, each by itself.
+    """Return the partitions of a data frame or series as delayed objects, without graph optimisation.
 
-    Dask would read several small Parquet files as one, and more of them where fewer columns are wanted: rows and
-    targets would not be cut alike.
+    With it, Dask merges small Parquet files, and merges more of them if fewer columns are read. Then rows and targets
+    would be split differently.
     """
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
 def mapped_partitions(frame: Any, function: Any, columns: int | None, dtype: Any) -> Any:
-    """Return a dask array of what a function makes of each partition: a number a row, or so many columns of them."""
+    """Apply a function to each partition. Return a dask vector, or a dask matrix with a given number of columns."""
     import dask.array as da
 
     make = dask.delayed(function, pure=True)
@@ -445,7 +445,7 @@ def mapped_partitions(frame: Any, function: Any, columns: int | None, dtype: Any
 
 
 def column_array(values: Any) -> Any:
-    """Return targets or weights, a dask array, series or frame, as a dask array: a chunk a partition."""
+    """Return a dask array, series or frame of targets or weights as a dask array, with one chunk per partition."""
     if not is_frame(values):
         return values
     empty = np.asarray(values._meta)
@@ -453,7 +453,7 @@ def column_array(values: Any) -> Any:
 
 
 def client_at_hand() -> Client:
-    """Return the client that is in use or, where there is none, one of a cluster in this process.
+    """Return Dask's default client or, if there is none, the client of a cluster in this process.
 
     Examples
     --------
@@ -471,12 +471,12 @@ def client_at_hand() -> Client:
 
 @cache
 def _own_client() -> Client:
-    """Start a cluster in this process: threads of one worker, so that nothing is copied."""
+    """Start a cluster in this process. It has one worker with threads, so that no data is copied."""
     cluster = LocalCluster(
         n_workers=1,
         threads_per_worker=available_cores(),
         processes=False,
-        dashboard_address="127.0.0.1:0",  # without one it is a port that may be taken
+        dashboard_address="127.0.0.1:0",  # the default port may be in use
         memory_limit=0,
     )
     client = Client(cluster, set_as_default=False)

@@ -1,4 +1,4 @@
-"""A data set on a cluster: what a problem keeps in place of a matrix, and facts about its rows and targets."""
+"""`RemoteData`: a data set on a cluster, which a problem holds instead of a matrix, with facts about its rows."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,13 +16,13 @@ from frankwolfe.shards.interface import RemoteRows
 
 
 def first_row(part: Part) -> np.ndarray:
-    """Return the first row of a part, dense."""
+    """Return the first row of a dense part."""
     values: np.ndarray = part.chunks[0].matrix[0]
     return values.astype(np.float64)
 
 
 def sum_less(part: Part, first: np.ndarray) -> tuple:
-    """Return the weighted sum of all rows of dense chunks, less another row, and the sum of the weights."""
+    """Return ``sum_i weight_i (x_i - first)`` over the rows of a dense part, and the sum of the weights."""
     found = np.zeros(len(first))
     for chunk in part.chunks:
         found += Centred(chunk.matrix, first).add_all(chunk.weights, len(first))
@@ -30,7 +30,7 @@ def sum_less(part: Part, first: np.ndarray) -> tuple:
 
 
 def some_rows(part: Part, every: int) -> Any:
-    """Return one row in so many of a part, copied: an array or a CSR array."""
+    """Return every ``every``-th row of each chunk of a part, as an array or a CSR array."""
     found = [chunk.matrix[::every] for chunk in part.chunks]
     if isinstance(found[0], np.ndarray):
         return np.concatenate(found)
@@ -38,7 +38,7 @@ def some_rows(part: Part, every: int) -> Any:
 
 
 def facts(part: Part) -> dict[str, Any]:
-    """Return what is to be known of a part before anything is done with it."""
+    """Return the facts about a part that the client needs to validate the data and to describe the problem."""
     chunks = part.chunks
     return {
         "rows": sum(len(chunk.weights) for chunk in chunks),
@@ -67,7 +67,7 @@ class RemoteData:
     Attributes
     ----------
     cluster : Cluster
-        Where they are.
+        The parts of the data on the workers.
     shape : tuple of int
         Numbers of rows and columns.
     dtype : dtype
@@ -75,17 +75,17 @@ class RemoteData:
     nnz : int
         Number of stored entries.
     is_sparse : bool
-        Whether only some are.
+        Whether rows are sparse.
     weight : float
         Sum of the weights of all rows.
     bytes : int
         Size in the workers' memory.
     fingerprint : str
-        What tells the data from other data.
+        Hash of a sample of all chunks, which identifies the data.
     largest_target : float
-        The largest target: with classes, the number of the last one.
+        The largest target: for classes, the index of the last class.
     target_columns : int
-        Number of columns of the targets; 0 where they are numbers.
+        Number of columns of the targets; 0 if targets are a vector.
     """
 
     cluster: Cluster = field(repr=False)
@@ -101,7 +101,7 @@ class RemoteData:
 
     @classmethod
     def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
-        """Load the chunks of a dask collection, a part on each worker, and check them there."""
+        """Load the chunks of a dask collection, one part on each worker, and validate them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
         answers = cluster.ask("facts", facts)
@@ -136,11 +136,11 @@ class RemoteData:
         )
 
     def witness(self) -> np.ndarray:
-        """Return a few targets that tell a loss how many outputs there are: those of no row, or the largest."""
+        """Return a target from which a loss infers its number of outputs: a row of zeros, or the largest target."""
         return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
 
     def posed(self, loss: Any, outputs: int, intercept: bool) -> tuple[RemoteRows, DaskShards]:
-        """Return what is known of the rows, and the shards; with an intercept, dense columns are centred."""
+        """Return a description of the rows, and their `DaskShards`. With an intercept, dense columns are centred."""
         size, shape = self.shape[1] * max(1, outputs), (self.shape[0], outputs) if outputs else self.shape[:1]
         means = self._means() if intercept and not self.is_sparse else None
         handle = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
@@ -148,16 +148,20 @@ class RemoteData:
 
     @property
     def in_reach(self) -> bool:
-        """Whether the cluster can still be asked."""
+        """Whether the client is connected to the cluster."""
         return self.cluster.client.status == "running"
 
     def some_rows(self, most: int) -> Any:
-        """Return about so many rows, evenly spread, or all if there are fewer: an array or a CSR array."""
+        """Return about ``most`` evenly spaced rows, or all if there are fewer, as an array or a CSR array."""
         found = self.cluster.ask("rows", some_rows, -(-self.shape[0] // most))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     def _means(self) -> np.ndarray:
-        """Return the weighted means of the columns of all rows; a constant one's is exact."""
+        """Return the weighted column means.
+
+        They are ``first + sum_i weight_i (x_i - first) / sum_i weight_i`` with the first row of the data. The mean of a
+        constant column is therefore exact, without rounding.
+        """
         first = self.cluster.ask("head", first_row)[0]
         total, weight = self.cluster.run("means", sum_less, first)
         return first + total / weight

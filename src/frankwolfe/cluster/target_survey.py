@@ -1,4 +1,4 @@
-"""What targets on a cluster are: their distinct values, how often each comes, and their range. Only that travels."""
+"""Summary of the targets on a cluster: distinct values, their counts, and the range. Only the summary is sent."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,22 +10,22 @@ from frankwolfe.arguments.arrays import is_missing
 from frankwolfe.cluster.loading import beside, client_at_hand, column_array
 
 MANY = 100_000
-"""Distinct values of a chunk from which on they are not told apart any more."""
+"""Largest number of distinct values that a survey lists."""
 
 
 class Survey(NamedTuple):
-    """What is known of targets.
+    """Summary of targets.
 
     Attributes
     ----------
     rows : int
-        How many there are.
+        Number of rows.
     values : array or None
-        The distinct ones, ascending; None where there are too many.
+        The distinct targets, ascending; None if there are too many, or several outputs.
     counts, weights : array
-        In how many rows each comes, and the sum of their weights.
+        Number of rows, and sum of sample weights, for each distinct target.
     low, high : float
-        The smallest and the largest number; NaN where they are none.
+        The smallest and the largest target; NaN if targets are not numbers.
     """
 
     rows: int
@@ -37,16 +37,16 @@ class Survey(NamedTuple):
 
 
 def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Survey:
-    """Look at all targets, chunk by chunk, where they are.
+    """Summarise all targets on the workers, chunk by chunk.
 
     Parameters
     ----------
     y : dask array, series or frame
-        Numbers, truth values or words, and none missing.
+        Numbers, booleans or strings without missing values.
     sample_weight : dask array or series, optional
-        Weights of the rows, cut as ``y`` is.
+        Weights of the rows, with the same chunks as ``y``.
     most : int
-        Distinct values to tell apart, at most.
+        Largest number of distinct values to list.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Surve
 
 
 def survey_chunk(y: Any, sample_weight: Any, most: int, number: int = 0) -> Survey:
-    """Return what is known of the targets of one chunk.
+    """Summarise the targets of one chunk.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def survey_chunk(y: Any, sample_weight: Any, most: int, number: int = 0) -> Surv
 
 
 def merged(surveys: Sequence[Survey], most: int = MANY) -> Survey:
-    """Return what is known of all chunks together.
+    """Merge the summaries of all chunks.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def merged(surveys: Sequence[Survey], most: int = MANY) -> Survey:
 
 
 def _refuse_missing(values: np.ndarray, number: int) -> None:
-    """Raise ValueError if a target is missing, or no finite number."""
+    """Raise ValueError if a target is missing, NaN or infinite."""
     if values.dtype.kind == "f":
         bad = ~np.isfinite(values)
     elif values.dtype.kind == "O":

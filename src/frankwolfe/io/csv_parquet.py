@@ -38,7 +38,7 @@ EXACT = 2.0**53
 """Up to this size float64 holds every integer."""
 
 ADVICE = "Fill them with --missing mean, remove the rows, or leave columns out with --ignore"
-"""What to do about missing values."""
+"""Advice in the message about missing values."""
 
 
 class Columns:
@@ -82,7 +82,7 @@ class Columns:
             return self._polars.read_parquet(stream)
 
     def _read_csv(self, words: Collection[str]) -> Any:
-        """Read columns of numbers as float64, truth values, and everything else as text."""
+        """Read the file: columns of numbers as float64, columns of booleans, and all other columns as text."""
         names = header(self.path, self._separator)
         twice = [name for k, name in enumerate(names) if name in names[:k]]
         if twice:
@@ -116,7 +116,7 @@ class Columns:
         return first_mistake(self.path, self._separator) or f"{self.path}: {str(error).splitlines()[0]}"
 
     def _numbers_of_rows(self) -> np.ndarray | None:
-        """Return which rows of the frame are not blank lines of the file; None if none is."""
+        """Return the indices of the rows that are not blank lines of the file; None if there are no blank lines."""
         if not self._separator or not self._frame.width:
             return None
         empty = self._frame.select(self._polars.all_horizontal(self._polars.all().is_null())).to_series().to_numpy()
@@ -153,7 +153,7 @@ class Columns:
         return name in self.names and not self._missing(name).any()
 
     def _missing(self, name: str) -> np.ndarray:
-        """Return which cells of a column are empty, NaN, or a word for a missing value."""
+        """Return a mask of the cells of a column that are empty, NaN, or a word for a missing value."""
         column = self._frame[name]
         missing = column.is_null()
         if column.dtype == self._polars.String:
@@ -163,7 +163,7 @@ class Columns:
         return missing.to_numpy()
 
     def _numbers(self, name: str) -> Any:
-        """Return a column as polars' float64, null where a cell is no number."""
+        """Return a column as a polars series of float64, with null for cells that are not numbers."""
         column, float64 = self._frame[name], self._polars.Float64
         if column.dtype == self._polars.String:
             return column.str.strip_chars().cast(float64, strict=False)
@@ -177,7 +177,7 @@ class Columns:
         return bool(np.isnan(numbers).all() and not self._missing(name).all())
 
     def values(self, name: str) -> np.ndarray:
-        """Return a column of targets: numbers, truth values or words, none of which may be missing."""
+        """Return a column of targets: numbers, booleans or strings. Raise ValueError if a value is missing."""
         column, missing = self._frame[name], self._missing(name)
         if missing.any():
             raise ValueError(
@@ -201,7 +201,7 @@ class Columns:
         return words.to_numpy().astype(str)
 
     def category_names(self, names: Sequence[str]) -> list[str]:
-        """Return those columns that hold text; refuse dates and nearly unique cells as categories."""
+        """Return the names of the columns of text. Raise ValueError for columns of dates or of nearly unique cells."""
         text = (self._polars.String, self._polars.Categorical, self._polars.Enum)
         found = [name for name in names if self._frame[name].dtype in text and self._is_text(name)]
         doubts = {name: doubt for name in found if (doubt := _doubt(self._frame[name]))}
@@ -227,9 +227,9 @@ class Columns:
         names : sequence of str
             The columns, in their order.
         words : collection of str
-            Those that hold words.
+            The columns that hold words.
         advice : str or None
-            What to do about missing values, for the message that refuses them. None: they are accepted.
+            Advice in the message that refuses missing values. If None, missing values are accepted.
 
         Returns
         -------
@@ -317,14 +317,14 @@ class Columns:
         return f"{int(rows.sum()):,} of {self.size:,} rows"
 
     def _found(self, name: str, row: int) -> str:
-        """Return where a cell is and what it holds, in words."""
+        """Return a text with the position and the content of a cell."""
         cell = self._frame[name][row]
         holds = "is empty" if cell is None else f"holds {shortened(repr(cell))}"
         finite = ", which is not a finite number" if isinstance(cell, float) else ""
         return f"{self.path}, {self.place(row)}: column {name!r} {holds}{finite}"
 
     def place(self, row: int) -> str:
-        """Return the line of a row in a CSV file, or its number in a Parquet file, in words."""
+        """Return the line of a row in a CSV file, or its number in a Parquet file, as text."""
         if not self._separator:
             return f"row {row + 1 + (0 if self._part is None else self._part.start)}"
         record = 1 + (row if self._rows is None else int(self._rows[row]))  # the header is record 0
@@ -332,7 +332,7 @@ class Columns:
 
 
 def _doubt(column: Any) -> str:
-    """Return why a column of text hardly holds categories: it holds dates, or few cells are alike. Else nothing."""
+    """Return why a column of text is unlikely to hold categories (dates, nearly unique cells), or an empty string."""
     present = column.drop_nulls().cast(str).str.strip_chars()
     different = present.unique()
     if different.str.contains(DATE).all():
@@ -354,7 +354,7 @@ def separator_of(path: Path) -> str:
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let the csv module accept fields of any length inside the block; its limit is 131,072 characters."""
+    """Let the csv module accept fields of any length within the context. Its default limit is 131,072 characters."""
     before = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -397,7 +397,7 @@ def _is_undecoded(text: str) -> bool:
 
 
 def first_mistake(path: Path, separator: str) -> str | None:
-    """Return what is wrong with the first line of a CSV file that does not fit, or None if all do."""
+    """Return a message about the first malformed line of a CSV file, or None if there is none."""
     found = records(path, separator)
     last, names = next(found)
     width, marked = len(names), None

@@ -40,15 +40,15 @@ class Data(NamedTuple):
     features : Features
         Names or numbers of all columns.
     targets : array of shape (n,), or (n, k) for several targets, or None
-        As they are in the file.
+        The targets, not encoded.
     weights : array of shape (n,) or None
         Weights of the rows.
     place : callable
-        Returns where in the file a row is, for messages.
+        Function that returns the position of a row in the file, for messages.
     words : dict of arrays of shape (n,)
         The columns of words, by their place among the features; None where a value is missing.
     classes : array or None
-        The classes that the targets number, if they do.
+        Names of the classes, if the targets are class indices.
     """
 
     X: Any
@@ -94,11 +94,11 @@ def read_data(
     ignore : sequence of str
         Columns to leave out.
     features : Features, optional
-        Columns to read, those of a model. By default all others.
+        Columns that a model reads. By default all columns that have no other use.
     words : collection of str
         Columns that hold categories.
     advice : str or None
-        What to do about missing values, for the message that refuses them. None: they are accepted.
+        Advice in the message that refuses missing values. If None, missing values are accepted.
     all_text : bool
         Whether all other columns of text hold categories, too. Dates and columns of nearly unique cells are refused.
 
@@ -137,7 +137,7 @@ def _from_svmlight(path: Path, named: Sequence[str], features: Features | None) 
     if features is None:
         return Data(X, Features(None, first, X.shape[1]), y, None, row_number, {})
     if X.shape[1] > features.number:
-        X = X[:, : features.number]  # columns that no row had when the model was fitted have no weight
+        X = X[:, : features.number]  # the model has no weights for columns that were empty in the fit
     else:
         X.resize((X.shape[0], features.number))
     return Data(X, features, y, None, row_number, {})
@@ -153,7 +153,7 @@ def read_columns(
     words: Collection[str] = (),
     all_text: bool = False,
 ) -> Data:
-    """Return the columns of a file that are named; the parameters are those of `read_data`."""
+    """Return features, targets and weights from the columns of a file; the parameters are those of `read_data`."""
     columns.require(target, "target column")
     columns.require([weights] if weights else [], "column of weights")
     columns.require(ignore)
@@ -173,7 +173,7 @@ def read_columns(
 def feature_names(
     names: Sequence[str], path: Path, target: Sequence[str], weights: str | None, ignore: Sequence[str]
 ) -> list[str]:
-    """Return the columns to learn from: all but the target, the weights and the ignored ones."""
+    """Return the names of the features: all columns except the targets, the weights and the ignored columns."""
     used = {*target, *ignore, weights}
     left = [name for name in names if name not in used]
     if not left:
@@ -189,16 +189,16 @@ DEFAULT_LOSSES = {
     "numbers": "squared",
     "rows": "multitask-squared",
 }
-"""The loss for each kind of target, unless one is named."""
+"""The default loss for each kind of target."""
 
 
 def kind_of_target(
     targets: np.ndarray, place: Callable[[int], str] = row_number, classes: np.ndarray | None = None
 ) -> str:
-    """Return what the targets are: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
+    """Return the kind of the targets: ``"two classes"``, ``"classes"``, ``"numbers"`` or ``"rows"``.
 
-    Words are classes, and so are two different numbers. More than two are numbers. A mixture of numbers and words is
-    an error: the words may be classes or mistakes.
+    Strings are classes, and so are numbers with at most two distinct values. A mixture of numbers and other words
+    raises ValueError, because the words may be classes or mistakes.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def kind_of_target(
 
 
 def _refuse_mixture(targets: np.ndarray, classes: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise ValueError if some of the words are numbers."""
+    """Raise ValueError if some of the strings are numbers and others are not."""
     words = np.array([not is_number(word) for word in classes.tolist()])
     if words.all() or not words.any():
         return
@@ -246,9 +246,9 @@ class Encoded(NamedTuple):
     Attributes
     ----------
     y : array
-        Labels -1 and +1, class numbers, numbers, or rows of them.
+        Labels -1 and +1, class indices, real targets, or a matrix of real targets.
     classes : array or None
-        The classes in ascending order: of two the first is -1 and the second +1; of more, their numbers.
+        The classes in ascending order. Labels -1 and +1 are the first and the second class.
     """
 
     y: np.ndarray
@@ -258,7 +258,7 @@ class Encoded(NamedTuple):
 def encoded(
     targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str], classes: np.ndarray | None = None
 ) -> Encoded:
-    """Encode targets for a loss, or raise ValueError.
+    """Encode targets for a loss. Raise ValueError if the loss does not accept them.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def _too_many(classes: np.ndarray, loss_name: str) -> str:
 
 
 def _numbers(targets: np.ndarray, loss_name: str, place: Callable[[int], str]) -> np.ndarray:
-    """Return targets as numbers; raise ValueError at the first that is none."""
+    """Return targets as numbers. Raise ValueError for the first target that is not a number."""
     if targets.dtype.kind in "fb":
         return targets.astype(np.float64)
     words, first = np.unique(targets, return_index=True)

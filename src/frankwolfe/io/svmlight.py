@@ -3,10 +3,11 @@
 A remark begins with ``#`` and ends with its line. Blank lines are no rows. Query numbers (``qid:7``) are ignored.
 Every number is the double nearest to its digits, as Python's ``float`` returns it.
 
-Large files are cut into blocks of whole lines, which threads parse at the same time in compiled code. Neither the size
-of the blocks nor the number of threads changes a bit of the result. A file that is not compressed is mapped into memory
-and read twice: once to count, once to parse every block to its place. A compressed file is parsed block by block as it
-is decompressed, and the blocks are joined. Plain Python parses small files, and lines that compiled code cannot parse.
+Large files are split into blocks of whole lines, which threads parse in parallel in compiled code. The result does not
+depend on the size of the blocks or the number of threads. A file that is not compressed is mapped into memory and read
+twice: once to count entries, once to parse each block into its part of the arrays. A compressed file is parsed block by
+block as it is decompressed, and the blocks are joined. Plain Python parses small files, and lines that compiled code
+cannot parse.
 """
 
 import math
@@ -55,7 +56,7 @@ class Rows(NamedTuple):
 
     @staticmethod
     def empty(rows: int, entries: int) -> "Rows":
-        """Return arrays for so many rows and entries."""
+        """Return uninitialised arrays for given numbers of rows and entries."""
         return Rows(np.empty(rows), np.empty(rows, np.int64), np.empty(entries, np.int32), np.empty(entries))
 
     def part(self, rows: slice, entries: slice) -> "Rows":
@@ -64,14 +65,14 @@ class Rows(NamedTuple):
 
 
 class BadLineError(Exception):
-    """A line that cannot be parsed: the number of lines before it in its block, and what is wrong."""
+    """A line cannot be parsed. The error has the number of lines before it in its block, and a message."""
 
     def __init__(self, before: int, what: str):
         super().__init__(before, what)
         self.before, self.what = before, what
 
     def placed(self, path: Path, lines: int) -> ValueError:
-        """Return the error for a user, if ``lines`` lines come before the block."""
+        """Return an error with the line number in the file, given the number of lines before the block."""
         return ValueError(f"{path}, line {lines + self.before + 1}: {self.what}")
 
 
@@ -121,7 +122,7 @@ def load_code() -> None:
 
 
 def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
-    """Yield the rows of a file in its order, block by block; threads parse the blocks ahead."""
+    """Yield the rows of a file block by block, in the order of the file. Threads parse the next blocks ahead."""
     compiled = _is_for_compiled_code(path)
     if compiled:
         load_code()
@@ -146,7 +147,7 @@ def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
 
 
 def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, Rows]:
-    """Return the number of lines of a block, and its rows in arrays of their own."""
+    """Return the number of lines of a block, and its rows in new arrays."""
     lines, entries = _count(text)
     return lines, parse_block(text, Rows.empty(lines, entries), compiled)
 
@@ -157,7 +158,7 @@ def _count(text: np.ndarray) -> tuple[int, int]:
 
 
 def _read_in_place(path: Path, threads: int) -> Rows:
-    """Read a file that is not compressed, every block to its place in the final arrays."""
+    """Read a file that is not compressed. Parse each block into its part of the final arrays."""
     blocks = _mapped_blocks(path)
     load_code()
     with ThreadPoolExecutor(threads) as pool:
@@ -177,7 +178,7 @@ def _read_in_place(path: Path, threads: int) -> Rows:
 
 
 def _mapped_blocks(path: Path) -> list[np.ndarray]:
-    """Return blocks of whole lines of a file that is not compressed, as views of a map of it."""
+    """Return blocks of whole lines of a file that is not compressed, as views of its memory map."""
     with path.open("rb") as stream:
         mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last view of it
     text, blocks = np.frombuffer(mapped, dtype=np.uint8), []
@@ -207,10 +208,10 @@ def _stream_blocks(path: Path) -> Iterator[np.ndarray]:
 
 
 def _joined(whole: Rows, parts: "deque[Rows]") -> Rows:
-    """Copy parts one after the other into arrays, and release each part.
+    """Concatenate parts into the arrays ``whole``, and release each part.
 
-    Parts of the same arrays stay where they are, up to the first that was not filled: blank lines, remarks and query
-    numbers leave gaps, which are closed.
+    Parts may be views of these arrays. Blank lines, remarks and query numbers leave gaps between such parts: the parts
+    after the first gap are moved to close it, and those before it are not copied.
     """
     rows = entries = 0
     while parts:
@@ -225,7 +226,7 @@ def _joined(whole: Rows, parts: "deque[Rows]") -> Rows:
 
 
 def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarray, int]:
-    """Return the rows as a matrix, with columns counted from the index of the first one."""
+    """Return the rows as a CSR matrix, the targets, and the index of the first column."""
     from scipy import sparse
 
     starts = np.concatenate([[0], rows.ends[:-1]])
@@ -249,7 +250,7 @@ def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarr
 
 
 def parse_block(text: np.ndarray, rows: Rows, compiled: bool = True) -> Rows:
-    """Parse a block of lines into arrays that are large enough; return the parts of them that were filled."""
+    """Parse a block of lines into the arrays ``rows``, which must be large enough. Return views of the filled parts."""
     state = np.zeros(3, dtype=np.int64)  # position, rows and entries so far
     content = b""
     while not (compiled and parse_lines(text, *rows, state)) and state[0] < text.size:
@@ -325,7 +326,7 @@ def _parse_pair(pair: bytes) -> tuple[int, float]:
 
 
 def _finite_number(token: bytes) -> float | None:
-    """Return a finite number, or None. Python's underscores and names of infinity are no numbers here."""
+    """Parse a finite number, else return None. Underscores and names of infinity, as in Python, are not accepted."""
     value = float(token) if _NUMBER.fullmatch(token) else math.nan
     return value if math.isfinite(value) else None
 

@@ -15,7 +15,7 @@ LARGEST_INDEX = 2**31 - 1
 """Column numbers are 32-bit integers."""
 
 LARGEST_POWER = 280
-"""Powers of ten up to here, and 10^19 of them, are normal doubles, and so are all rounding errors of their products."""
+"""Largest ``|q|`` such that ``m * 10^q`` for ``m`` up to ``10^19``, and its rounding errors, are normal doubles."""
 
 
 def _power_of_ten(q: int) -> tuple[float, float]:
@@ -27,7 +27,7 @@ def _power_of_ten(q: int) -> tuple[float, float]:
 
 
 POWERS, POWER_ERRORS = np.array([_power_of_ten(q) for q in range(-LARGEST_POWER, LARGEST_POWER + 1)]).T.copy()
-"""``10^q`` is the sum of the two, to 106 bits."""
+"""``10^q = POWERS + POWER_ERRORS`` to 106 bits, for ``q`` from ``-LARGEST_POWER`` on."""
 
 EXACT_POWERS = np.array([10.0**q for q in range(16)])
 
@@ -102,7 +102,7 @@ def parse_lines(text, targets, ends, indices, values, state):
 
 @routine
 def read_number(text, at):
-    """Return the number at a position and the position after it; the same position if it is left to Python."""
+    """Parse a number. Return it and the position after it, or the same position if Python must parse it."""
     one, start = np.uint64(1), at
     negative = text[at] == 45  # -
     if negative or text[at] == 43:  # +
@@ -130,10 +130,11 @@ def read_number(text, at):
 
 @routine
 def read_long(text, first, at, m, digits, q):
-    """Return the double nearest to ``m * 10^q`` times the power at a position, and the position after that.
+    """Return the double nearest to ``m * 10^(q + e)``, where ``e`` is the exponent at a position, if there is one.
 
-    ``digits`` are those of ``m``, leading zeros included, from ``first`` on. Return the position of a digit, where no
-    number ends, if the number is left to Python.
+    Return also the position after the exponent. ``digits`` is the number of digits of ``m`` in the text, from the
+    position ``first`` on, with leading zeros. If Python must parse the number, return the position of one of its
+    digits: the caller recognises it because no number ends there.
     """
     one, least, most = np.uint64(1), np.int64(-LARGEST_POWER), np.int64(LARGEST_POWER)
     if text[at] == 101 or text[at] == 69:  # e, E
@@ -154,8 +155,9 @@ def read_long(text, first, at, m, digits, q):
         return 0.0, at
     if digits > 19 or q < least or q > most:
         return 0.0, zero
-    # m = a + b and 10^q = power + error to 106 bits, so m * 10^q is a * power, of which the error is known exactly
-    # (Dekker 1971), and terms of which the rounding is below 2^-102 of it.
+    # m = a + b and 10^q = power + error to 106 bits, so m * 10^q = a * power + (a * error + b * power) + ...
+    # The rounding error of a * power is known exactly (Dekker 1971). The rounding errors of the other terms are below
+    # 2^-102 of the product. If the sum rounds to the same double at both ends of a margin of 2^-100, it is correct.
     power, error = POWERS[q + most], POWER_ERRORS[q + most]
     a = np.float64(m)
     b = np.float64(np.int64(m - np.uint64(a)))
@@ -168,7 +170,7 @@ def read_long(text, first, at, m, digits, q):
 
 @routine
 def product_error(a, b, product):
-    """Return ``a * b`` minus its nearest double, exactly."""
+    """Return ``a * b - product`` exactly, where ``product`` is the double nearest to ``a * b`` (Dekker 1971)."""
     wide = 134217729.0 * a
     a_high = wide - (wide - a)
     a_low = a - a_high
@@ -180,13 +182,13 @@ def product_error(a, b, product):
 
 @routine
 def digit_of(byte):
-    """Return the digit that a byte stands for; 10 or more if it is no digit."""
+    """Return the digit of an ASCII byte; 10 or more if the byte is not a digit."""
     return np.uint64(byte) - np.uint64(48)
 
 
 @routine
 def read_digits(text, at, m):
-    """Append digits to an integer, modulo 2^64; return it, and the position of the first byte that is no digit."""
+    """Append decimal digits to the integer ``m``, modulo 2^64. Return it, and the position after the digits."""
     digit = digit_of(text[at])
     while digit < np.uint64(10):
         m = m * np.uint64(10) + digit

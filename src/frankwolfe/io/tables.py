@@ -16,7 +16,7 @@ SHOWN = 5
 
 
 MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "?")
-"""Words for a missing value, in lower case. Not ``none``: it may well be a class."""
+"""Words for a missing value, in lower case. ``none`` is not among them because it may be a class."""
 
 
 class Table(NamedTuple):
@@ -27,7 +27,7 @@ class Table(NamedTuple):
     numbers : array or CSR array of shape (n, p)
         Columns of numbers; NaN where a value is missing.
     words : dict of arrays of shape (n,)
-        Columns of words, by their place among all columns; None where a value is missing.
+        Columns of words, by their position among all columns; None where a value is missing.
     """
 
     numbers: Any
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
     @property
     def number_places(self) -> list[int]:
-        """Places of the columns of numbers among all columns."""
+        """Positions of the columns of numbers among all columns."""
         return [place for place in range(self.numbers.shape[1] + len(self.words)) if place not in self.words]
 
     def rows(self, which: np.ndarray) -> "Table":
@@ -48,10 +48,10 @@ class Table(NamedTuple):
         return Table(self.numbers[which], {place: words[which] for place, words in self.words.items()})
 
     def gaps(self) -> dict[int, np.ndarray]:
-        """Return the rows in which a value is missing, for each column that has such, by its place."""
+        """Return the rows with missing values of each column that has any, by the position of the column."""
         found = {}
         if _holds_nan(self.numbers):
-            rows, columns = (self.numbers != self.numbers).nonzero()  # NaN, of dense and sparse matrices alike
+            rows, columns = (self.numbers != self.numbers).nonzero()  # only NaN differs from itself
             places = np.array(self.number_places, dtype=np.int64)[columns]
             found = {int(place): np.sort(rows[places == place]) for place in np.unique(places)}
         for place, words in self.words.items():
@@ -91,18 +91,18 @@ def _rows(rows: np.ndarray) -> str:
 
 
 def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection[int] = ()) -> Table:
-    """Return the columns that a model reads: by name if they have names, else by place.
+    """Return the columns that a model reads: by name if they have names, else by position.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n, number)
-        A frame whose columns have names may hold them in any order, and others beside them.
+        The columns of a data frame are selected by name. They may be in any order, and there may be further columns.
     names : sequence of str or None
         Names of the columns.
     number : int
         Number of columns.
     words : collection of int
-        Places of those that hold words.
+        Positions of the columns that hold words.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def _selected(frame: Any, names: Sequence[str]) -> Any:
 
 
 def as_words(values: Sequence[Any]) -> np.ndarray:
-    """Return cells as words; None where one is missing. Whole numbers are written without a point.
+    """Return cells as strings, and None for missing values. Integers are written without a decimal point.
 
     Examples
     --------

@@ -22,12 +22,12 @@ from frankwolfe.sets.base import a_set
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A record of the run that found a model: what a `Result` says, without the solution.
+    """A record of the run that found a model: the fields of a `Result` without the solution.
 
     Attributes
     ----------
     fun, gap, tolerance : float
-        Exact objective, proven gap, and what the gap had to meet.
+        Exact objective, proven gap, and the tolerance for the gap.
     convex : bool
         Whether the loss is convex, so that the objective is at most ``gap`` above its minimum.
     status, message, method : str
@@ -76,7 +76,7 @@ class RunRecord:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions that a model is made with."""
+    """Return the versions of this library, Python and NumPy."""
     return {"frankwolfe": __version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
@@ -195,12 +195,12 @@ class FittedModel:
         return None if self.features.names is None else self.preparation.names(self.features.names)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
-        """Return weights and intercept on the scale of the columns: the same unless they were standardised.
+        """Return weights and intercept for the original columns: unchanged unless these were standardised.
 
         Returns
         -------
         weights : array of shape (d,), or (d, outputs)
-            Per unit of each column.
+            Weights per unit of each column.
         intercept : float, or array of shape (outputs,)
             The intercept for these weights.
         """
@@ -223,7 +223,7 @@ class FittedModel:
         return self.preparation.apply(table, names)
 
     def decision(self, X: Any) -> np.ndarray:
-        """Return ``X w`` and the intercept: scores of the classes, or the predictions themselves.
+        """Return ``X w + intercept``: scores of the classes, or the predictions of a regression.
 
         Parameters
         ----------
@@ -259,14 +259,14 @@ class FittedModel:
         return found
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return a class for each row, or a number, or a row of numbers.
+        """Predict a class, a number, or several numbers for each row.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, number of features)
-            If both the model and a data frame have names for their columns, these are matched by name: in any order,
-            others are ignored. Else columns are in the order of ``features``. A missing value is refused, unless the
-            model was fitted to fill it. An unknown category causes a warning, and has no weight.
+            If the columns of both the model and a data frame have names, columns are selected by name, and further
+            columns are ignored. Else columns are in the order of ``features``. A missing value raises ValueError,
+            unless the model was fitted to fill it. An unknown category causes a warning, and all its indicators are 0.
 
         Returns
         -------
@@ -275,7 +275,7 @@ class FittedModel:
         return self.chosen(self.decision(X))
 
     def chosen(self, scores: np.ndarray) -> np.ndarray:
-        """Return the classes with the best scores; the scores themselves if there are no classes."""
+        """Return the class with the highest score for each row, or the scores if the model has no classes."""
         if self.classes is None:
             return scores
         return self.classes[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(int)]
@@ -301,7 +301,7 @@ class FittedModel:
         Parameters
         ----------
         path : str or Path
-            Replaced if it exists.
+            The file; replaced if it exists.
         """
         from frankwolfe.model.saved_models import write_model
 
@@ -323,7 +323,7 @@ def _check(model: FittedModel) -> None:
     shape = (width, outputs) if outputs else (width,)
     for name, values, expected in (("weights", model.weights, shape), ("intercept", model.intercept, shape[1:])):
         found = np.asarray(values)
-        alone = name == "intercept" and found.shape == ()  # one for all outputs
+        alone = name == "intercept" and found.shape == ()  # the same for all outputs
         if found.dtype.kind != "f" or not (alone or found.shape == expected):
             raise ValueError(f"{name} must be numbers of shape {expected}, got {found.dtype} of shape {found.shape}")
         if not np.isfinite(found).all():
@@ -339,7 +339,7 @@ def _class_count(loss: Any, outputs: int) -> int:
 
 
 def _as_features(features: Any, d: int, preparation: Preparation) -> Features:
-    """Return the columns that a model reads, from their names or as they are."""
+    """Return the columns that a model reads, given as names or as `Features`."""
     if features is None:
         return Features(None, 0, preparation.number(d))
     if isinstance(features, Features):

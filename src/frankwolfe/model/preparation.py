@@ -1,8 +1,8 @@
 """Preparation of columns: missing values filled, categories as 0/1 columns, numbers standardised.
 
 Means, scales and categories are learned from the rows of a fit, saved with the model, and used for every prediction.
-This is plain NumPy: a saved model predicts without scikit-learn. Weighted means that ignore missing values, columns of
-any magnitude and exactly constant columns would each need code around scikit-learn's transformers.
+The code uses NumPy only, so a saved model predicts without scikit-learn. scikit-learn's transformers would need extra
+code for weighted means that ignore missing values, for columns of any magnitude and for exactly constant columns.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ from frankwolfe.io.tables import Table, listed
 from frankwolfe.linalg.threads import single_threaded
 
 BLOCK = 64
-"""Columns whose moments are computed at a time."""
+"""Number of columns whose moments are computed at a time."""
 
 SPARSE_BELOW = 0.25
 """Matrices with a smaller fraction of non-zero entries are stored as sparse ones."""
@@ -48,11 +48,12 @@ class Preparation:
     Attributes
     ----------
     categories : dict
-        For each column of words, by its place: the categories, a 0/1 column each. None stands for a missing value.
+        The categories of each column of words, by its position. Each category becomes a 0/1 column. None is the
+        category of missing values.
     fill : array or None
-        The value that replaces a missing one, for each column of numbers. None: missing values are refused.
+        The value that replaces missing values, for each column of numbers. If None, missing values are refused.
     center, scale : array or None
-        Subtracted from each column of numbers, which is then divided by ``scale``.
+        Each column of numbers ``x`` becomes ``(x - center) / scale``.
 
     Examples
     --------
@@ -130,15 +131,15 @@ class Preparation:
         )
 
     def width(self, number: int) -> int:
-        """Return the number of prepared columns of ``number`` columns."""
+        """Return the number of columns after preparation of ``number`` columns."""
         return number - len(self.categories) + sum(map(len, self.categories.values()))
 
     def number(self, width: int) -> int:
-        """Return the number of columns of which ``width`` columns were prepared."""
+        """Return the number of original columns from which ``width`` columns were prepared."""
         return width + len(self.categories) - sum(map(len, self.categories.values()))
 
     def names(self, names: Sequence[str]) -> list[str]:
-        """Return the names of the prepared columns, which have weights, from those of the columns."""
+        """Return the names of the prepared columns, given the names of the original columns."""
         numbers = [name for place, name in enumerate(names) if place not in self.categories]
         indicators = [
             f"{names[place]}={MISSING if word is None else word}"
@@ -153,7 +154,7 @@ class Preparation:
         Parameters
         ----------
         table : Table
-            With the columns of the fit, in their order.
+            Rows with the columns of the fit, in the same order.
         names : sequence of str or None
             Names of its columns, for messages.
 
@@ -197,9 +198,9 @@ class Preparation:
         Parameters
         ----------
         weights : array of shape (width,), or (width, outputs)
-            For the columns that `apply` returns.
+            Weights of the columns that `apply` returns.
         intercept : float, or array of shape (outputs,)
-            That goes with them.
+            Intercept for these weights.
 
         Returns
         -------
@@ -227,7 +228,7 @@ def _dense_moments(block: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, n
     scaled = np.where(present, block, 0.0) / unit
     means = (shares @ scaled) / (shares @ present)
     spread = np.sqrt(shares @ (present * (scaled - means) ** 2))
-    constant = low == high  # their mean must be exact, so that nothing but zeros is left of them
+    constant = low == high  # exact means, so that centring makes these columns zero
     return np.where(constant, low, means * unit), np.where(constant | (spread == 0.0), 1.0, spread * unit)
 
 
@@ -244,11 +245,11 @@ def _sparse_scales(X: sparse.csr_array, shares: np.ndarray) -> np.ndarray:
     means = sums(p * values)
     zeros = np.where(sums(None) == X.shape[0], 0.0, np.clip(1.0 - sums(p), 0.0, None))  # share of rows without entry
     spread = np.sqrt(sums(p * (values - means[X.indices]) ** 2) + zeros * means**2)
-    return np.where(spread <= 1e-12 * np.abs(means), 1.0, spread * unit)  # below this, rounding of the sums
+    return np.where(spread <= 1e-12 * np.abs(means), 1.0, spread * unit)  # below: rounding errors of the sums
 
 
 def _categories(words: np.ndarray) -> tuple[str | None, ...]:
-    """Return the different words in order; None, for a missing one, last."""
+    """Return the distinct words in ascending order, then None if a value is missing."""
     found = set(words.tolist())
     return (*sorted(word for word in found if word is not None), *([None] if None in found else []))
 

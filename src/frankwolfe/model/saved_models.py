@@ -1,7 +1,7 @@
-"""Models in files: a ``.npz`` file of arrays, one of which holds the rest as JSON. It contains no code.
+"""Save and load models: a ``.npz`` file of arrays, one of which holds all other data as JSON. It contains no code.
 
-A file may come from anywhere. The size of an array is checked against the model before it is unpacked, so that a small
-file cannot exhaust the memory. Every damage becomes one ValueError that names the file.
+Files are not trusted. The size of an array is compared with the model before the array is decompressed, so that a small
+file cannot exhaust the memory. Any damage raises a ValueError that names the file.
 """
 
 import json
@@ -24,7 +24,7 @@ from frankwolfe.storage.archive import Archive, reason, require_size
 from frankwolfe.storage.files import open_regular, replacing
 
 FORMAT = 2
-"""Version of the layout."""
+"""Version of the file format."""
 
 
 def write_model(model: FittedModel, path: str | os.PathLike) -> None:
@@ -82,7 +82,7 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
-    if not isinstance(path, str | os.PathLike):  # Python takes a number for an open file
+    if not isinstance(path, str | os.PathLike):  # Python interprets an int as a file descriptor
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     if not os.path.lexists(path):
         raise FileNotFoundError(f"{path} does not exist")
@@ -143,7 +143,7 @@ def _texts(name: str, values: Any) -> list[str]:
 
 
 def _run(stored: dict) -> RunRecord:
-    """Return the record of the run; every field must have its type."""
+    """Return the record of the run, after checking the type of every field."""
     kinds: dict[Any, tuple] = {
         float: (float, int),
         str: (str,),
@@ -162,7 +162,7 @@ def _run(stored: dict) -> RunRecord:
 
 
 def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarray]) -> dict:
-    """Return a preparation as JSON data; its arrays go to ``arrays``."""
+    """Return a preparation as JSON data, and add its arrays to ``arrays``."""
     for name in ("fill", "center", "scale"):
         values = getattr(preparation, name)
         if values is not None:
@@ -171,7 +171,7 @@ def _described_preparation(preparation: Preparation, arrays: dict[str, np.ndarra
 
 
 def _restored_preparation(stored: dict, archive: Archive, number: int) -> Preparation:
-    """Return the preparation that `_described_preparation` described."""
+    """Return the preparation from the JSON data that `_described_preparation` returned."""
     categories: dict[int, tuple[str | None, ...]] = {}
     for place, words in stored["categories"]:
         if type(place) is not int or not 0 <= place < number or place in categories:
@@ -190,16 +190,16 @@ def _restored_preparation(stored: dict, archive: Archive, number: int) -> Prepar
 
 
 OMITTED = object()
-"""Stands for a field that only a run needs, such as a cache."""
+"""Marks a field that is not stored because only a run needs it, such as a cache."""
 
 
 def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a part, or a field of one, as JSON data; arrays go to ``arrays`` and are named.
+    """Return a loss, a set, or a field of these as JSON data. Add arrays to ``arrays``, and refer to them by name.
 
     Parameters
     ----------
     value : part, array, sparse matrix, tuple or number
-        Only parts of this package: other code cannot be stored.
+        The value. Only losses and sets of this package can be stored.
     arrays : dict
         Receives the arrays.
 
@@ -255,14 +255,14 @@ def _part_class(name: str, given: type | None = None) -> Any:
 
 
 def restored(description: Any, arrays: Any) -> Any:
-    """Return the value that `described` described.
+    """Return the value from the JSON data that `described` returned.
 
     Parameters
     ----------
     description : dict, list or number
-        What `described` returned.
+        The JSON data.
     arrays : mapping
-        Its arrays.
+        The arrays, by name.
     """
     if not isinstance(description, dict):
         return description

@@ -1,4 +1,4 @@
-"""Rows of a store, read shard by shard: for work on all rows, and for groups that stochastic methods sample from."""
+"""Rows of a store, read shard by shard: for passes over all rows, and as groups for stochastic methods."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,11 +19,11 @@ from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs, Mult
 from frankwolfe.store.reader import LIMIT, Room, RowStore
 
 MOST_ROOMS = 4
-"""Shards in memory at most, while all of them are read in turn: two that are worked on, two that are read ahead."""
+"""Largest number of shards in memory during a pass: two in use, and two that are read ahead."""
 
 
 class Place(NamedTuple):
-    """Where a block of rows is: among all rows, and in which shard."""
+    """Position of a block: its slice among all rows, the index of its shard, and its slice within the shard."""
 
     part: slice
     shard: int
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Reading:
-    """Read the shards of some blocks in order, ahead of the threads that work on them: a context manager.
+    """Context manager that reads the shards of some blocks in order, ahead of the threads that process the blocks.
 
     A room is memory for one shard. The reading thread waits for a free room, so no more shards are in memory than there
     are rooms. Blocks are processed in the order of the shards, so a room is always released eventually.
@@ -88,17 +88,17 @@ class Reading:
 
 
 class StoredRows:
-    """Rows of a store that are not in memory, as an `Objective` takes them.
+    """Rows of a store that are not in memory, with the interface of a row layout.
 
-    What is done to rows of other layouts, to centre them or to predict several outputs, is done to each shard as it is
-    read. Everything here reads the data, unless it says that it does not.
+    Transformations, such as centring or several outputs, are applied to each shard after it is read. Methods read the
+    data, except those in the section on metadata below.
 
     Parameters
     ----------
     store : RowStore
-        The rows.
+        The store.
     layers : tuple of functions
-        From the rows of a shard to rows in another layout, applied in turn.
+        Transformations of the rows of a shard to another layout, applied in order.
     """
 
     def __init__(self, store: RowStore, layers: tuple[Callable[[Any], Any], ...] = ()):
@@ -107,11 +107,11 @@ class StoredRows:
         self._lock = Lock()
 
     def through(self, layer: Callable[[Any], Any], first: bool = False) -> "StoredRows":
-        """Return the rows in another layout: after all that is done to them, or before it."""
+        """Return the rows with one more transformation, applied last, or first if ``first``."""
         return StoredRows(self.store, (layer, *self.layers) if first else (*self.layers, layer))
 
     def centred(self, weights: np.ndarray) -> "StoredRows":
-        """Return dense rows less their weighted mean, for which all of them are read; sparse rows as they are."""
+        """Return dense rows minus their weighted mean, which takes one pass. Return sparse rows unchanged."""
         if self.is_sparse:
             return self
         first = self.store.head(1)[0].astype(np.float64)
@@ -119,33 +119,33 @@ class StoredRows:
         return self.through(partial(_less, means=first + apart.add_all(weights, len(first))), first=True)
 
     def mean_prediction(self, w: np.ndarray) -> Any:
-        """Return what centring subtracts from all predictions: a number, or one for each output."""
+        """Return the product of the column means and ``w``, which centring subtracts from every prediction."""
         return self.head.mean_prediction(w)
 
     def for_run(self) -> "StoredRows":
-        """Return the same rows with a count of reads of their own."""
+        """Return the same rows with a separate count of reads."""
         return StoredRows(self.store, self.layers)
 
     @property
     def reads(self) -> float:
-        """How often all rows have been read."""
+        """Number of rows read so far, divided by the number of rows."""
         return self.rows_read / self.store.shape[0]
 
-    # --- what is known without reading ----------------------------------------------------------------------------
+    # --- metadata, without a pass over the data -------------------------------------------------------------------
 
     @cached_property
     def head(self) -> Any:
-        """A few rows, from the beginning."""
+        """The first rows of the store, at most 8."""
         return self._in_layout(self.store.first_rows(8))
 
     @property
     def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where it is a number."""
+        """Number of outputs of a prediction; 0 if predictions are scalars."""
         return self.head.outputs
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether rows are sparse."""
         return self.store.is_sparse
 
     def stored(self) -> int:
@@ -153,11 +153,11 @@ class StoredRows:
         return self.store.nnz * max(1, self.outputs)
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient."""
+        """Return uninitialised arrays for an iterate and a gradient."""
         return self.head.vectors(d)
 
     def places(self, entries: int) -> list[Place]:
-        """Cut all shards into blocks of about so many entries, each counted once for each output."""
+        """Split all shards into blocks of about ``entries`` stored entries, each counted once for each output."""
         found, entries = [], max(1, entries // max(1, self.outputs))
         for number, shard in enumerate(self.store.shards):
             first = int(self.store.offsets[number])
@@ -170,7 +170,7 @@ class StoredRows:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def block(self, part: slice) -> Any:
-        """Return some rows that follow each other, in memory of their own; the first few are at hand."""
+        """Return consecutive rows in new memory. The first rows, see `head`, are not read again."""
         if part.stop <= min(8, self.store.shards[0].rows):
             return self.head.block(slice(part.start, part.stop))
         numbers = range(
@@ -181,7 +181,7 @@ class StoredRows:
         return self.group(numbers).block(slice(part.start - first, part.stop - first))
 
     def group(self, numbers: Any, room: Any = None) -> Any:
-        """Return the rows of some shards, one shard after the other."""
+        """Return the rows of some shards, concatenated. Read them into ``room``, if given."""
         rows = self.store.read(numbers, room)
         with self._lock:
             self.rows_read += sum(self.store.shards[number].rows for number in numbers)
@@ -191,7 +191,7 @@ class StoredRows:
         return reduce(lambda found, layer: layer(found), self.layers, rows)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Inner products of all rows with ``w``; where that is zero nothing is read."""
+        """Return the inner products of all rows with ``w``. Nothing is read if ``w`` is zero."""
         outputs = (self.outputs,) if self.outputs else ()
         z = np.zeros((self.store.shape[0], *(outputs or w.shape[1:])))
         if np.any(w):
@@ -200,9 +200,9 @@ class StoredRows:
         return z
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
-        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times.
+        """Return the weighted column norms ``sqrt(sum_i weights[i] * X[i, j]**2)``.
 
-        If all weights are equal, and nothing was taken off the columns, they were summed up when the rows were written.
+        If all weights are equal and columns are not centred, the sums of squares in the store are used: no reads.
         """
         plain = self.head.rows if self.outputs else self.head
         if np.ptp(weights) == 0.0 and isinstance(plain, CSR | Dense):
@@ -213,14 +213,14 @@ class StoredRows:
         return np.sqrt(squares)
 
     def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
-        """Sum of all rows, each times its entry of ``alpha``."""
+        """Return ``X' alpha``: the sum of all rows, each multiplied by its entry of ``alpha``."""
         total = np.zeros(size)
         for place, rows in self.in_turn():
             total += rows.add_all(alpha[place.part], size)
         return total
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
-        """Return the data restricted to weight matrices ``left S right'``; with several outputs it is in memory."""
+        """Return the data restricted to weight matrices ``left S right'``: in memory if there are several outputs."""
         if not self.outputs:
             return FactoredMatrices(self, left, right)
         images = np.empty((self.store.shape[0], left.shape[1]))
@@ -229,7 +229,7 @@ class StoredRows:
         return FactoredOutputs(images, right)
 
     def in_turn(self, entries: int | None = None) -> Iterator[tuple[Place, Any]]:
-        """Yield all blocks, of about so many entries or whole shards, with their rows; nothing of them may be kept."""
+        """Yield all blocks of about ``entries`` entries, by default whole shards, with rows whose memory is reused."""
         places = self.places(entries or self.stored())
         with Reading(self, places) as reading:
             for place in places:
@@ -242,7 +242,7 @@ def _less(rows: Dense, means: np.ndarray) -> Centred:
 
 
 def rows_of(matrix: Any, outputs: int = 0) -> Any:
-    """Return the rows of a checked matrix without copying it, or of a store that is read when rows are needed."""
+    """Return the rows of a validated matrix, without a copy, or of a store, which is read on demand."""
     if not isinstance(matrix, RowStore):
         return as_rows(matrix, outputs)
     stored = StoredRows(matrix)
@@ -250,18 +250,18 @@ def rows_of(matrix: Any, outputs: int = 0) -> Any:
 
 
 class GroupPlan(NamedTuple):
-    """How many groups there are, and what they hold at most and at least.
+    """Number of groups of shards, and bounds on their sizes.
 
-    One group is worked on while the next one is read, so each has half of the memory.
+    One group is in use while the next one is read, so each may take half of the memory.
 
     Attributes
     ----------
     groups : int
-        Their number.
+        Number of groups.
     most_rows, most_entries : int
-        What the largest can hold: room for any group.
+        Upper bounds on the rows and on the stored entries of a group.
     fewest_rows : int
-        What the smallest can hold.
+        Lower bound on the rows of a group.
     """
 
     groups: int
@@ -271,7 +271,7 @@ class GroupPlan(NamedTuple):
 
     @classmethod
     def of(cls, store: RowStore) -> "GroupPlan":
-        """Plan groups of equally many shards, or one less, for the memory of a store."""
+        """Plan groups that fit into the memory of a store. Their numbers of shards differ by at most one."""
         count, most = len(store.shards), max(shard.entries for shard in store.shards)
         together = max(1, min(count, (store.memory // 2) // store.largest_shard, LIMIT // max(most, 1)))
         groups = -(-count // together)
@@ -282,14 +282,14 @@ class GroupPlan(NamedTuple):
 
 
 class ShuffledGroups:
-    """All shards in a new random order for each pass, in groups.
+    """Groups of shards, in a new random order for each pass.
 
     Parameters
     ----------
     store : RowStore
-        Whose shards.
+        The store.
     generator : numpy.random.Generator
-        Of the orders, and of nothing else: the next ones are known whenever they are needed.
+        Generator of the orders, used for nothing else: the order of the next pass can be drawn at any time.
     """
 
     def __init__(self, store: RowStore, generator: np.random.Generator):
@@ -304,14 +304,14 @@ class ShuffledGroups:
         return len(self._store.shards)
 
     def group(self, ahead: int = 0) -> np.ndarray:
-        """Return the shards of the present group, or of one that comes after it."""
+        """Return the shards of the current group, or of the group ``ahead`` positions after it."""
         passes, at = divmod(self._at + ahead, self.plan.groups)
         while len(self._orders) <= passes:
             self._orders.append(self._generator.permutation(len(self._store.shards)))
         return np.array_split(self._orders[passes], self.plan.groups)[at]
 
     def steps(self, batch_size: int) -> int:
-        """Return how many batches the present group is worth: its share of those of a pass."""
+        """Return the number of batches for the current group: its share, by rows, of the batches of a pass."""
         self.group()
         groups = np.array_split(self._orders[0], self.plan.groups)
         before = sum(self._rows(group) for group in groups[: self._at])
@@ -321,19 +321,19 @@ class ShuffledGroups:
         return sum(self._store.shards[number].rows for number in group)
 
     def go_on(self) -> None:
-        """Go on to the next group."""
+        """Advance to the next group."""
         self._at += 1
         if self._at == self.plan.groups:
             self._at = 0
             self._orders.pop(0)
 
     def parts(self, group: np.ndarray) -> list[slice]:
-        """Return where the rows of some shards are among all rows."""
+        """Return the slices of the rows of some shards among all rows."""
         offsets = self._store.offsets
         return [slice(int(offsets[number]), int(offsets[number + 1])) for number in group]
 
     def state(self) -> dict[str, Any]:
-        """Return the orders, the place in them, and the generator."""
+        """Return the orders, the position of the current group, and the state of the generator."""
         return {
             "orders": np.array(self._orders).reshape(len(self._orders), len(self._store.shards)),
             "group": self._at,
@@ -341,6 +341,6 @@ class ShuffledGroups:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where the one with this state was."""
+        """Restore the position from a saved state."""
         self._orders, self._at = list(np.array(state["orders"])), int(state["group"])
         self._generator.bit_generator.state = state["generator"]

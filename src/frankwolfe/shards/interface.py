@@ -5,15 +5,16 @@ Code that reads rows, or that needs an entry for each row, is written as *tasks*
     def task(local, *args)
 
 - ``shards.run(task, *args)`` runs a task that returns a tuple, and returns the sums of its entries over all shards.
-  With ``keep=k`` the first ``k`` entries stay with the rows, and what stands for them is returned in their place.
-- ``shards.keep(task, *args)`` names a result that stays with the rows. A cluster computes it when a task needs it.
+  With ``keep=k`` the first ``k`` entries stay with the rows, and references to them are returned in their place.
+- ``shards.keep(task, *args)`` returns a reference to a result that stays with the rows. A cluster computes the result
+  when a task needs it.
 
-What stays is passed to later tasks by name: each of them receives the piece that belongs to its own rows. On this
-machine there is one shard, and what stays is the result itself: an array with an entry for each row. On a cluster it is
-a `Kept`. Three rules make answers independent of where rows are, and of workers that are lost:
+References are arguments of later tasks. On each shard the task receives the piece of the result that belongs to the
+rows of the shard. On this machine there is one shard, and the reference is the result itself: an array with an entry
+for each row. On a cluster it is a `Kept`. Three rules make results independent of where rows are and of lost workers:
 
 - A task depends on its arguments only.
-- What stays never changes, and shares no memory with the rows: rows of a store are read into buffers that are reused.
+- A kept result never changes. It shares no memory with the rows: rows of a store are read into buffers that are reused.
 - A task returns new arrays or numbers. Lists are concatenated instead of summed.
 """
 
@@ -26,35 +27,36 @@ Task = Callable[..., Any]
 
 
 class Shards(Protocol):
-    """Where the rows are."""
+    """Interface of the shards of a data set: run tasks on all rows, and keep results with the rows."""
 
     calls_are_costly: bool
-    """Whether each `run` is a round trip: then tasks return more at a time, and models are used longer."""
+    """Whether each `run` is a network round trip. Solvers then make fewer calls: each call returns more results, and
+    quadratic models are used for longer."""
 
     groups: int
-    """In how many groups rows can be joined in memory for the compiled loop: one if all of them are in memory, zero if
-    they are in other processes."""
+    """Number of groups of rows that the compiled loop loads into memory in turn: one if all rows are in memory, zero if
+    rows are in other processes."""
 
     def run(
         self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
     ) -> tuple[Any, ...]:
-        """Run a task on all shards. Return what stands for the results that stay, then the sums of the others.
+        """Run a task on all shards. Return references to the first ``keep`` results, then the sums of the others.
 
-        ``also`` are further arguments, on which results that stay do not depend. ``lineage`` is another task, with its
-        arguments, that computes the one result that stays: for tasks whose arguments depend on many calls before them.
-        It is sent only if a shard has lost the result.
+        ``also`` are further arguments, on which kept results do not depend. ``lineage`` is another task, with its
+        arguments, that computes the only kept result: for tasks whose arguments depend on many earlier calls. It is
+        sent only if a shard has lost the result.
         """
         ...
 
     def keep(self, task: Task, *args: Any) -> Any:
-        """Return what stands for the result of a task, which stays with the rows."""
+        """Return a reference to the result of a task, which stays with the rows."""
         ...
 
 
 class Kept:
-    """A result that stays with the rows of a cluster: a name, the task that computes it, and its arguments.
+    """Reference to a result that stays with the rows of a cluster: the task that computes it, and its arguments.
 
-    As a vector it has a shape. Only workers know its entries, so other shapes of it have the same name.
+    It has the shape of the result over all rows. Only workers have its entries, so reshaping returns the same object.
     """
 
     shape: tuple[int, ...] = ()
@@ -83,18 +85,18 @@ class Kept:
 
 
 class RemoteRows(NamedTuple):
-    """What is known of rows on a cluster.
+    """Description of rows on a cluster.
 
     Attributes
     ----------
     entries : int
-        Stored entries.
+        Number of stored entries.
     is_sparse : bool
-        Whether only some entries are stored.
+        Whether rows are sparse.
     outputs : int
-        Number of entries of a prediction; 0 where it is a number.
+        Number of outputs of a prediction; 0 if predictions are scalars.
     means : array or None
-        What is taken off the columns of dense rows, where there is an intercept.
+        Column means, which are subtracted from dense rows if there is an intercept.
     """
 
     entries: int
@@ -107,27 +109,27 @@ class RemoteRows(NamedTuple):
         return self.entries * max(1, self.outputs)
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient."""
+        """Return uninitialised arrays for an iterate and a gradient."""
         return np.empty(d), np.empty(d)
 
     def mean_prediction(self, w: np.ndarray) -> np.ndarray | float:
-        """Return what centring has taken from all predictions: a number, or one for each output."""
+        """Return ``means' w``, which centring subtracts from every prediction: a number, or one for each output."""
         if self.means is None:
             return np.zeros(self.outputs) if self.outputs else 0.0
         return self.means @ (w.reshape(-1, self.outputs) if self.outputs else w)
 
 
 class RemoteSamples(NamedTuple):
-    """What stands for `frankwolfe.rows.samples.Samples` where rows are on a cluster: what is known of them.
+    """Description of samples on a cluster, with the attributes of `frankwolfe.rows.samples.Samples` that it can have.
 
     Attributes
     ----------
     rows : RemoteRows
-        What is known of the rows.
+        Description of the rows.
     n : int
-        How many there are.
+        Number of rows.
     loss : loss
-        With a shift, where there is an intercept.
+        The loss, with a shift of the predictions if there is an intercept.
     """
 
     rows: RemoteRows
@@ -136,10 +138,10 @@ class RemoteSamples(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of all predictions: a number a sample, or a row for several outputs."""
+        """Shape of all predictions: ``(n,)``, or ``(n, outputs)`` for several outputs."""
         return (self.n, self.rows.outputs) if self.rows.outputs else (self.n,)
 
     @property
     def targets(self) -> np.ndarray:
-        """Raise ValueError: the targets are on the cluster too."""
+        """Raise ValueError: the targets are on the cluster, too."""
         raise ValueError("the targets are on the workers of the cluster, and stay there: keep the y that you passed")

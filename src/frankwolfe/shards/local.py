@@ -1,8 +1,9 @@
-"""Rows on this machine, cut into blocks on which threads work.
+"""Rows on this machine, split into blocks that threads process in parallel.
 
-Blocks are cut by size (`frankwolfe.rows.samples`), and sums are taken in block order: their bits do not depend on the
-number of threads. The function for a block fills its part of an array, or returns a tuple of numbers and arrays to be
-added up. Kernels and NumPy release the interpreter's lock, so threads work at the same time.
+The blocks depend on the size of the data only (`frankwolfe.rows.samples`), and sums are added in block order. So the
+results do not depend on the number of threads, not even in rounding. The function for a block fills its part of an
+array, or returns a tuple of numbers and arrays to sum. Kernels and NumPy release the interpreter lock, so that threads
+run in parallel.
 """
 
 import os
@@ -26,14 +27,14 @@ from frankwolfe.shards.interface import Task
 
 
 class ChunkedRows:
-    """Pieces of rows, one after the other, as an `Objective` takes them. Blocks never go across pieces.
+    """Rows in several consecutive chunks, with the interface of a row layout. A block never spans two chunks.
 
     Parameters
     ----------
     chunks : sequence
         Rows of one layout each: `Dense`, `CSR`, `Centred`, or `MultiOutput` of them.
     sizes : sequence of int
-        How many rows each of them has.
+        Number of rows of each chunk.
     """
 
     def __init__(self, chunks: Sequence[Any], sizes: Sequence[int]):
@@ -42,12 +43,12 @@ class ChunkedRows:
 
     @property
     def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where it is a number."""
+        """Number of outputs of a prediction; 0 if predictions are scalars."""
         return self.chunks[0].outputs
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether rows are sparse."""
         return self.chunks[0].is_sparse
 
     def stored(self) -> int:
@@ -55,7 +56,7 @@ class ChunkedRows:
         return sum(chunk.stored() for chunk in self.chunks)
 
     def cut(self, entries: int) -> list[slice]:
-        """Cut each piece into blocks of about so many entries."""
+        """Split each chunk into blocks of about ``entries`` stored entries."""
         return [
             slice(first + part.start, first + part.stop)
             for first, chunk in zip(self.offsets, self.chunks, strict=False)
@@ -63,22 +64,22 @@ class ChunkedRows:
         ]
 
     def block(self, part: slice) -> Any:
-        """Return some rows that follow each other in one piece."""
+        """Return the consecutive rows of a slice, which must lie within one chunk."""
         number = int(np.searchsorted(self.offsets, part.start, side="right")) - 1
         first = self.offsets[number]
         return self.chunks[number].block(slice(part.start - first, part.stop - first))
 
     def _in_turn(self) -> Iterator[tuple[slice, Any]]:
-        """Yield all pieces, and where their rows are among all."""
+        """Yield each chunk with the slice of its rows among all rows."""
         for number, chunk in enumerate(self.chunks):
             yield slice(self.offsets[number], self.offsets[number + 1]), chunk
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Inner products of all rows with ``w``."""
+        """Return the inner products of all rows with ``w``."""
         return np.concatenate([chunk.dot_all(w) for chunk in self.chunks])
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
-        """Sum of all rows, each times its entry of ``alpha``."""
+        """Return ``X' alpha``: the sum of all rows, each multiplied by its entry of ``alpha``."""
         return sum(chunk.add_all(alpha[part], d) for part, chunk in self._in_turn())
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
@@ -89,25 +90,25 @@ class ChunkedRows:
 
 
 class DataBlock(NamedTuple):
-    """Rows that follow each other: which they are, and the samples."""
+    """A block of consecutive rows: their slice among all rows, and the samples."""
 
     part: slice
     samples: Samples
 
 
 class Local:
-    """Rows on this machine, in memory or in a store, as tasks see them.
+    """Rows on this machine, in memory or in a store: the first argument of every task.
 
     Parameters
     ----------
     samples : Samples
-        Rows, targets, weights, and the loss without an intercept.
+        Rows, targets, sample weights, and the loss without an intercept.
     size : int
-        Number of weights.
+        Number of coefficients.
     executor : Serial or Threads, optional
-        Works on the blocks. By default as many threads as there are cores.
+        Executor that processes the blocks. By default it has as many threads as there are cores.
     number : int
-        Which of several it is, on a cluster: random draws depend on it.
+        Index of the part on a cluster. Random draws depend on it.
     """
 
     calls_are_costly = False
@@ -118,48 +119,48 @@ class Local:
 
     @property
     def losses(self) -> LossArrays:
-        """The loss for many samples at once, by kernels if the data is large."""
+        """The vectorised loss, compiled if the data is large."""
         rows = self.samples.rows
         return LossArrays(self.samples.loss, worth_compiling(rows.stored(), rows.is_sparse))
 
     def run(
         self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
     ) -> tuple[Any, ...]:
-        """Return what a task returns: there is one shard, so nothing is added up."""
+        """Run a task and return its results. There is one shard, so there is nothing to sum."""
         return task(self, *args, *also)
 
     def keep(self, task: Task, *args: Any) -> Any:
-        """Return what a task returns."""
+        """Run a task and return its result."""
         return task(self, *args)
 
     @property
     def groups(self) -> int:
-        """In how many groups rows can be joined in memory."""
+        """Number of groups of rows that are loaded into memory in turn: one if all rows are in memory."""
         rows = self.samples.rows
         return max(2, GroupPlan.of(rows.store).groups) if isinstance(rows, StoredRows) else 1
 
     @property
     def reads(self) -> float | None:
-        """How often all rows have been read from disk; None where they are in memory."""
+        """Number of reads of all rows from disk; None if rows are in memory."""
         return self.samples.rows.reads if isinstance(self.samples.rows, StoredRows) else None
 
     @cached_property
     def blocks(self) -> list[DataBlock]:
-        """The rows in memory, cut by size."""
+        """The rows in memory, split into blocks of about equal size."""
         rows = self.samples.rows
         parts = rows.cut(block_entries(rows.stored(), self.size))
         return [DataBlock(part, self.samples.block(part)) for part in parts]
 
     @cached_property
     def places(self) -> list[Place]:
-        """The rows of a store, cut by size."""
+        """The positions of blocks of about equal size in a store."""
         rows = self.samples.rows
         return rows.places(block_entries(rows.stored(), self.size))
 
     def each(self, function: Callable[[DataBlock], tuple]) -> tuple:
-        """Call a function for each block of rows; return the sums of what it returns, in block order.
+        """Call a function for each block of rows and return the sum of its results, added in block order.
 
-        Nothing that looks at the rows of a block may be kept: rows of a store are read into buffers that are reused.
+        The results must not share memory with the rows: rows of a store are read into buffers that are reused.
         """
         rows, targets, weights, loss = self.samples
         if not isinstance(rows, StoredRows):
@@ -175,19 +176,19 @@ class Local:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """The samples, cut by their number: for work that reads predictions and no rows."""
+        """Slices of equally many samples, for functions that use predictions and no rows."""
         return even_parts(len(self.samples.weights), max((1, *self.samples.shape[1:])), cutting.LEAST)
 
     def over(self, function: Callable[[slice], tuple]) -> tuple:
-        """Call a function for each part of the samples; return the sums of what it returns."""
+        """Call a function for each slice of the samples and return the sum of its results."""
         return self.executor.run(function, self.parts)
 
 
-# --- who works on blocks ----------------------------------------------------------------------------------------------
+# --- executors --------------------------------------------------------------------------------------------------------
 
 
 class Serial:
-    """One block after the other, in the calling thread."""
+    """Process the blocks one after the other, in the calling thread."""
 
     workers = 1
 
@@ -202,12 +203,12 @@ class Serial:
 
 
 class Threads:
-    """Several threads, each of which takes the next block when it is done with one.
+    """Process the blocks by several threads. Each thread takes the next block when it has finished one.
 
     Parameters
     ----------
     workers : int
-        How many; the thread that asks is one of them.
+        Number of threads, including the calling thread.
     """
 
     def __init__(self, workers: int):
@@ -234,16 +235,16 @@ class Threads:
         others = [_pool(workers - 1).submit(copy_context().run, work) for _ in range(workers - 1)]
         try:
             work()
-        finally:  # also after Ctrl-C: nobody may still write into the arrays
+        finally:  # also after Ctrl-C: no thread may write into the arrays after this call
             stopped.append(True)
             wait(others)
         for other in others:
-            other.result()  # raises what went wrong there
+            other.result()  # raises the error of the thread, if any
         return total.sums
 
 
 class _Total:
-    """Sums that grow in block order: what comes too early waits."""
+    """Sum of results in block order. Results that arrive early are stored until their turn."""
 
     def __init__(self) -> None:
         self.sums: tuple = ()
@@ -251,7 +252,7 @@ class _Total:
         self._early: dict[int, tuple] = {}
 
     def take(self, number: int, found: tuple) -> None:
-        """Add the answer of a block, as soon as those of all blocks before it have been added."""
+        """Add the result of a block once the results of all earlier blocks have been added."""
         self._early[number] = found
         while self._turn in self._early:
             self._add(self._early.pop(self._turn))
@@ -265,22 +266,22 @@ class _Total:
 
 
 def _sum(mine: Any, other: Any) -> Any:
-    """Return a sum; an array is added to in place."""
+    """Return a sum. An array is updated in place."""
     mine += other
     return mine
 
 
 @cache
 def _pool(workers: int) -> ThreadPoolExecutor:
-    """Return threads that wait for work, the same for all runs of the process."""
+    """Return a thread pool, which all runs of the process share."""
     return ThreadPoolExecutor(workers, thread_name_prefix="frankwolfe")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a forked process
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has no copies of the threads
 
 
 def executor_for(n_threads: int | None = None) -> Serial | Threads:
-    """Return an executor with so many threads; None stands for `default_threads`."""
+    """Return an executor with ``n_threads`` threads, by default `default_threads`."""
     workers = default_threads() if n_threads is None else n_threads
     return Serial() if workers == 1 else Threads(workers)

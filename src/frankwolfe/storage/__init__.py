@@ -1,1 +1,1 @@
-"""Files of plain arrays and numbers, written whole or not at all, and read with care."""
+"""Files of arrays and numbers: atomic writes, and reads that validate sizes and never run code."""

@@ -1,4 +1,4 @@
-"""Arrays, numbers and strings by name in ``.npz`` files, read with all sizes checked and never as objects."""
+"""Named arrays, numbers and strings in ``.npz`` files. Reads check all sizes and never unpickle objects."""
 
 import json
 import os
@@ -13,28 +13,28 @@ from frankwolfe import __version__
 from frankwolfe.storage.files import open_regular, replacing
 
 LARGEST = 2**32
-"""Bytes that all arrays of a file may take together."""
+"""Largest total size, in bytes, of the arrays of a compressed file."""
 
 HEADER = 2**16
-"""Bytes that an array's header may take."""
+"""Largest size of the header of an array in bytes."""
 
 
 def require_size(total: int) -> None:
-    """Raise ValueError if arrays take more bytes than those of any model should."""
+    """Raise ValueError if the total size of arrays exceeds `LARGEST` bytes."""
     if total > LARGEST:
         raise ValueError(f"its arrays take {total / 2**30:.3g} GiB; a model's may take {LARGEST / 2**30:g}")
 
 
 class Archive:
-    """The arrays of a file, each unpacked when it is asked for.
+    """The arrays of a ``.npz`` file, each read on demand.
 
     Parameters
     ----------
     stream : binary file
-        Open to read, and open as long as arrays are asked for.
+        The open file. It must stay open while arrays are read.
     packed : bool
-        Whether arrays may be compressed. They may not take more than `LARGEST` bytes then. Where nothing is compressed,
-        the size of the file is the limit.
+        Whether arrays may be compressed. If so, they may take at most `LARGEST` bytes in total. If not, the size of the
+        file bounds their size.
 
     Examples
     --------
@@ -77,9 +77,9 @@ class Archive:
         Parameters
         ----------
         name : str
-            Its name.
+            Name of the array.
         size : int, optional
-            How many numbers of 8 bytes it may have at most: more are refused before they are unpacked.
+            Largest number of entries of 8 bytes. A larger array is refused before it is decompressed.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class Archive:
             raise ValueError(f"its array {name} is larger than {size:,} numbers")
         if entry.flag_bits & 1:
             raise ValueError(f"its array {name} is encrypted")
-        content = self._archive.read(entry)  # compared with its checksum
+        content = self._archive.read(entry)  # zipfile verifies the checksum
         stream = BytesIO(content)
         found = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.tell() != len(content):
@@ -99,7 +99,7 @@ class Archive:
 
 
 def reason(error: Exception) -> str:
-    """Return what is wrong with a file, for errors that say it and for those that do not."""
+    """Return a message about a damaged file, for an error that was raised while it was read."""
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing in it"
     if isinstance(error, RecursionError):
@@ -110,16 +110,16 @@ def reason(error: Exception) -> str:
 
 
 def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping[str, Any]) -> None:
-    """Write a flat mapping; if that fails, with an OSError, what was there before still is.
+    """Write a flat mapping to a file. If that raises OSError, an existing file is left unchanged.
 
     Parameters
     ----------
     path : str or Path
         The file; replaced if it exists.
     kind : str
-        What it is: who reads it must expect the same.
+        Kind of the file, which `read_flat` compares.
     version : int
-        Of what the names and values mean.
+        Version of the format, which `read_flat` compares.
     values : mapping
         Arrays, numbers and strings by name.
 
@@ -145,28 +145,28 @@ def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping
 
 
 def read_flat(path: str | os.PathLike, kind: str, version: int) -> dict[str, Any]:
-    """Return what `write_flat` was given.
+    """Read a mapping that `write_flat` wrote.
 
     Raises
     ------
     OSError
-        If there is no such file, or it cannot be opened.
+        If the file does not exist or cannot be opened.
     ValueError
-        If it is damaged, or of another kind, or of a later version.
+        If the file is damaged, or of another kind or version.
     """
-    if not isinstance(path, str | os.PathLike):  # Python would take a number for an open file
+    if not isinstance(path, str | os.PathLike):  # Python interprets an int as a file descriptor
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     if not os.path.lexists(path):
         raise FileNotFoundError(f"{path} does not exist")
     with open_regular(path) as stream:
         try:
             return _values_in(Archive(stream, packed=False), kind, version)
-        except Exception as error:  # damage can make any reader raise anything, and all of it means the same
+        except Exception as error:  # readers of damaged files may raise anything
             raise ValueError(f"{path} cannot be read as a {kind}: {reason(error)}") from None
 
 
 def is_flat(path: str | os.PathLike, kind: str) -> bool:
-    """Whether a file is of this kind, whatever its version."""
+    """Return whether a file is of this kind, of any version."""
     try:
         with open_regular(path) as stream:
             return bool(_about(Archive(stream, packed=False))["kind"] == kind)
@@ -196,11 +196,11 @@ def _about(archive: Archive) -> dict:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or a string as JSON has it. Numbers come back to the last bit, infinity and NaN too."""
+    """Return a number or a string as a Python object. JSON preserves floats exactly, also infinity and NaN."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:
-    """Return an array that a file can hold in its own layout: rows first or columns first."""
+    """Return an array that is contiguous in C or Fortran order: a copy if it is neither."""
     flags = array.flags
     return array if flags.c_contiguous or flags.f_contiguous else array.copy(order="K")

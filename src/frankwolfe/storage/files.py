@@ -1,4 +1,4 @@
-"""Files that are complete or absent: locks, atomic replacement, and opening regular files only."""
+"""Locks, atomic replacement of files, and opening of regular files only."""
 
 import errno
 import os
@@ -29,11 +29,11 @@ def open_regular(path: str | os.PathLike, buffering: int = -1) -> BinaryIO:
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     ValueError
-        If it is something else: a folder, a pipe, a device, or a link that leads back to itself.
+        If the path is a folder, a pipe, a device, or a symbolic link to itself.
 
     Examples
     --------
@@ -56,15 +56,16 @@ def open_regular(path: str | os.PathLike, buffering: int = -1) -> BinaryIO:
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Open a file to write that takes its name once it is whole; if anything goes wrong, what was there stays.
+    """Open a temporary file that replaces ``path`` at the end of the context. After an error, ``path`` is unchanged.
 
-    The unfinished file lies in the same folder, so that the last move is one within a file system. It is locked while
-    it is written: those without a lock were left by processes that were killed, and the next writer removes them.
+    The temporary file is in the same folder, so that the final rename stays within a file system and is atomic. It is
+    locked while it is written. Temporary files without a lock were left by killed processes; the next writer removes
+    them.
 
     Parameters
     ----------
     path : str or Path
-        What to write; replaced if it exists.
+        The file to write; replaced if it exists.
 
     Examples
     --------
@@ -76,21 +77,21 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['a.txt']
     """
-    path = Path(os.path.realpath(path))  # what a link points at is replaced, and not the link
-    if path.exists() and not path.is_file():  # a folder, or a device that a rename would do away with
+    path = Path(os.path.realpath(path))  # replace the target of a symbolic link, not the link
+    if path.exists() and not path.is_file():  # a folder, or a device, which a rename would remove
         raise OSError(f"{path} is not a file that could be replaced")
     remove_unfinished(path)
     unfinished, opened = _begun(path)
     try:
         with opened as stream:
             if path.exists():
-                os.chmod(stream.fileno(), stat.S_IMODE(path.stat().st_mode))  # who may read it stays as it was
+                os.chmod(stream.fileno(), stat.S_IMODE(path.stat().st_mode))  # keep the permissions
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            if os.name != "nt":  # while it is locked: another writer must not take it for a left-over
+            if os.name != "nt":  # while it is locked, so that no other writer removes it as a left-over
                 unfinished.replace(path)
-        if os.name == "nt":  # Windows renames no open file
+        if os.name == "nt":  # Windows cannot rename an open file
             unfinished.replace(path)
         _settle(path.parent)
     finally:
@@ -98,14 +99,14 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 
 def _begun(path: Path) -> tuple[Path, BinaryIO]:
-    """Create and lock a file to write to, under a name that no other thread or process has."""
+    """Create and lock a temporary file with a unique name."""
     while True:
         unfinished = new_unfinished(path)
         stream = unfinished.open("xb")
         taken = False
         try:
             take_lock(stream.fileno())
-        except BlockingIOError:  # another writer is about to remove the file as a left-over: it was not locked yet
+        except BlockingIOError:  # another writer has locked it first, to remove it as a left-over
             taken = True
         except OSError:  # some file systems have no locks
             pass
@@ -115,7 +116,7 @@ def _begun(path: Path) -> tuple[Path, BinaryIO]:
 
 
 def remove_unfinished(path: str | os.PathLike) -> None:
-    """Remove what processes that were killed have left of a file; what a living one writes is locked, and stays."""
+    """Remove the temporary files of a path that were left by killed processes. Files in use are locked, and stay."""
     for left in unfinished_of(Path(os.path.realpath(path))):
         with suppress(OSError), left.open("rb+") as stream:
             take_lock(stream.fileno())
@@ -123,12 +124,12 @@ def remove_unfinished(path: str | os.PathLike) -> None:
 
 
 def new_unfinished(path: Path) -> Path:
-    """Return a name for a file while it is written: hidden, and with its own name for those who find one left over."""
+    """Return a unique, hidden name for a temporary file. It contains the name of the final file."""
     return path.with_name(f".{path.name[:180]}.{uuid4().hex}.unfinished")
 
 
 def unfinished_of(path: Path) -> list[Path]:
-    """Return the unfinished files, or folders, of a path."""
+    """Return the temporary files or folders of a path."""
     name = re.compile(rf"\.{re.escape(path.name[:180])}\.[0-9a-f]+\.unfinished")
     with suppress(OSError), os.scandir(path.parent) as entries:
         return [path.parent / entry.name for entry in entries if name.fullmatch(entry.name)]
@@ -136,14 +137,14 @@ def unfinished_of(path: Path) -> list[Path]:
 
 
 def _settle(folder: Path) -> None:
-    """See to it that a new name in a folder outlives a power failure, where the system has a way to say so."""
+    """Flush a folder to disk, so that a rename in it survives a power failure. Do nothing if that is not supported."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
+    except OSError:  # Windows cannot open folders
         return
     try:
         os.fsync(handle)
-    except OSError:  # some file systems of networks cannot
+    except OSError:  # not supported by some network file systems
         pass
     finally:
         os.close(handle)

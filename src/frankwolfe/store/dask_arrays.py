@@ -1,4 +1,4 @@
-"""A row store as dask arrays: chunks that workers read by path, when they are needed."""
+"""A row store as dask arrays, whose chunks workers read by path on demand."""
 
 import os
 import platform
@@ -15,11 +15,11 @@ from frankwolfe.store.format import File, Manifest, WrittenPart, read_slice
 from frankwolfe.store.reader import RowStore
 
 MOST_CHUNKS = 2000
-"""Chunks of an array unless shards are told: a scheduler has some work with each of them."""
+"""Largest default number of chunks of an array: the scheduler has overhead for each chunk."""
 
 
 class Piece(NamedTuple):
-    """Some numbers in a file: targets, or weights, of some rows."""
+    """Position of the targets or weights of some rows in a file, counted in rows."""
 
     file: File
     first: int
@@ -27,18 +27,18 @@ class Piece(NamedTuple):
 
 
 class StoreChunk(NamedTuple):
-    """What a worker needs to read some rows of a store.
+    """Description of some rows of a store, from which a worker reads them.
 
     Attributes
     ----------
     path : str
-        The folder, as all workers know it.
+        Absolute path of the store, the same on all workers.
     manifest : Manifest
-        Of these rows alone.
+        Manifest of the shards of the chunk.
     targets, weights : Piece or None
-        What goes with them.
+        Positions of the targets and of the sample weights.
     verify : bool
-        Whether rows are compared with their checksums.
+        Whether to verify the checksums of rows.
     """
 
     path: str
@@ -73,7 +73,7 @@ def dask_arrays(store: RowStore, shards: int | None = None) -> tuple[Any, Any, A
 
 
 def _array(name: str, read: Any, chunks: list[StoreChunk], others: tuple[int, ...], meta: Any) -> Any:
-    """Return a dask array of what is read from each chunk."""
+    """Return a dask array whose chunks are read by the function ``read``."""
     try:
         from dask.array import Array
     except ImportError:
@@ -86,7 +86,7 @@ def _array(name: str, read: Any, chunks: list[StoreChunk], others: tuple[int, ..
 
 
 def chunks_of_store(store: RowStore, shards: int) -> list[StoreChunk]:
-    """Return chunks of so many shards each, or fewer at the end of what one call has written."""
+    """Return chunks of ``shards`` shards each. The last chunk of each `WrittenPart` may have fewer."""
     path, found = str(store.path.absolute()), []
     for part in store.manifest.parts:
         starts = [0, *accumulate(shard.rows for shard in part.shards)]
@@ -133,7 +133,7 @@ def _beside(chunk: StoreChunk, piece: Piece | None, width: int = 1) -> np.ndarra
 
 
 def _out_of_reach(chunk: StoreChunk, file: File, error: OSError) -> OSError:
-    """Return an error that says which worker cannot read which file, and why."""
+    """Return an error that names the worker, the file that it cannot read, and the reason."""
     why = str(error) if Path(chunk.path).is_dir() else "there is no such folder"
     return OSError(
         f"{where_this_is()} cannot read {Path(chunk.path) / file.name}: {why}. All workers must reach the row store by "
@@ -142,11 +142,11 @@ def _out_of_reach(chunk: StoreChunk, file: File, error: OSError) -> OSError:
 
 
 def where_this_is() -> str:
-    """Say which worker this is, and on which machine."""
+    """Return the address of this worker, or the process id, and the name of the machine, as text."""
     machine = platform.node() or "this machine"
     try:
         from dask.distributed import get_worker
 
         return f"worker {get_worker().address} on {machine}"
-    except (ImportError, ValueError):  # some other scheduler
+    except (ImportError, ValueError):  # another dask scheduler, without workers
         return f"process {os.getpid()} on {machine}"

@@ -1,4 +1,4 @@
-"""The files of a row store: the manifest that lists them, and how each one is read and checked."""
+"""The file format of a row store: the manifest that lists the files, and functions that read and verify them."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from frankwolfe.storage.archive import reason
 from frankwolfe.storage.files import open_regular
 
 FORMAT, VERSION = "frankwolfe rows", 1
-"""What a manifest calls itself, and the version of the layout that this library writes. It reads no newer one."""
+"""Name and version of the format in a manifest. Other versions are refused."""
 
 NAME = "manifest.json"
 
 LARGEST = 2**30
-"""Most bytes of a manifest: a larger one is none."""
+"""Largest size of a manifest in bytes."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class File:
 
 @dataclass(frozen=True)
 class Shard:
-    """Some rows that follow each other.
+    """Consecutive rows that are stored in the same files: the unit of reading.
 
     Attributes
     ----------
     rows, entries : int
-        How many rows, and how many stored entries they have.
+        Number of rows, and of stored entries.
     cuts : list of int
-        Rows at which work on the shard may be cut: even parts of bounded size, by their ends.
+        Row indices at which the shard may be split into blocks: the end of each block.
     values, columns, starts : File
-        The entries row by row; where only some are stored, the columns that they are in, and where rows begin.
+        The entries row by row. For sparse rows also the column of each entry, and the index of each row's first entry.
     """
 
     rows: int
@@ -61,15 +61,15 @@ class Shard:
 
     @property
     def bytes(self) -> int:
-        """Size of the rows."""
+        """Size of the rows in bytes."""
         return sum(file.bytes for file in self.files)
 
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """What one call has written: shards, and what goes with their rows and with the columns.
+    """The shards and files that one call of `write_rows` has written.
 
-    ``counts`` are the stored entries of each column, ``squares`` the sums of their squares.
+    ``counts`` has the number of stored entries of each column, ``squares`` the sum of their squares.
     """
 
     shards: list[Shard]
@@ -92,7 +92,7 @@ class WrittenPart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a store holds.
+    """Description of the content of a store.
 
     Attributes
     ----------
@@ -101,17 +101,17 @@ class Manifest:
     columns : int
         Number of columns.
     values, indices : str
-        Types: ``"float32"`` or ``"float64"``; ``"int32"`` or ``"int64"``.
+        Types of entries and of indices: ``"float32"`` or ``"float64"``; ``"int32"`` or ``"int64"``.
     outputs : int
-        Numbers in a target, where it is a row of them; 0 where it is one.
+        Number of columns of the targets; 0 if targets are a vector.
     names : list of str or None
         Names of the columns.
     classes : list or None
-        What the targets, class numbers then, stand for.
+        Names of the classes, if the targets are class indices.
     first_column : int
-        What the source called the first column: 0, or 1 in most svmlight files.
+        Index of the first column in the source: 0, or 1 in most svmlight files.
     parts : list of WrittenPart
-        The rows.
+        The rows, in the order in which they were written.
     """
 
     layout: str
@@ -135,7 +135,7 @@ class Manifest:
         return sum(part.rows for part in self.parts)
 
     def text(self) -> str:
-        """Return the manifest as JSON, with a checksum of its own."""
+        """Return the manifest as JSON, with a checksum of its content."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
         return json.dumps({**content, "crc32": _checksum(content)}, indent=1)
 
@@ -145,7 +145,7 @@ def _checksum(content: dict[str, Any]) -> int:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a store, or say what is wrong with it."""
+    """Read and validate the manifest of a store. Raise FileNotFoundError or ValueError if that fails."""
     path = folder / NAME
     if not folder.exists():
         raise FileNotFoundError(f"{folder} does not exist")
@@ -157,7 +157,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ValueError(f"{path} is larger than the manifest of any row store")
     try:
         content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError, MemoryError):  # the last two where it is nested very deeply
+    except (ValueError, RecursionError, MemoryError):  # the last two if the JSON is nested very deeply
         raise ValueError(f"{path} is damaged, or not whole: it is not JSON") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not the manifest of a row store")
@@ -194,13 +194,13 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def _count(name: str, value: Any) -> int:
-    """Return a number of things, which must be an int that the indices of this library can reach."""
+    """Return ``value`` if it is an int between 0 and 2**62, else raise ValueError."""
     _require(type(value) is int and 0 <= value < 2**62, f"{name} is {value!r}, which is no count")
     return int(value)
 
 
 def _require_names(manifest: Manifest) -> None:
-    """Raise ValueError unless there is a name for each column, and classes are different words or truth values."""
+    """Raise ValueError unless there is a name for each column, and classes are distinct strings or booleans."""
     names, classes = manifest.names, manifest.classes
     if names is not None:
         _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
@@ -213,7 +213,7 @@ def _require_names(manifest: Manifest) -> None:
 
 
 def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
-    """Raise ValueError unless the files of a part have the sizes that its rows, entries and columns need."""
+    """Raise ValueError unless the file sizes of a part match its numbers of rows, entries and columns."""
     value, index = _BYTES[manifest.values], _BYTES[manifest.indices]
     for shard in part.shards:
         rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
@@ -248,7 +248,7 @@ def _file(content: dict[str, Any]) -> File:
 
 
 def _is_plain(name: Any) -> bool:
-    """Whether a name is one of a file in the folder itself, as this library gives them."""
+    """Return whether a name is a plain file name of this library, without a path."""
     return isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,99}", name) is not None
 
 
@@ -271,18 +271,18 @@ def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
 LITTLE_ENDIAN = sys.byteorder == "little"
 
 Stamp = tuple[int, int]
-"""When a file was last changed, and its number in the file system: another one after it was written or replaced."""
+"""Modification time and inode of a file. They change when the file is written or replaced."""
 
 NEVER_READ: Stamp = (-1, -1)
-"""Of a file that is read for the first time."""
+"""Stamp of a file that was not read before."""
 
 
 def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None = NEVER_READ) -> Stamp:
-    """Fill an array with the bytes of a file, compare them with the checksum, and return what tells it from others.
+    """Read a file into an array, verify its checksum, and return its stamp.
 
-    The checksum of a file that is as it was when it was ``verified`` is not computed again; None: not at all.
+    The checksum is not computed if the stamp equals ``verified``, or if ``verified`` is None.
 
-    A file that is too short, too long or changed is a ValueError that names it; one that is gone a FileNotFoundError.
+    Raise ValueError if the file has the wrong size or checksum, and FileNotFoundError if it does not exist.
     """
     path, room = folder / file.name, memoryview(into).cast("B") if into.size else memoryview(bytearray())
     with _opened(path) as stream:
@@ -303,16 +303,17 @@ def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None
 
 
 def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:
-    """Raise ValueError unless rows begin one after the other, with columns in order: compiled code goes by them.
+    """Raise ValueError unless CSR indices are valid: row starts never decrease, and columns ascend within each row.
 
-    ``columns`` and ``starts`` may be those of the first rows alone; ``entries`` are those of all.
+    Compiled code uses the indices without bounds checks. ``columns`` and ``starts`` may be those of the first rows
+    only; ``entries`` is the number of entries of all rows.
     """
     rises = starts[1:] >= starts[:-1]
     if starts[0] != 0 or not rises.all() or starts[-1] > entries or len(columns) != starts[-1]:
         raise ValueError(f"{path} is damaged: its rows do not begin one after the other. Write the store anew")
     if len(columns) == 0:
         return
-    unsigned = columns.view(f"u{columns.itemsize}")  # a negative column is a very large one
+    unsigned = columns.view(f"u{columns.itemsize}")  # negative columns become very large, so one bound is enough
     ascending = unsigned[1:] > unsigned[:-1]
     firsts = starts[1:-1]
     ascending[firsts[(firsts > 0) & (firsts < len(columns))] - 1] = True
@@ -323,7 +324,7 @@ def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndar
 
 
 def read_first(folder: Path, file: File, count: int, kind: np.dtype) -> np.ndarray:
-    """Return the first few numbers of a file, which are not compared with its checksum."""
+    """Return the first ``count`` numbers of a file, without verifying its checksum."""
     path = folder / file.name
     with _opened(path) as stream:
         _check_size(path, file, os.fstat(stream.fileno()).st_size)
@@ -332,7 +333,7 @@ def read_first(folder: Path, file: File, count: int, kind: np.dtype) -> np.ndarr
 
 
 def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype) -> np.ndarray:
-    """Return some numbers of a file, from its middle, which are not compared with its checksum."""
+    """Return ``count`` numbers of a file, beginning with number ``first``, without verifying its checksum."""
     path, size = folder / file.name, count * kind.itemsize
     with _opened(path) as stream:
         _check_size(path, file, os.fstat(stream.fileno()).st_size)
@@ -346,7 +347,7 @@ def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype)
 
 
 def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
-    """Return the numbers in a file, which is verified."""
+    """Return all numbers of a file, after verifying its checksum."""
     path = folder / file.name
     if file.bytes % kind.itemsize:
         raise ValueError(f"{path} does not hold numbers of type {kind}")
@@ -357,7 +358,7 @@ def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
 
 
 def require_size(folder: Path, file: File) -> None:
-    """Raise ValueError unless a file has the size that the manifest says: before memory is made for it."""
+    """Raise ValueError unless a file has the size in the manifest. Callers check this before they allocate memory."""
     path = folder / file.name
     with _opened(path) as stream:
         _check_size(path, file, os.fstat(stream.fileno()).st_size)

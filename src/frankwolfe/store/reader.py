@@ -1,4 +1,4 @@
-"""`RowStore`: rows on disk, opened for reading. `open_rows` opens them."""
+"""`RowStore`: a row store opened for reading, by `open_rows`."""
 
 import os
 import re
@@ -29,7 +29,7 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 
 
 def as_bytes(name: str, size: Any) -> int:
-    """Return a size in bytes, from a number of them or a text such as ``"1.5GB"`` or ``"512MiB"``.
+    """Return a size in bytes, given as an int or as a string such as ``"1.5GB"`` or ``"512MiB"``.
 
     Examples
     --------
@@ -49,14 +49,14 @@ def as_bytes(name: str, size: Any) -> int:
 
 
 class Room:
-    """Memory for rows, to read into.
+    """Buffers into which rows are read.
 
     Parameters
     ----------
     store : RowStore
-        Whose rows.
+        The store, which determines the types.
     rows, entries : int
-        How many there may be.
+        Capacity: numbers of rows and of stored entries.
     """
 
     def __init__(self, store: "RowStore", rows: int, entries: int):
@@ -68,7 +68,7 @@ class Room:
         self.starts = np.empty(rows + 1 if self._sparse else 0, kind)
 
     def rows(self, rows: int, entries: int) -> CSR | Dense:
-        """Return what was read, not copied."""
+        """Return the rows in the buffers, without a copy."""
         if not self._sparse:
             return Dense(self.values[:entries].reshape(rows, self.width))
         columns = self.columns[:entries]
@@ -76,45 +76,46 @@ class Room:
 
 
 DEFAULT_MEMORY = 2**30
-"""Bytes of rows in memory where nobody says. The same everywhere: what stochastic methods sample from depends on it."""
+"""Default memory for rows in bytes. It is the same on all machines because the samples of stochastic methods depend
+on it."""
 
 FEWEST_SHARDS = 2
-"""Shards that must fit into memory: one that is worked on, and one that is read meanwhile."""
+"""Number of shards that must fit into memory: one in use, and one that is read ahead."""
 
 ROW_BYTES = 130
-"""Bytes that a run keeps for each row and output, beside the row: targets, weights, predictions, slopes and the points
-along a step. Measured with ``auto`` on 2,000,000 rows of 20 columns."""
+"""Bytes of memory of a run for each row and output, besides the row: targets, weights, predictions, slopes and the
+points along a step. Measured with ``auto`` on 2,000,000 rows of 20 columns."""
 
 PROGRAM_BYTES = 2 * 10**8
 """Bytes of Python, its packages and compiled code. Measured after runs on a few rows."""
 
 LIMIT = 2**31 - 1
-"""Most entries of rows that are in memory together, where columns are numbered by 32 bits."""
+"""Largest number of entries that can be in memory together if indices have 32 bits."""
 
 
 class RowStore:
-    """Rows on disk, with their targets and weights: what `open_rows` returns.
+    """Rows on disk, with their targets and weights, as returned by `open_rows`.
 
-    A `Problem` takes it in place of the data, estimators in place of ``X`` and ``y``. Rows that fit into ``memory`` are
-    kept there; others are read again whenever they are needed.
+    `Problem` and estimators accept a store instead of ``X`` and ``y``. If all rows fit into ``memory`` they are loaded
+    once; else they are read again in every pass.
 
     Parameters
     ----------
     path : str or Path
         The folder.
     memory : int or str
-        Bytes that rows may take up in memory, and copies of columns as well; `run_memory` is what a run takes in all.
+        Bytes of memory for rows, and as many again for copies of columns. `run_memory` is the total for a run.
     verify : bool
-        Whether a shard is compared with its checksum when it is first read.
+        Whether to verify the checksum of each shard when it is first read.
 
     Attributes
     ----------
     path : Path
         The folder.
     memory : int
-        Bytes that rows may take up in memory.
+        Bytes of memory for rows.
     manifest : Manifest
-        What the store holds.
+        Description of the content of the store.
     """
 
     def __init__(self, path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True):
@@ -123,7 +124,7 @@ class RowStore:
 
     @classmethod
     def over(cls, path: Path, manifest: Manifest, verify: bool = True) -> "RowStore":
-        """Return what a manifest names: a store, or some shards of one. All of it fits into memory."""
+        """Return a store of the shards in a manifest, e.g. some shards of a larger store, with memory for all."""
         store = cls.__new__(cls)
         store._open(path, sum(shard.bytes for shard in manifest.shards) or 1, manifest, verify)
         return store
@@ -132,13 +133,13 @@ class RowStore:
         self.path, self.memory, self.manifest = path, memory, manifest
         self.shards: list[Shard] = manifest.shards
         self._lock = Lock()
-        self._rooms: list[Room] = []  # that were read into before, and are free
+        self._rooms: list[Room] = []  # free buffers of earlier reads
         self.verify = verify
-        self._stamps: dict[int, list[Stamp]] = {}  # of the files of shards that were read before
+        self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
         self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
 
     def _check(self) -> None:
-        """Raise ValueError if shards are larger than memory allows for."""
+        """Raise ValueError if the store is empty or its shards are too large for the memory."""
         if not self.shards:
             raise ValueError(f"{self.path} holds no rows")
         if not self.fits and FEWEST_SHARDS * self.largest_shard > self.memory:
@@ -149,7 +150,7 @@ class RowStore:
                 "shards (fw.write_rows(..., shard=...))"
             )
 
-    # --- what there is --------------------------------------------------------------------------------------------
+    # --- metadata -------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -163,7 +164,7 @@ class RowStore:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether rows are sparse."""
         return self.manifest.layout == "csr"
 
     @property
@@ -173,7 +174,7 @@ class RowStore:
 
     @property
     def bytes(self) -> int:
-        """Size of the rows on disk, and about that in memory."""
+        """Size of the rows on disk, which is about their size in memory."""
         return sum(shard.bytes for shard in self.shards)
 
     @property
@@ -188,10 +189,10 @@ class RowStore:
 
     @property
     def run_memory(self) -> int:
-        """About how many bytes a process takes up that runs a method on the store, where its rows do not fit.
+        """Approximate memory, in bytes, of a process that runs a method on a store that does not fit into memory.
 
-        The rows and the copies of columns have ``memory`` each. Columns that have weight are copied even if they do not
-        fit into half of it.
+        The rows and the copies of columns take ``memory`` each. Columns with non-zero coefficients are copied even if
+        they take more than half of it.
         """
         classes = len(self.manifest.classes or ())
         outputs = max(1, self.manifest.outputs, classes if classes > 2 else 1)
@@ -199,23 +200,23 @@ class RowStore:
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Names of the columns, if they have any."""
+        """Names of the columns, or None."""
         return self.manifest.names
 
     @property
     def classes(self) -> np.ndarray | None:
-        """What the targets stand for, if they are classes: their names, in ascending order."""
+        """Names of the classes in ascending order, if the targets are class indices."""
         return None if self.manifest.classes is None else np.array(self.manifest.classes)
 
     @cached_property
     def y(self) -> np.ndarray | None:
-        """The targets, where the store has some: numbers, rows of them, or the numbers of `classes`."""
+        """The targets, or None: a vector, a matrix with a column for each output, or indices of `classes`."""
         found = self._beside("targets")
         return found if found is None or not self.manifest.outputs else found.reshape(-1, self.manifest.outputs)
 
     @cached_property
     def sample_weight(self) -> np.ndarray | None:
-        """The weights of the rows, where the store has some."""
+        """The sample weights, or None."""
         return self._beside("weights")
 
     def _beside(self, name: str) -> np.ndarray | None:
@@ -228,7 +229,7 @@ class RowStore:
         return np.concatenate(found)
 
     def _require_beside(self, name: str, path: Path, values: np.ndarray) -> None:
-        """Raise ValueError unless these can be targets, or weights, of rows."""
+        """Raise ValueError unless values from a file are valid targets or sample weights."""
         if not np.isfinite(values).all():
             raise ValueError(f"{path} is damaged: it holds NaN or infinity")
         if name == "weights" and (values < 0.0).any():
@@ -239,7 +240,7 @@ class RowStore:
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Stored entries of each column."""
+        """Number of stored entries of each column."""
         return self._over_parts("counts", np.int64)
 
     @cached_property
@@ -267,10 +268,10 @@ class RowStore:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def read(self, numbers: Any, room: Room | None = None) -> CSR | Dense:
-        """Return the rows of some shards, one shard after the other, in memory that is there already or is made."""
+        """Read some shards and return their rows, concatenated. Allocate memory unless ``room`` provides buffers."""
         chosen = [self.shards[number] for number in numbers]
         for file in chain.from_iterable(shard.files for shard in chosen) if room is None else ():
-            require_size(self.path, file)  # before memory is made for what may not be there
+            require_size(self.path, file)  # before memory is allocated for a file that may not exist
         rows, entries = sum(shard.rows for shard in chosen), sum(shard.entries for shard in chosen)
         room = room or Room(self, rows, entries)
         row = entry = 0
@@ -296,9 +297,9 @@ class RowStore:
             arrays[2] += entry
 
     def _require_sound(self, shard: Shard, values: np.ndarray, *indices: np.ndarray) -> None:
-        """Raise ValueError where the numbers of a shard, of whatever checksum, are none that `write_rows` writes."""
+        """Raise ValueError if a shard holds NaN, infinity or invalid indices, whether or not its checksum is right."""
         with np.errstate(all="ignore"):
-            finite = np.isfinite(values.sum(dtype=values.dtype)) or np.isfinite(values).all()  # the sum is quicker
+            finite = np.isfinite(values.sum(dtype=values.dtype)) or np.isfinite(values).all()  # the sum is faster
         if not finite:
             raise ValueError(f"{self.path / shard.values.name} is damaged: it holds NaN or infinity")
         if shard.starts is not None and shard.columns is not None:
@@ -308,19 +309,19 @@ class RowStore:
             require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
 
     def lend_rooms(self, count: int) -> list[Room]:
-        """Return memory for so many shards, used before if there is some; to be returned."""
+        """Return buffers for ``count`` shards, free ones first. The caller gives them back by `return_rooms`."""
         with self._lock:
             found = [self._rooms.pop() for _ in range(min(count, len(self._rooms)))]
         rows, entries = max(shard.rows for shard in self.shards), max(shard.entries for shard in self.shards)
         return [*found, *(Room(self, rows, entries) for _ in range(count - len(found)))]
 
     def return_rooms(self, rooms: list[Room]) -> None:
-        """Take back memory for shards."""
+        """Add buffers to the free ones."""
         with self._lock:
             self._rooms += rooms
 
     def first_rows(self, count: int) -> CSR | Dense:
-        """Return a few rows from the beginning, without a look at the others."""
+        """Read the first ``count`` rows, or those of the first shard if it has fewer, without reading the others."""
         shard = self.shards[0]
         count = min(count, shard.rows)
         if shard.columns is None or shard.starts is None:
@@ -334,31 +335,31 @@ class RowStore:
         return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
 
     def head(self, count: int) -> Any:
-        """Return a few rows from the beginning: an array, or a CSR array of SciPy."""
+        """Return the first rows, at most ``count``, as an array or a SciPy CSR array."""
         return self._as_matrix(self.first_rows(count))
 
     def matrix(self) -> Any:
-        """Return all rows in memory: an array, or a CSR array of SciPy."""
+        """Read all rows into an array or a SciPy CSR array."""
         return self._as_matrix(self.read(range(len(self.shards))))
 
     def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
-        """Rows, targets and weights as dask arrays, which the workers of a cluster read themselves (docs/cluster.md).
+        """Return rows, targets and weights as dask arrays, which the workers of a cluster read (docs/cluster.md).
 
-        Nothing is read now. A chunk is read where it is needed, by the path of the store: every worker must reach it
-        there, on a file system that they share, or on one machine.
+        Nothing is read now. Each worker reads its chunks by the path of the store, so the store must be on a file
+        system that all workers share.
 
         Parameters
         ----------
         shards : int, optional
-            Shards in a chunk. By default one; more where there would be more than 2000 chunks.
+            Number of shards in a chunk. By default one, or more if there would be more than 2000 chunks.
 
         Returns
         -------
         X : dask array of shape (n, d)
-            Of arrays, or of CSR arrays where the store is sparse.
+            The rows. Chunks are arrays, or CSR arrays if the store is sparse.
         y : dask array of shape (n,), or (n, outputs), or None
-            The targets as `y` has them: where they stand for `classes`, their numbers. ``store.classes[number]`` is the
-            name; of two classes ``2 * y - 1`` makes labels.
+            The targets, as in `y`. Class indices stay indices: ``store.classes[index]`` is the name of a class, and
+            for two classes ``2 * y - 1`` gives the labels -1 and +1.
         sample_weight : dask array of shape (n,), or None
             The weights of the rows.
 
@@ -387,18 +388,17 @@ class RowStore:
 def open_rows(path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True) -> RowStore:
     """Open a row store that `write_rows` has written.
 
-    Only the manifest is read. Values were checked when they were written, so this is quick, however large the data is.
+    Only the manifest is read. Values were validated when they were written, so opening is fast for data of any size.
 
     Parameters
     ----------
     path : str or Path
         The folder.
     memory : int or str
-        Bytes that rows may take up in memory, or a text such as ``"1.5GB"``. If all of them fit they are kept there;
-        else they are read from disk whenever they are needed, and stochastic methods work on as many at a time as fit
-        (docs/stores.md).
+        Bytes of memory for rows, or a string such as ``"1.5GB"``. If all rows fit they are loaded once. Else they are
+        read from disk in every pass, and stochastic methods sample from as many rows at a time as fit (docs/stores.md).
     verify : bool
-        Whether each shard is compared with its checksum when it is first read.
+        Whether to verify the checksum of each shard when it is first read.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Blocks of rows from matrices, frames, iterators and files: what a store is written from."""
+"""Blocks of rows from matrices, data frames, iterators and files, from which a store is written."""
 
 import re
 import tempfile
@@ -20,7 +20,7 @@ from frankwolfe.linalg.threads import default_threads
 
 
 class RowBlock(NamedTuple):
-    """Some rows, with their targets and weights where there are any."""
+    """Some rows, with their targets and sample weights, or None."""
 
     X: Any
     y: Any = None
@@ -33,14 +33,14 @@ def as_array(values: Any) -> np.ndarray:
 
 
 ROWS = 2**16
-"""Rows that are taken from a matrix at a time, at most; fewer where they are long."""
+"""Largest number of rows of a block of a matrix."""
 
 ENTRIES = 2**22
-"""Entries of a dense matrix that are taken at a time, about."""
+"""Approximate number of entries of a block of a dense matrix."""
 
 
 def is_stream(source: Any) -> bool:
-    """Whether a source yields blocks, rather than being one: an iterator, or a list of matrices or tuples of them."""
+    """Return whether a source yields blocks: an iterator, or a list of matrices or of tuples of arrays."""
     if isinstance(source, list | tuple):
         first = source[0] if source else None
         return _is_matrix(first) or (isinstance(first, tuple) and len(first) > 0 and _is_matrix(first[0]))
@@ -65,7 +65,7 @@ def from_stream(source: Any) -> Iterator[RowBlock]:
 
 
 def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock]:
-    """Yield the rows of a matrix or a frame, some at a time."""
+    """Yield the rows of a matrix or a data frame in blocks."""
     if sparse.issparse(X):
         X = sparse.csr_array(checked_sparse("X", X))
     elif isinstance(X, list | tuple):
@@ -93,29 +93,29 @@ def peeked(source: Any) -> tuple[RowBlock, Iterator[RowBlock]]:
 
 
 PIECE = 2**26
-"""Bytes of a CSV file that are read at a time, about; a smaller file is read whole."""
+"""Approximate number of bytes of a CSV file that are read at a time."""
 
 RECORDS = 2**18
-"""Rows of a Parquet file that are read at a time, at most; fewer where they are long."""
+"""Largest number of rows of a Parquet file that are read at a time."""
 
 ENTRIES = 2**23
-"""Numbers of a Parquet file that are read at a time, about."""
+"""Approximate number of entries of a Parquet file that are read at a time."""
 
 ADVICE = "Fill them in, remove the rows, or leave columns out with --ignore"
-"""What to do about missing values."""
+"""Advice in the message about missing values."""
 
 
 class Named(NamedTuple):
-    """Which columns of a file are what.
+    """Names of the columns of a file that are not features.
 
     Attributes
     ----------
     target : sequence of str
-        To predict.
+        Columns to predict.
     weights : str or None
-        Sample weights.
+        Column of sample weights.
     ignore : sequence of str
-        To leave out.
+        Columns to leave out.
     """
 
     target: Sequence[str] = ()
@@ -124,20 +124,20 @@ class Named(NamedTuple):
 
 
 class StartsAtZeroError(Exception):
-    """Columns of an svmlight file were taken to be counted from one, and there is a column 0."""
+    """An svmlight file has a column 0, but was read as if columns were counted from one."""
 
 
 def from_svmlight(path: Path, first: int) -> Iterator[RowBlock]:
-    """Yield the rows of an svmlight file, columns counted from ``first``, in the order of the file.
+    """Yield the rows of an svmlight file whose columns are counted from ``first``, in the order of the file.
 
-    Raises `StartsAtZeroError` if a column comes before the first one.
+    Raise `StartsAtZeroError` if a column is less than ``first``.
     """
     for rows in read_blocks(path, default_threads()):
         yield _as_block(rows, first)
 
 
 def _as_block(rows: Rows, first: int) -> RowBlock:
-    indices = rows.indices  # of this block alone: changed in place
+    indices = rows.indices  # not shared with other blocks, so it is changed in place
     if first:
         indices -= np.int32(first)
     if indices.min(initial=0) < 0:
@@ -145,7 +145,7 @@ def _as_block(rows: Rows, first: int) -> RowBlock:
     starts = np.concatenate([[0], rows.ends]).astype(np.int32)
     shape = (len(rows.targets), max(1, int(indices.max(initial=0)) + 1))
     X = sparse.csr_array((rows.values, indices, starts), shape=shape)
-    X.has_canonical_format = True  # indices increase, as the parser has checked
+    X.has_canonical_format = True  # the parser has checked that indices increase
     return RowBlock(X, rows.targets)
 
 
@@ -171,13 +171,13 @@ def from_columns(path: Path, kind: str, named: Named, features: Features) -> Ite
 
 
 Piece = tuple[Path, int, slice | None]
-"""A file to read, how many lines come before it, and which of its rows to take, if not all."""
+"""A file to read, the number of lines of the source before it, and the slice of its rows to read, or None for all."""
 
 
 def _parquet_pieces(path: Path, width: int) -> Generator[Piece]:
-    """Yield pieces of a Parquet file, without end: the first that is empty is the last."""
+    """Yield slices of the rows of a Parquet file, without end. The caller stops at the first empty piece."""
     if is_compressed(path):
-        yield path, 0, None  # compressed as a whole, it cannot be read in pieces
+        yield path, 0, None  # a compressed file cannot be read in pieces
         return
     step = max(1, min(RECORDS, ENTRIES // max(width, 1)))
     for first in count(0, step):
@@ -185,7 +185,7 @@ def _parquet_pieces(path: Path, width: int) -> Generator[Piece]:
 
 
 def _csv_pieces(path: Path) -> Generator[Piece]:
-    """Yield pieces of a CSV file, each with the header: copies on disk, which are read like any file."""
+    """Split a CSV file into temporary files, each with the header line. Yield a small file as it is."""
     if not is_compressed(path) and path.stat().st_size <= PIECE:
         yield path, 0, None
         return
@@ -201,12 +201,12 @@ def _csv_pieces(path: Path) -> Generator[Piece]:
 
 
 def _whole_records(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield pieces that end with records: at a line end that is not inside of quotation marks."""
+    """Yield pieces of about `PIECE` bytes that end at the end of a record: at a line end outside of quotation marks."""
     rest = b""
     while content := stream.read(PIECE):
         text = rest + content
         end = text.rfind(b"\n") + 1
-        while end and text.count(b'"', 0, end) % 2:  # inside of a field: to the line end before it
+        while end and text.count(b'"', 0, end) % 2:  # inside a quoted field: go back by one line
             end = text.rfind(b"\n", 0, end - 1) + 1
         if end:
             yield text[:end]
@@ -216,6 +216,6 @@ def _whole_records(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _placed(told: str, piece: Path, path: Path, before: int) -> str:
-    """Return a message about a piece as one about the file."""
+    """Return the message of an error in a piece, with the path and the line number of the whole file."""
     told = told.replace(str(piece), str(path))
     return re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + before:d}", told)

@@ -1,4 +1,4 @@
-"""`write_rows`: write a row store from anything that holds rows. The store is complete, or as it was before."""
+"""`write_rows`: write a row store from matrices, iterators or files. If that fails, the folder is left unchanged."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def one_writer(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)  # before it is let go: whoever takes a lock looks whether it is still the one
+        lock.unlink(missing_ok=True)  # before it is unlocked: `_locked` checks that its lock file still exists
         os.close(handle)
 
 
@@ -56,18 +56,18 @@ def _locked(lock: Path, path: Path) -> int:
             ) from None
         if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
             return handle
-        os.close(handle)  # it was done away with in between: another one has to be made
+        os.close(handle)  # another process removed the file in the meantime: create it again
 
 
 OWN_NAME = re.compile(r"(\d{6,}-(values|columns|starts)|part-\d+-(counts|squares|targets|weights))\.bin")
-"""Names that the files of a store have."""
+"""File names in a store."""
 
 
 def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append: bool = False) -> None:
-    """Write blocks of rows to a new store, or at the end of one. It is there whole, or as it was.
+    """Write blocks of rows to a new store, or append them to an existing store. If that fails, nothing changes.
 
-    A new store is written to a folder beside it, which takes its name at the end. What is appended lies in the folder
-    unnamed, until a new manifest takes the place of the old one. What killed writers have left is removed first.
+    A new store is written to a temporary folder, which is renamed at the end. Appended files are not part of the store
+    until a new manifest replaces the old one. Files left by killed processes are removed first.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} does not exist: make the folder first")
@@ -95,7 +95,7 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
 
 
 def _remove_unnamed(folder: Path, manifest: Manifest) -> None:
-    """Remove the files of a store that its manifest does not name: a writer that was killed has left them."""
+    """Remove the files of a store that its manifest does not list. They were left by a killed process."""
     named = {file.name for part in manifest.parts for file in part.files}
     for file in folder.iterdir():
         if OWN_NAME.fullmatch(file.name) and file.name not in named:
@@ -103,9 +103,9 @@ def _remove_unnamed(folder: Path, manifest: Manifest) -> None:
 
 
 def _written(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
-    """Write all blocks; if that fails, remove what was written."""
+    """Write all blocks. If that fails, remove the files that were written."""
     try:
-        with closing(blocks):  # also after an error: files that are read are let go of at once
+        with closing(blocks):  # also after an error: closes the source files at once
             for block in blocks:
                 writer.take(block)
         writer.finish()
@@ -114,7 +114,7 @@ def _written(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
         writer.undo()
         if error.errno is None:
             raise
-        # the kind of the error stays what it was; the message says what became of the store
+        # keep the error code; the message adds that no store was written
         told = (
             f"{error.strerror} after {rows:,} rows: {path} was not written, and what there was of it has been removed"
         )
@@ -145,21 +145,21 @@ def write_rows(
     progress: bool = False,
     memory: int | str = DEFAULT_MEMORY,
 ) -> RowStore:
-    """Write rows to a store on disk: a folder of plain files, from which problems larger than memory are solved.
+    """Write rows to a store on disk: a folder of binary files, for problems that are larger than memory.
 
-    Values are checked as they are written, and never again. The store is there whole or not at all.
+    Values are validated when they are written. If an error occurs, no store is created or changed.
 
     Parameters
     ----------
     path : str or Path
-        The folder to make. It must not exist, unless ``append`` is True.
+        The folder to create. It must not exist, unless ``append`` is True.
     source : array, sparse matrix, data frame, iterator, str or Path
-        The rows; or an iterator of blocks, each ``X``, ``(X, y)`` or ``(X, y, sample_weight)``; or the name of a file:
-        svmlight, CSV or Parquet. Of iterators and files never more than a piece is in memory.
+        The rows; or an iterator of blocks, each ``X``, ``(X, y)`` or ``(X, y, sample_weight)``; or the path of an
+        svmlight, CSV or Parquet file. Iterators and files are processed piece by piece, not loaded as a whole.
     y : array of shape (n,), or (n, outputs), optional
-        Targets of a matrix or a frame. Words and truth values are classes.
+        Targets of a matrix or a data frame. Strings and booleans are classes.
     sample_weight : array of shape (n,), optional
-        Non-negative weights of the rows of a matrix or a frame.
+        Non-negative weights of the rows of a matrix or a data frame.
     target : str or sequence of str
         Columns of a CSV or Parquet file to predict.
     weights : str, optional
@@ -167,21 +167,21 @@ def write_rows(
     ignore : str or sequence of str
         Columns of a CSV or Parquet file to leave out.
     dtype : str or dtype, optional
-        ``"float64"`` or ``"float32"``, which takes half the room and half the time to read. By default what the first
-        block has.
+        ``"float64"`` or ``"float32"``, which takes half the space and half the time to read. By default the type of
+        the first block.
     shard : int or str
-        Bytes of a shard, about: the unit that is read and kept. A text such as ``"16MB"`` will do.
+        Approximate size of a shard, the unit of reading: bytes, or a string such as ``"16MB"``.
     append : bool
-        Whether to add to a store that is there.
+        Whether to append to an existing store.
     progress : bool
-        Whether to show how far it is (needs tqdm).
+        Whether to show a progress bar (needs tqdm).
     memory : int or str
-        As for `open_rows`, of the store that is returned.
+        Memory of the returned store, as for `open_rows`.
 
     Returns
     -------
     RowStore
-        Opened.
+        The store, opened.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _write_file(path: Path, source: Path, named: Named, wanted: Wanted, append: 
             )
         try:
             _write_svmlight(path, source, 1, wanted, append, progress)
-        except StartsAtZeroError:  # begin again: it shows with the first column 0
+        except StartsAtZeroError:  # read again, with columns counted from zero
             _write_svmlight(path, source, 0, wanted, append, progress)
 
 
@@ -259,7 +259,7 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _shown(blocks: Iterator[RowBlock], progress: bool) -> Generator[RowBlock]:
-    """Yield the blocks, and show how many rows there were, if that is asked for."""
+    """Yield the blocks, with a progress bar that counts rows if ``progress``."""
     if not progress:
         yield from blocks
         return

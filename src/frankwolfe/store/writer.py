@@ -1,4 +1,4 @@
-"""The writer of a store: checks blocks of rows, cuts them into shards and writes these in a thread."""
+"""The writer of a store: validates blocks of rows, splits them into shards and writes these in a thread."""
 
 import zlib
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ from frankwolfe.store.sources import RowBlock, as_array
 
 
 def filling(stream: BinaryIO) -> BinaryIO:
-    """Return what a file's content is written to: the file itself, but where a test lets the disk be full."""
+    """Return the stream. Tests replace this function to simulate a full disk."""
     return stream
 
 
 class ShardWriter:
-    """Writes files of a store.
+    """Writes the files of a store, and computes column statistics.
 
     Parameters
     ----------
     folder : Path
-        Where to.
+        Folder of the files.
     first : int
         Number of the first shard.
 
     Attributes
     ----------
     shards : list of Shard
-        What was written.
+        The shards written so far.
     counts, squares : array
-        Stored entries of each column in all of them, and sums of their squares.
+        Number of stored entries of each column in these shards, and sum of their squares.
     """
 
     def __init__(self, folder: Path, first: int):
@@ -48,14 +48,14 @@ class ShardWriter:
         self._busy: Future | None = None
 
     def shard(self, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
-        """Begin to write matrices, one below the other, as a shard; wait for the one before, and raise its errors."""
+        """Start to write stacked matrices as a shard. First wait for the previous shard and raise its error, if any."""
         self.wait()
         write = self._dense if isinstance(pieces[0], np.ndarray) else self._sparse
         self._busy = self._pool.submit(write, self._next, list(pieces), width, index)
         self._next += 1
 
     def wait(self) -> None:
-        """Wait until everything is written; raise what went wrong."""
+        """Wait until all shards are written. Raise the error of the writing thread, if any."""
         if self._busy is not None:
             busy, self._busy = self._busy, None
             busy.result()
@@ -70,7 +70,7 @@ class ShardWriter:
         return File(name, len(content), zlib.crc32(content))
 
     def close(self) -> None:
-        """Let the thread end, when it has written what it was given."""
+        """Wait for pending writes and end the thread."""
         self._pool.shutdown()
 
     def undo(self) -> None:
@@ -105,26 +105,26 @@ class ShardWriter:
         )
 
     def _count(self, counts: np.ndarray, squares: np.ndarray) -> None:
-        """Add what a shard has in each column."""
+        """Add the column statistics of a shard."""
         self.counts, self.squares = (padded(old, len(counts)) for old in (self.counts, self.squares))
         self.counts += counts
         self.squares += squares
 
 
 def padded(values: np.ndarray, width: int) -> np.ndarray:
-    """Return as many numbers as there are columns: zeros for those that were not there yet."""
+    """Pad column statistics with zeros to ``width`` columns."""
     return np.pad(values, (0, max(0, width - len(values))))
 
 
 class Targets:
-    """Collects the targets of blocks: 8 bytes a row, or a row of them.
+    """Collects the targets of all blocks as float64 numbers.
 
-    Words and truth values are classes. Which there are is known at the end, and they are numbered in ascending order.
+    Strings and booleans are classes. They are numbered in ascending order after the last block.
 
     Parameters
     ----------
     before : Manifest, optional
-        Of the store that is added to: kind and classes are those that are there.
+        Manifest of the store to append to. New targets must have the same kind and the same classes.
     """
 
     def __init__(self, before: Manifest | None = None):
@@ -145,7 +145,7 @@ class Targets:
         return "classes" if before.classes is not None else "rows of numbers" if before.outputs else "numbers"
 
     def take(self, y: Any, n: int) -> None:
-        """Take over the targets of ``n`` rows."""
+        """Validate and add the targets of ``n`` rows."""
         values = None if y is None else as_array(y)
         kind = _kind_of(values)
         if self._kind is not None and kind != self._kind:
@@ -178,11 +178,11 @@ class Targets:
 
     @property
     def classes(self) -> list[Any] | None:
-        """What class numbers stand for, in ascending order."""
+        """Names of the classes in ascending order, or None."""
         return sorted(self._codes) if self._kind == "classes" else None
 
     def numbers(self) -> np.ndarray | None:
-        """Return all targets as numbers."""
+        """Return all targets as numbers, or None. Classes become indices of `classes`."""
         if not self._found:
             return None
         found = np.concatenate(self._found)
@@ -212,24 +212,24 @@ def _kind_of(values: np.ndarray | None) -> str:
 
 
 SHARD = 2**24
-"""Bytes of a shard where nobody says: large enough for a disk, small enough for many to fit into memory."""
+"""Default size of a shard in bytes: large enough for fast reads, small enough for many to fit into memory."""
 
 
 class Wanted(NamedTuple):
-    """What a user asks of a store.
+    """Settings of a new store.
 
     Attributes
     ----------
     dtype : dtype or None
-        Type of the values; None for that of the first block.
+        Type of the values; None for the type of the first block.
     shard : int
-        Bytes of a shard.
+        Size of a shard in bytes.
     names : sequence of str or None
         Names of the columns.
     columns : int or None
-        How many there are, where blocks need not show it.
+        Number of columns. None if it is that of the widest block.
     first_column : int
-        What the source calls the first one.
+        Index of the first column in the source.
     """
 
     dtype: Any = None
@@ -240,21 +240,21 @@ class Wanted(NamedTuple):
 
 
 class Writer:
-    """Writes shards of about one size, whatever the blocks are like.
+    """Writes blocks of any size as shards of about equal size.
 
     Parameters
     ----------
     folder : Path
-        Where to.
+        Folder of the files.
     wanted : Wanted
-        What is asked for.
+        Settings of the store.
     before : Manifest, optional
-        Of the store that is added to: what is there says what can be added.
+        Manifest of the store to append to. New rows must match its layout and types.
     """
 
     def __init__(self, folder: Path, wanted: Wanted, before: Manifest | None = None):
         self.folder, self.wanted, self.before = folder, wanted, before
-        self.rows = 0  # taken so far
+        self.rows = 0  # number of rows so far
         self._dtype = None if wanted.dtype is None else np.dtype(wanted.dtype)
         self._layout: str | None = None
         self._index: np.dtype = np.dtype(np.int32)
@@ -283,7 +283,7 @@ class Writer:
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def take(self, block: RowBlock) -> None:
-        """Take over a block; shards that are full are written."""
+        """Validate and add a block. Write each shard that is full."""
         if _is_empty(block.X):
             return
         try:
@@ -306,7 +306,7 @@ class Writer:
                 self._flush()
 
     def _room(self, matrix: Any, at: int, size: float) -> float:
-        """Return how many rows, from a place on, fill up the shard."""
+        """Return the number of rows of the matrix, from row ``at`` on, that fill the current shard."""
         left = self.wanted.shard - self._pending_bytes
         if isinstance(matrix, np.ndarray):
             return -(-left // size)
@@ -314,7 +314,7 @@ class Writer:
         return float(np.searchsorted(matrix.indptr[at:], upto)) or 1.0
 
     def _fitting(self, matrix: Any) -> Any:
-        """Return a block in the types of the store, or say why it does not fit."""
+        """Convert a block to the types of the store. Raise ValueError if it does not match the store."""
         layout = "dense" if isinstance(matrix, np.ndarray) else "csr"
         self._layout = self._layout or layout
         if layout != self._layout:
@@ -345,7 +345,7 @@ class Writer:
             raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
 
     def _flush(self) -> None:
-        """Have what is pending written as a shard."""
+        """Start to write the pending rows as a shard."""
         if self._pending:
             self._out.shard(self._pending, self._width, self._index)
             self._pending, self._pending_bytes = [], 0
@@ -353,7 +353,7 @@ class Writer:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Write what is left, and what goes with the rows."""
+        """Write the last shard, the column statistics, the targets and the weights."""
         self._flush()
         self._out.wait()
         if not self._out.shards:
@@ -371,7 +371,7 @@ class Writer:
         out.close()
 
     def manifest(self, before: list[WrittenPart]) -> Manifest:
-        """Return what the store holds, with what was there before."""
+        """Return the manifest of the store: the earlier parts ``before``, and the new part."""
         assert self._part is not None
         assert self._layout is not None
         assert self._dtype is not None
@@ -394,7 +394,7 @@ class Writer:
 
 
 class _Weights:
-    """Weights of rows, as they come: all blocks have them, or none has."""
+    """Collects the sample weights of all blocks. Either all blocks have weights or none has."""
 
     def __init__(self, before: Manifest | None):
         self._known = None if before is None else before.parts[0].weights is not None
