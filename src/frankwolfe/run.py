@@ -29,14 +29,14 @@ from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.store.reader import RowStore
 
 CLUSTER_BATCH = 0.01
-"""Part of the rows in a batch where they are on a cluster: there every step is a round trip to the workers."""
+"""Default batch size on a cluster, as a fraction of the rows. Every step there is a round trip to the workers."""
 
 STOPS = {"proven": False, "likely": True}
-"""What ends a run: whether a likely bound is enough."""
+"""Values of the argument ``stop``, and whether a likely bound is enough to stop."""
 
 GROUP_BATCH = 10
-"""Fewest rows of a batch, by default, where rows are read from disk in groups: a pass is faster than with batches of
-one row, and worth as much (docs/stores.md)."""
+"""Smallest default batch size where rows are read from disk in groups. A pass is faster than with batches of one row,
+and makes as much progress (docs/stores.md)."""
 
 
 @teaching
@@ -67,56 +67,56 @@ def minimize(
     Parameters
     ----------
     problem : Problem
-        Data, loss and set.
+        Data, loss and constraint set.
     method : str or Method
         ``"auto"`` (the fastest certified answer, see docs/choosing.md), ``"corrective"``, ``"sfw"``,
         ``"stochastic-pairwise"``, ``"stochastic-away"``, ``"fw"``, ``"away"``, ``"pairwise"``, ``"blended-pairwise"``,
         ``"mokhtari"``, ``"momentum"``, ``"lu-freund"``, ``"saga"``, ``"sagafw"``, ``"sarah"``, ``"saga-sarah"``,
         ``"l-svrg"``, ``"one-sample"``, ``"svrf"``, ``"storc"``, ``"svfw"``, ``"spider"``, ``"goldfarb-away"``,
-        ``"goldfarb-pairwise"``, ``"shcgm"`` (the one for losses with kinks and side constraints; docs/methods.md has
-        them all), or a composition of one's own.
+        ``"goldfarb-pairwise"``, ``"shcgm"`` (for non-smooth losses and side constraints; docs/methods.md describes them
+        all), or a `Method` composed of your own parts.
     step : str or step rule, optional
-        Instead of the method's own: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
+        Step rule that replaces the method's default: ``"open-loop"``, ``"log-adaptive"``, ``"constant"``, ``"short"``,
         ``"line-search"``, ``"secant"``, ``"backtracking"``, ``"monotone"``, or an object.
     batch_size : int or float, optional
         Rows that a step reads, or a fraction of them in (0, 1). The default depends on the method. For ``"sfw"`` it is
         1 where a step costs O(non-zeros of a row), at least 10 on disk, and 1% of the rows on a cluster or over a set
         whose vertices are dense, such as `L2Ball`.
     tol : float
-        Stop once the *proven* gap is at most ``tol * F(0)``. Zero runs the budget out. With an intercept ``F(0)`` may
-        be zero, or all rounding: the tolerance is then a few units of rounding of what gaps are computed from
+        Stop once the *proven* gap is at most ``tol * F(0)``. With zero, the run uses its whole budget. With an
+        intercept ``F(0)`` may be zero up to rounding. The tolerance is then a few times the rounding error of the gap
         (`Problem.tolerance`).
     side_tol : float
-        With side constraints, success also needs each of them to hold up to this part of the size of its terms
-        (`LinearBounds.violation`), whatever ``tol`` is.
+        Largest relative violation of a side constraint (`LinearBounds.violation`) at which a run can succeed. It does
+        not depend on ``tol``.
     stop : {"proven", "likely"}
-        ``"likely"`` is for data so large that a pass is dear. Stop once the gap is at most ``tol * F(0)`` with 99%
-        confidence, as a sample of rows tells, and take no pass to prove it: ``result.likely_gap`` is the bound, the
-        status is ``"likely"``, and ``success`` is False (docs/certificates.md). Needs a convex loss, no intercept, and
-        a method with a table, such as ``"sfw"``.
+        ``"likely"`` is for data so large that a pass is expensive. Stop once a sample of rows shows, with 99%
+        confidence, that the gap is at most ``tol * F(0)``. No pass is made to prove it: ``result.likely_gap`` is the
+        bound, the status is ``"likely"``, and ``success`` is False (docs/certificates.md). Needs a convex loss, no
+        intercept, and a method with a table, such as ``"sfw"``.
     max_passes : float or None
-        Most gradient evaluations, divided by n. None means no limit, and then ``max_seconds`` must be given.
+        Maximum number of gradient evaluations, divided by n. None means no limit; then ``max_seconds`` is required.
     max_seconds : float, optional
-        Most time of the method itself.
+        Maximum time of the method itself, without compilation, tracing and callbacks.
     random_state : int, Generator or None
         Seed of the batches. The same seed gives the same result, bit for bit.
     x0 : array of shape (d,), or (d, outputs), or Result, optional
-        Where to start. From a result, what it remembers of the gradient is taken over and its step count goes on; one
-        that is certified already is returned as it is.
+        Feasible starting point. From a `Result`, the run also takes over its gradient estimate and its step count. A
+        result that is already certified for this tolerance is returned unchanged.
     callback : callable, optional
-        Called with a `State` now and then; return True to stop.
+        Function that is called with a `State` from time to time. It returns True to stop the run.
     progress : bool
         Whether to show a progress bar (needs tqdm).
     trace : int
-        Traced points for each factor of ten in the number of steps. With 0 no iterate is kept: the trace then has what
-        the method knew by itself, such as the estimated gap.
+        Number of traced points for each factor of ten in the number of steps. With 0 no iterate is stored, and the
+        trace holds only numbers that cost nothing, such as the estimated gap.
     n_threads : int, optional
-        Threads that work on all rows of large data. By default as many as there are cores, or fewer where
-        ``OMP_NUM_THREADS`` and the like say so. The result has the same bits for any number.
+        Number of threads for passes over large data. The default is the number of cores, or less if
+        ``OMP_NUM_THREADS`` or a similar variable is set. The result is bitwise the same for any number.
     checkpoint : str or Path, optional
-        File to keep the state of the run in, for `resume` (docs/checkpoints.md). It is written before the first step,
-        from time to time, and when the run ends, however it ends; a checkpoint that was there before is replaced. The
-        result has the same bits with and without it, and the time it takes is not the method's.
+        File for the state of the run, from which `resume` continues (docs/checkpoints.md). It is written before the
+        first step, at intervals, and at the end of the run, even after an error. An existing checkpoint is replaced.
+        The result is bitwise the same with and without it. Writing does not count as time of the method.
     checkpoint_every : float
         Seconds between two checkpoints.
 
@@ -195,34 +195,34 @@ def resume(
     checkpoint: str | os.PathLike | AsBefore | None = AS_BEFORE,
     checkpoint_every: float | AsBefore = AS_BEFORE,
 ) -> Result:
-    """Go on with a run from its checkpoint, to the bits of one that was never broken off (docs/checkpoints.md).
+    """Continue a run from its checkpoint. The result is bitwise that of an uninterrupted run (docs/checkpoints.md).
 
     Parameters
     ----------
     path : str or Path
-        What `minimize` was given as ``checkpoint``.
+        The file that was passed to `minimize` as ``checkpoint``.
     problem : Problem
-        The same data, loss and set: others are refused, with what differs.
+        The same data, loss and set. An error names the differences, if there are any.
     method, step : optional
-        As `minimize` was given them, where they were objects rather than names.
+        The arguments of `minimize`, needed if they were objects rather than names.
     tol, max_passes, max_seconds, side_tol : optional
-        Limits, instead of those that the run had. What it has used of them counts.
+        New limits for the whole run, including its first part. By default those of the checkpoint.
     callback, progress, n_threads : optional
-        As `minimize` takes them; they are not kept.
+        As in `minimize`. They are not stored in a checkpoint.
     checkpoint, checkpoint_every : optional
-        Where to write checkpoints from now on (None: nowhere), and how often. By default as before, to ``path``.
+        File for further checkpoints (None: no file), and the seconds between them. By default ``path``, as before.
 
     Returns
     -------
     Result
-        Of the whole run: steps, passes, seconds and trace begin where the first part began.
+        Result of the whole run: steps, passes, seconds and trace include the first part.
 
     Raises
     ------
     OSError
-        If there is no such file, or it cannot be opened.
+        If the file does not exist or cannot be opened.
     ValueError
-        If it is damaged, no checkpoint, or one of another problem or method.
+        If the file is damaged, is not a checkpoint, or belongs to another problem or method.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def resume(
 
 
 def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -> Progress:
-    """Return the progress bar of a run, and describe the run for the notice that its code is compiled."""
+    """Return the progress bar of a run, and set the text of the notice that appears during compilation."""
     bar, wait = Progress(progress, name, limits.passes), waiting()
     kinds = type(problem.loss).__name__, type(problem.constraint).__name__
     wait.what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}"
@@ -269,7 +269,7 @@ def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -
 
 
 def driven(driver: Driver, name: str) -> Result:
-    """Run until something ends the run; ``name`` is what results call the method."""
+    """Drive a run to its end, close the progress bar and return the result. ``name`` is ``result.method``."""
     try:
         return driver.result(driver.drive(), name)
     finally:
@@ -277,7 +277,7 @@ def driven(driver: Driver, name: str) -> Result:
 
 
 def _require_problem(problem: Any) -> None:
-    """Raise TypeError unless it is a problem."""
+    """Raise TypeError unless ``problem`` is a `Problem`."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a fw.Problem, got {type(problem).__name__}")
 
@@ -285,11 +285,11 @@ def _require_problem(problem: Any) -> None:
 def _corrective_solver(
     problem: Problem, w: Any, earlier: Mapping[str, Any] | None, generator: np.random.Generator | None = None
 ) -> Solver:
-    """Return the solver of the corrective method that suits a problem, at the start of a run.
+    """Return the corrective solver that suits a problem, at the start of a run.
 
-    With a generator, for data on disk, stochastic steps come first.
+    With a generator, return `FewReadsSolver`, which starts with stochastic steps, for data on disk.
     """
-    # imported here: a good deal of code that the other methods do without
+    # a late import: the other methods need none of this code
     from frankwolfe.solvers.corrective import solver_for
 
     if generator is None:
@@ -300,19 +300,19 @@ def _corrective_solver(
 
 
 def _saves_reads(problem: Problem) -> bool:
-    """Whether stochastic steps can name columns to copy from disk."""
+    """Whether `FewReadsSolver` can be used: columns can be copied from disk into memory."""
     from frankwolfe.solvers.corrective.few_reads import can_be_copied
 
     return can_be_copied(problem)
 
 
 def _default_batch(problem: Problem, method: Method) -> float:
-    """Rows a step looks at by default: the method's own number where a step costs less than O(d), more elsewhere.
+    """Return the default batch size: the method's own if a step costs less than O(d), otherwise a larger one.
 
-    Elsewhere, a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, as many as there may
-    be stored atoms to read, but not beyond 1%. Data with fewer rows than the method asks for is taken whole. A method
-    that works its batch out from the number of rows, or whose batches grow, is taken at its word. From disk a batch has
-    `GROUP_BATCH` rows at least. On a cluster a step is a round trip, so batches are large.
+    If a step costs O(d), a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, the
+    number of atoms that may be stored, but not beyond 1% of the rows. A batch is never larger than the data. Methods
+    that compute their batch size from the number of rows, or whose batches grow, are not changed. From disk a batch has
+    at least `GROUP_BATCH` rows. On a cluster a step is a round trip, so batches are large.
     """
     if problem.objective.shards.calls_are_costly:
         return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
@@ -330,7 +330,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
 
 
 def _start(problem: Problem, x0: Any) -> Start:
-    """Return the feasible starting point, and what a previous result proves of it."""
+    """Return the starting point, with the certificate of a previous result. Raise ValueError if it is infeasible."""
     if x0 is None:
         return Start(problem.default_start())
     w = problem.flat("x0", x0.x if isinstance(x0, Result) else x0)

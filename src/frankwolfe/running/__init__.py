@@ -1,1 +1,1 @@
-"""A run as a whole: the driver that advances a solver, certificates, the trace, checkpoints, likely stops."""
+"""The driver of a run, with its certificates, trace, checkpoints, limits and likely stops."""

@@ -1,12 +1,13 @@
-"""Certificates of a run: what is proven of its points and of the optimum, and the best point so far.
+"""Certificates of a run: gaps of its points, lower bounds on the optimum, and the best point so far.
 
-A table of slopes bounds the optimum for any convex loss (`frankwolfe.solvers.dual_bound`). So a certificate needs the
-objective at the iterate and nothing else of the data: predictions, half a pass. Before the run reports success,
-``r = X' alpha`` is summed up anew, another half: the running ``r`` carries the rounding of all steps. Without a
-table, or if it proves too little, the exact Frank-Wolfe gap certifies.
+The table of a stochastic method is a dual point: for a convex loss it bounds the optimum from below
+(`frankwolfe.solvers.dual_bound`). A certificate therefore only needs the objective at the iterate, that is its
+predictions, which take half a pass. Before the run reports success, ``r = X' alpha`` is recomputed, which takes another
+half: the running ``r`` has the rounding errors of all steps. Without a table, or if its bound is too weak, the exact
+Frank-Wolfe gap certifies.
 
-Estimates *trigger* a certificate, exact quantities *certify*. The schedule counts in passes, never in seconds, so that
-the same seed stops at the same step on a slow day.
+Estimates *trigger* a certificate, exact quantities *certify*. The schedule counts passes, not seconds, so that runs
+with the same seed stop at the same step on any machine.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,22 +27,22 @@ from frankwolfe.solvers.state import below, built, flat, under
 
 
 class Certificate(NamedTuple):
-    """What is proven of a point.
+    """Certificate of a point.
 
     Attributes
     ----------
     value : float
         The objective.
     gap : float
-        How far it is above the optimum at most, for convex losses; for others the Frank-Wolfe gap.
+        Upper bound on the distance of ``value`` to the optimum, for convex losses; otherwise the Frank-Wolfe gap.
     fw_gap : float
-        The exact Frank-Wolfe gap; NaN where it was not taken.
+        The exact Frank-Wolfe gap; NaN if it was not computed.
     intercept : float, or array of shape (outputs,)
-        The best one, where the problem has one; else zero.
+        The optimal intercept; zero if the problem has none.
     violation : float
-        The largest relative violation of a side constraint; zero where there are none.
+        The largest relative violation of a side constraint; zero if there are none.
     distance : float
-        The Euclidean distance of ``A w`` to the bounds of the side constraints; zero where there are none.
+        The Euclidean distance of ``A w`` to the bounds of the side constraints; zero if there are none.
     """
 
     value: float
@@ -53,16 +54,16 @@ class Certificate(NamedTuple):
 
     @property
     def by_bound(self) -> bool:
-        """Whether a lower bound on the optimum proves more than the Frank-Wolfe gap."""
+        """Whether the gap comes from a lower bound on the optimum, not from the Frank-Wolfe gap."""
         return not self.fw_gap <= self.gap
 
     @classmethod
     def of(cls, found: Evaluation) -> "Certificate":
-        """Return what an exact evaluation proves, side constraints aside."""
+        """Return the certificate of an exact evaluation, without side constraints."""
         return cls(found.value, found.gap, found.gap, found.intercept)
 
     def with_side(self, problem: Problem, w: Any) -> "Certificate":
-        """Return the certificate with what the point ``w`` leaves of the side constraints."""
+        """Return the certificate with the violation of the side constraints at ``w``."""
         if problem.side is None:
             return self
         flat = problem.flat("w", w)
@@ -70,14 +71,14 @@ class Certificate(NamedTuple):
 
 
 class LowerBound:
-    """The best proven lower bound on the optimum of a convex problem, and the slopes that prove it.
+    """The best proven lower bound on the optimum of a convex problem, and its dual point.
 
-    Every bound that was proven in a run holds for all of it: they are about the problem, not about a point.
+    A lower bound concerns the problem, not a point, so the best bound of a run is valid for all its iterates.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     """
 
     def __init__(self, problem: Problem):
@@ -88,21 +89,21 @@ class LowerBound:
         self._convex = bool(problem.loss.convex)
 
     def offer(self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None) -> None:
-        """Keep a bound if it is the best so far, and copies of the slopes and multipliers that prove it."""
+        """Store a bound and copies of its dual point if it is the best so far."""
         if self._convex and bound > self.value:
-            # slopes that are on a cluster stay there, and are not kept
+            # slopes on a cluster are not copied
             self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
             self.multipliers = None if multipliers is None else multipliers.copy()
 
     def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:
-        """Keep what a point proves that is at most ``gap`` above the optimum, less what rounding may have added."""
+        """Store the bound ``value - gap``, lowered by the rounding error of the value, if it is the best so far."""
         self.offer(value - gap - sum_rounding(self.problem, value), slopes)
 
     def lower(self, found: Certificate) -> Certificate:
-        """Return a certificate with the distance to the bound for its gap, where that is smaller.
+        """Return a certificate with ``value - bound`` as its gap, if that is smaller.
 
-        The two may agree to the last digit, so what rounding may do to the difference is added to it. A point that does
-        not keep to side constraints may be below the optimum of those who do.
+        Value and bound may agree to the last digit, so the rounding error of their difference is added. With side
+        constraints the gap may be negative: an infeasible point can have an objective below the optimum.
         """
         above = found.value - self.value + sum_rounding(self.problem, found.value)
         least = 0.0 if self.problem.side is None else -np.inf
@@ -110,23 +111,24 @@ class LowerBound:
 
 
 SHARE = 0.1
-"""Part of the passes that certificates may take."""
+"""Largest fraction of the passes that certificates may take."""
 
 TABLE_SHARE = 0.05
-"""The same where a table certifies, with predictions only."""
+"""The same if a table certifies, which needs only predictions."""
 
 SPACING = 1.5
-"""A certificate is also taken, untriggered, whenever the passes have grown by this factor since the last one."""
+"""A certificate is also made without a trigger when the passes have grown by this factor since the last one."""
 
 RETRY = 1.25
-"""A certificate that missed is taken again, if a table or sample triggers, once passes have grown by this factor."""
+"""After a certificate that missed the tolerance, a table or sample triggers the next one when the passes have grown by
+this factor."""
 
 SAMPLE_AGAIN = 1.1
-"""A sample of rows is looked at again once the passes have grown by this factor."""
+"""The next sample of rows is drawn when the passes have grown by this factor."""
 
 
 REMEMBERED = ("taken", "passes", "_last", "_last_triggered", "_triggered", "_last_sample", "_optimism")
-"""Attributes of a schedule that change in a run."""
+"""Names of the attributes of a schedule that its state holds."""
 
 
 class CertificateSchedule:
@@ -135,13 +137,13 @@ class CertificateSchedule:
     Parameters
     ----------
     tolerance : float or None
-        The gap that ends the run. None: never due.
+        The gap that ends the run. With None no certificate is due.
     optimism : float
-        By what factor to expect the estimated gap to be too low, until a certificate tells.
+        Initial guess of the ratio of exact to estimated gap. Certificates update it.
     by_table : bool
-        Whether the table certifies: half a pass, triggered by an estimate of what it will say.
+        Whether the table certifies, which takes half a pass. The estimate of its bound triggers a certificate.
     by_sample : bool
-        Whether samples of rows trigger, where the table proves nothing: a small part of a pass.
+        Whether samples of rows trigger a certificate, if the table proves no bound. A sample is a small part of a pass.
 
     Examples
     --------
@@ -158,14 +160,14 @@ class CertificateSchedule:
         self._optimism = optimism
 
     def due(self, passes: float, gap_estimate: float, bound_estimate: float = np.nan) -> bool:
-        """Whether to take a certificate now.
+        """Whether to make a certificate now.
 
-        The first one is free to come at the first trigger: a short run must be able to stop. From then on certificates
-        stay within their share. An estimate may be wrong on the high side for good, so that nothing triggers: hence
-        the untriggered ones, spaced geometrically.
+        The first trigger always makes one, so that a short run can stop. Later certificates are limited to a fraction
+        of the passes. An estimate may stay too high for ever and trigger nothing, so certificates are also made without
+        a trigger, geometrically spaced.
         """
         if self.tolerance is None or passes <= self._last or passes < 1.0:
-            return False  # within the first pass most of the table is still empty, and the estimate says nothing
+            return False  # in the first pass most of the table is empty, and the estimate is meaningless
         share, price = (TABLE_SHARE, 0.5) if self.by_table else (SHARE, 1.0)
         affordable = self.passes + price <= share * passes
         self._triggered = bound_estimate <= self.tolerance
@@ -177,19 +179,19 @@ class CertificateSchedule:
         return affordable and passes >= SPACING * self._last
 
     def sample_due(self, passes: float, gap_estimate: float) -> bool:
-        """Whether to look at a sample of rows now: where the estimated gap gives hope, and not too often."""
+        """Whether to sample rows now: the estimated gap is within the tolerance, and the last sample is old enough."""
         hopeful = self.tolerance is not None and passes >= 1.0 and gap_estimate <= self.tolerance
         return self.by_sample and hopeful and passes >= SAMPLE_AGAIN * self._last_sample
 
     def note_sample(self, passes: float, price: float) -> None:
-        """Remember a sample and its price in passes."""
+        """Record a sample and its cost in passes."""
         self.passes += price
         self._last_sample = passes
 
     def note(self, passes: float, gap: float, gap_estimate: float, price: float = 1.0) -> None:
-        """Remember a certificate, its price in passes, and how much too low the estimated gap was, if that is known.
+        """Record a certificate and its cost in passes.
 
-        The next trigger allows for it.
+        The ratio of the exact to the estimated gap, if it is known, corrects later triggers.
         """
         self.taken += 1
         self.passes += price
@@ -199,21 +201,21 @@ class CertificateSchedule:
             self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
 
     def state(self) -> dict[str, Any]:
-        """Return what is remembered of the certificates so far."""
+        """Return the state of the schedule."""
         return {name: getattr(self, name) for name in REMEMBERED}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the schedule with this state was; the tolerance may be another one."""
+        """Continue from a saved state. The tolerance may differ."""
         for name in REMEMBERED:
             setattr(self, name, state[name])
 
 
 MOST_TRIALS = 60
-"""Most points that a line search looks at; five to ten do."""
+"""Maximum number of evaluations of a line search. Five to ten are usual."""
 
 
 class Earlier(NamedTuple):
-    """An iterate that was looked at before: after how many steps, its weights and its predictions."""
+    """An earlier iterate: its number of steps, weights and predictions."""
 
     steps: int
     w: np.ndarray
@@ -221,20 +223,20 @@ class Earlier(NamedTuple):
 
 
 class RecentMean:
-    """Line search for a better point than the iterate, at the price of its predictions.
+    """Line search for a better point than the iterate, on the line through an earlier iterate.
 
-    With steps toward vertices an iterate is a mixture of all vertices so far, including the early ones, which were
-    chosen when the gradient estimate knew little. If a part ``c`` of the iterate ``w_s`` is left in ``w_t``, then
+    With steps toward vertices, an iterate is a convex combination of all vertices so far, including early ones, which
+    were chosen by a poor gradient estimate. If the iterate ``w_s`` has the coefficient ``c`` in ``w_t``, then
 
         w_t = c w_s + (1 - c) v,        v = (w_t - c w_s) / (1 - c),
 
-    where ``v`` is a weighted mean of the vertices between, hence a point of the set. Predictions are linear in the
-    weights, so the best point between ``w_s`` and ``v`` is found without reading a row.
+    where ``v`` is a weighted mean of the vertices since step s, hence feasible. Predictions are linear in the weights,
+    so the best point between ``w_s`` and ``v`` is found without reading a row.
 
     Parameters
     ----------
     solver : Solver
-        What runs.
+        The solver of the run.
     """
 
     def __init__(self, solver: Solver):
@@ -243,15 +245,15 @@ class RecentMean:
         self.earlier: Earlier | None = None
 
     def note(self, at: Point, w: Any) -> None:
-        """Remember the iterate, for the next look, where it is a mixture of vertices."""
+        """Store the iterate as the earlier one of the next search, if it is a convex combination of vertices."""
         if self.part_left is not None and isinstance(w, np.ndarray) and not np.isnan(self.part_left(self.solver.steps)):
             self.earlier = Earlier(self.solver.steps, w, at.z)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
-        """Return the line's direction, the slope of the objective at the iterate, and where the line ends.
+        """Return the direction of the line in predictions, the slope at the iterate, and the end of the search.
 
-        The earlier iterate is at 0, the iterate at 1, the mean of the vertices at ``1 / (1 - c)``. The end is that or
-        the earlier iterate, whichever lies where the objective falls.
+        The earlier iterate is at 0, the iterate at 1, the mean ``v`` of the vertices at ``1 / (1 - c)``. The end is 0
+        or ``1 / (1 - c)``, on the side where the objective decreases.
         """
         assert self.earlier is not None
         assert self.part_left is not None
@@ -260,25 +262,25 @@ class RecentMean:
         return along, slope, 1.0 / (1.0 - self.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
 
     def promise(self, at: Point, wanted: float = 0.0) -> float:
-        """Return about how much lower than at the iterate the objective is on the line: by a parabola.
+        """Return the decrease of the objective along the line that a quadratic model predicts.
 
-        Zero where nothing is known, or where the slope alone tells that it cannot be as much as ``wanted``.
+        Returns zero if there is no earlier iterate, or if the slope rules out a decrease of ``wanted`` by convexity.
         """
         if self.earlier is None or self.part_left is None or self.earlier.steps == self.solver.steps:
             return 0.0
         along, slope, end = self._line(at)
         length = abs(end - 1.0)
         if abs(slope) * length <= wanted:
-            return 0.0  # the objective is convex: it falls by no more than that
+            return 0.0  # by convexity the decrease is at most |slope| * length
         curvature = float(self.solver.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
         if curvature > 0.0:
             length = min(length, abs(slope) / curvature)
         return abs(slope) * length - 0.5 * curvature * length**2
 
     def best(self, at: Point, w: np.ndarray, precision: float) -> tuple[Point, np.ndarray] | None:
-        """Return a point of the line whose objective is within about ``precision`` of the least one: half a pass.
+        """Return the minimiser along the line, to a precision of its objective, or None if it is not better than ``w``.
 
-        The objective is convex, so what is looked for is a root of its slope. None if no better point is found.
+        The objective is convex, so its slope is brought to zero. The predictions of the new weights take half a pass.
         """
         assert self.earlier is not None
         problem, earlier = self.solver.problem, self.earlier
@@ -288,7 +290,7 @@ class RecentMean:
             return float(problem.objective.point(earlier.z + theta * along, at).alpha @ along)
 
         there, theta = slope(end), end
-        if there * here < 0.0:  # else the objective falls all the way
+        if there * here < 0.0:  # else the objective decreases up to the end
             theta = lowest_between(slope, (1.0, here), (end, there), precision)
         better = earlier.w + theta * (w - earlier.w)
         found = problem.objective.point(problem.objective.predict(better), at)
@@ -298,19 +300,19 @@ class RecentMean:
 def lowest_between(
     slope: Callable[[float], float], one: tuple[float, float], other: tuple[float, float], precision: float
 ) -> float:
-    """Return where a convex function is lowest, to a precision of its value, between two points of opposite slopes.
+    """Return the minimiser of a convex function between two points with slopes of opposite sign.
 
-    This is regula falsi with the Illinois rule: the slope at an end that stays is halved. By convexity the function is
-    at most the slope times the length of the bracket above its minimum.
+    The method is regula falsi with the Illinois rule: the slope at the retained end is halved. By convexity the
+    function exceeds its minimum by at most the slope times the length of the bracket.
 
     Parameters
     ----------
     slope : function
         The derivative of the convex function.
     one, other : tuple
-        Points with the slopes there.
+        The two points, each with its slope.
     precision : float
-        How far the function may be above its minimum.
+        Tolerance on the value of the function.
 
     Examples
     --------
@@ -332,20 +334,19 @@ def lowest_between(
 
 
 STOCHASTIC_OPTIMISM = 10.0
-"""How much lower than the exact gap to expect a stochastic estimate at first, where no table certifies."""
+"""Initial guess of the ratio of exact to estimated gap for stochastic estimates, if no table certifies."""
 
 LINE_PRECISION = 0.05
-"""How near the best point of a line is looked for: part of the tolerance."""
+"""Precision of the line search in `RecentMean`, as a fraction of the tolerance."""
 
 VALUE_ROUNDING = 1e-12
-"""Objectives that differ by no more than this part of them may be equal: they are sums over all rows."""
+"""Relative difference below which two objectives, which are sums over all rows, count as equal."""
 
 
 class Start(NamedTuple):
-    """Where a run starts: weights and, if they come from a result, its objective, gap and the slopes that prove that.
+    """Start of a run: the weights and, if they come from a result, its objective, gap, dual point and intercept.
 
-    With side constraints their multipliers too, and the intercept. All are for the problem of that result, which may
-    have been another one.
+    With side constraints the dual point includes their multipliers. The problem of that result may be a different one.
     """
 
     w: Any = None
@@ -356,30 +357,30 @@ class Start(NamedTuple):
     intercept: Any = None
 
     def state(self) -> dict[str, Any]:
-        """Return what a run needs to know of its start after the first step: nothing unless it was a result."""
+        """Return the start as state entries. They are empty unless it was a result, which alone is needed later."""
         if self.intercept is None:
             return {}
         return named_weights("w", self.w) | flat("rest", self._replace(w=None))
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Start":
-        """Return the start with this state."""
+        """Return the start from a saved state."""
         return built(cls, "rest", state)._replace(w=weights_named("w", state)) if state else cls()
 
 
 class Certifier:
-    """Certifies points of a run, and keeps the best of them and the best lower bound on the optimum.
+    """Certify points of a run, and store the best point and the best lower bound on the optimum.
 
     Parameters
     ----------
     solver : Solver
-        What runs.
+        The solver of the run.
     watch : Stopwatch
-        Charged for certificates.
+        Stopwatch that measures the time of certificates.
     start : Start
-        Where the run starts.
+        Start of the run.
     wanted : bool
-        Whether a gap can end the run at all.
+        Whether a gap within the tolerance ends the run.
     """
 
     def __init__(self, solver: Solver, watch: Stopwatch, start: Start, wanted: bool):
@@ -390,13 +391,13 @@ class Certifier:
         self.best: tuple[Certificate, Any] | None = None
         self._last: tuple[int, Certificate] | None = None
         self.recent = RecentMean(solver)
-        self._proves = has_dual(solver.problem.loss)  # whether a table bounds the optimum
-        self._scheduled: Mapping[str, Any] | None = None  # what is remembered of an earlier part of the run
+        self._proves = has_dual(solver.problem.loss)  # whether a table yields a lower bound on the optimum
+        self._scheduled: Mapping[str, Any] | None = None  # state of the schedule of a resumed run
 
     def aim_at(self, found: Evidence, tolerance: float, violation_tolerance: float = 0.0) -> None:
-        """Set the gap that ends the run, and the violation of side constraints that it may end with.
+        """Set the tolerances on the gap and on the violation of side constraints, and make the schedule.
 
-        What kind of evidence the solver has decides what triggers a certificate.
+        The solver's evidence ``found`` determines what triggers a certificate.
         """
         self.tolerance, self.violation_tolerance = tolerance, violation_tolerance
         optimism = STOCHASTIC_OPTIMISM if self.solver.batch_size else 1.0
@@ -409,7 +410,7 @@ class Certifier:
             self.schedule.restore(self._scheduled)
 
     def state(self) -> dict[str, Any]:
-        """Return all that is known so far: the best point, the last one, the lower bound, the schedule."""
+        """Return the state: the best point, the last certificate, the lower bound and the schedule."""
         found = under("start", self.start.state()) | under("schedule", self.schedule.state())
         found |= {"bound": self.bound.value} | flat("slopes", self.bound.slopes)
         found |= flat("multipliers", self.bound.multipliers) | flat("recent", self.recent.earlier)
@@ -420,7 +421,7 @@ class Certifier:
         return found
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the certifier with this state was; the tolerance, still to be set, may be another one."""
+        """Continue from a saved state. Call this before `aim_at`; the tolerance may differ."""
         self.start = Start.from_state(below("start", state))
         self._scheduled = below("schedule", state)
         self.bound.value, self.bound.slopes = state["bound"], state.get("slopes")
@@ -437,10 +438,9 @@ class Certifier:
         return self.best is not None and self.meets(self.best[0])
 
     def due(self, nit: int, passes: float, known: Evidence, bound_estimate: float) -> bool:
-        """Whether to certify now: always where it costs nothing, else as the schedule says.
+        """Whether to certify now: always if the exact evaluation is known, otherwise by the schedule.
 
-        A start whose gap was within the tolerance, by the result that it comes from, is certified before a step can
-        lead away from it: what was proven once must not be lost.
+        If the start comes from a result whose gap was within the tolerance, it is certified before the first step.
         """
         if (nit == 0 and self.start.gap <= self.tolerance) or known.exact is not None:
             return self.wanted
@@ -455,14 +455,14 @@ class Certifier:
         return self.schedule.due(passes, known.gap_estimate, bound_estimate)
 
     def note_conjugates(self, known: Evidence) -> None:
-        """Keep the lower bound that the solver's last step proves, where it costs no row to know it."""
+        """Store the lower bound of a step that has read all rows. This reads no row."""
         if (bound := bound_by_conjugates(self.solver.problem, known, self.bound.value)) > self.bound.value:
             self.bound.offer(bound, known.slopes)
 
     def certify(self, passes: float, known: Evidence, at_end: bool = False) -> Certificate:
-        """Certify the iterate; at the end of a run with all means.
+        """Return a certificate of the iterate, or of a better point that was found. ``at_end`` spares no pass.
 
-        What was certified at this very step is not certified again, unless it missed and the end has come.
+        The certificate of the same step is reused, unless it missed the tolerance and this is the end of the run.
         """
         solver = self.solver
         if self._last is not None and self._last[0] == solver.steps:
@@ -483,7 +483,7 @@ class Certifier:
         return found
 
     def _checked(self, w: Any, known: Evidence, at_end: bool) -> tuple[Certificate, Any, float]:
-        """Return what is proven of the iterate or of a better point, that point, and the price in passes."""
+        """Return the certificate of the iterate or of a better point, that point, and the cost in passes."""
         problem, table = self.solver.problem, known.table if self._proves else None
         if problem.needs_smoothing:
             return self._by_slopes(w, table, known.multipliers), w, 1.0
@@ -496,15 +496,15 @@ class Certifier:
         if table is not None and not self.meets(found):
             slopes = balanced(problem, at, table)
             left = np.inf if slopes is None else problem.objective.residuals(at, slopes)
-            # with the running r, which has the rounding of all steps in it, no row is read
+            # an estimate by the running r, which has the rounding errors of all steps, reads no row
             likely = left + max(known.gap_estimate, 0.0)
             better = self._better_point(at, w, likely, at_end)
             self.recent.note(at, w)
             if better is not None and slopes is not None:
-                likely -= at.value - better[0].value  # the bound is the same for all points
+                likely -= at.value - better[0].value  # the lower bound does not depend on the point
                 (at, w), price = better, price + 0.5
                 found, left = self._above_bound(at, w), problem.objective.residuals(at, slopes)
-            # with an intercept the table has been mended, and the sum that goes with it is not at hand
+            # with an intercept, `balanced` has changed the table, and its X' alpha is unknown
             worth_it = likely <= self.tolerance or at_end or slopes is not table
             if slopes is not None and worth_it and np.isfinite(left):
                 gap, price = self._bound_by_slopes(at, w, slopes, left), price + 0.5
@@ -515,27 +515,30 @@ class Certifier:
         return found, w, price
 
     def _above_bound(self, at: Point, w: Any) -> Certificate:
-        """Return what the best bound so far proves of a point."""
+        """Return the certificate of a point by the best lower bound so far."""
         return self.bound.lower(Certificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)))
 
     def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> Certificate:
-        """Return what the averaged slopes and multipliers of a method that smooths prove of the iterate.
+        """Return the certificate of the iterate by the averaged slopes and multipliers of a smoothing method.
 
-        The derivatives at the iterate would prove next to nothing: those of a loss with kinks jump there, and without
-        multipliers they know nothing of side constraints.
+        The derivatives at the iterate would give a weak bound: those of a non-smooth loss are discontinuous, and
+        without multipliers they ignore the side constraints.
         """
         problem = self.solver.problem
         at = problem.objective.point(problem.objective.predict(w), problem.guess)
         slopes = None if table is None else balanced(problem, at, table)
         if slopes is not None:
             self.bound.offer(problem.dual_value(slopes, multipliers), slopes, multipliers)
-        if self.bound.value == -np.inf:  # better than nothing
+        if self.bound.value == -np.inf:  # a weak bound by the derivatives at the iterate
             slopes = at.alpha.reshape(problem.samples.shape)
             self.bound.offer(problem.dual_value(slopes), slopes)
         return Certificate(at.value, np.inf, intercept=problem.shift_of(at, w)).with_side(problem, w)
 
     def _checked_on_disk(self, w: Any, table: Any, gap_estimate: float) -> tuple[Certificate, Any, float]:
-        """Return what is proven of the last iterate, where a read counts more than work: the exact gap comes first."""
+        """Return the certificate of the last iterate for data on disk, the point, and the cost in passes.
+
+        Reads dominate the cost, so the exact gap, which takes one read, comes first.
+        """
         problem = self.solver.problem
         at, gradient = problem.objective.at(w, problem.guess if problem.intercept else None)
         found = self.bound.lower(self._exactly(problem.evaluation(at, gradient, w)))
@@ -549,12 +552,15 @@ class Certifier:
         return found._replace(gap=min(found.gap, gap)), w, 1.5
 
     def _exactly(self, exact: Evaluation) -> Certificate:
-        """Return what an exact evaluation proves, and keep its bound on the optimum."""
+        """Return the certificate of an exact evaluation, and store its lower bound."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
         return Certificate.of(exact)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
-        """Return a better point than the iterate, where a certificate is wanted and the point may make it one."""
+        """Return a better point than the iterate if it could bring the gap within the tolerance, else None.
+
+        ``likely`` is the expected gap of the iterate. At the end of the run, any better point is returned.
+        """
         if not (self.wanted and likely > self.tolerance and isinstance(w, np.ndarray)):
             return None
         wanted = 0.0 if at_end else likely - self.tolerance
@@ -563,21 +569,22 @@ class Certifier:
         return None
 
     def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray, residuals: float) -> float:
-        """Return the gap that slopes prove of a point, with ``X' alpha`` summed up anew; keep it as a bound."""
+        """Return the gap of a point by a dual point, with ``X' alpha`` recomputed. Store the lower bound."""
         problem = self.solver.problem
         gap = residuals + max(problem.gap_for(problem.objective.gradient(slopes), w, proof=True), 0.0)
         self.bound.offer_gap(at.value, gap + problem.objective.gap_rounding(at, slopes), slopes)
         return gap if gap == gap else np.inf
 
     def meets(self, found: Certificate) -> bool:
-        """Whether a gap is within the tolerance, where there is one, and so is the violation of side constraints."""
+        """Whether the gap and the violation of side constraints are within their tolerances."""
         within = found.gap <= self.tolerance and found.violation <= self.violation_tolerance
         return self.wanted and bool(within)
 
     def start_is_certified(self) -> bool:
-        """Certify a start that was within the tolerance by what proved it, where the solver would not do so itself.
+        """Certify a start whose result was within the tolerance, by the dual point of that result. Return success.
 
-        The solver may keep the point in another form, or know nothing of the slopes that proved its bound.
+        This is for cases that `due` does not cover: the solver changed the representation of the point, or the gap
+        was proven by a dual point that the solver does not have.
         """
         if not (self.wanted and self.start.gap <= self.tolerance):
             return False
@@ -591,9 +598,9 @@ class Certifier:
         return self.meets(found)
 
     def recall_start(self) -> None:
-        """Take the start into account again, if it came from a result and the run has missed its tolerance.
+        """Compare the start with the best point, if it came from a result and the run has missed its tolerance.
 
-        A run with a smaller tolerance, or too small a budget, must not return a worse point than it was given.
+        A run with a smaller tolerance, or too small a budget, must not return a worse point than its start.
         """
         assert self.best is not None
         best = self.best[0]
@@ -604,7 +611,7 @@ class Certifier:
             self._keep_if_better(found, self.start.w)
 
     def prove_best(self) -> None:
-        """Take the exact gap of the best point, if it is an earlier one that missed and only a bound is known of it."""
+        """Compute the exact gap of the best point if it misses the tolerance and only a bound was computed for it."""
         assert self.best is not None
         (found, w), problem = self.best, self.solver.problem
         if not self.wanted or self.meets(found) or not np.isnan(found.fw_gap) or problem.needs_smoothing:
@@ -614,7 +621,7 @@ class Certifier:
         self.best = self.bound.lower(exact._replace(gap=min(found.gap, exact.gap))), w
 
     def _evaluate_start(self) -> Certificate:
-        """Return what is proven of the start, also by slopes of an earlier run."""
+        """Return the certificate of the start, also by the dual point of the earlier result."""
         problem, (w, _, _, slopes, multipliers, _) = self.solver.problem, self.start
         found = self._exactly(problem.evaluate(w)).with_side(problem, w)
         if slopes is not None and problem.needs_smoothing and slopes.shape == problem.samples.shape:
@@ -628,29 +635,29 @@ class Certifier:
         return self.bound.lower(found)
 
     def _keep_if_better(self, found: Certificate, w: Any) -> None:
-        """Make a certified point the best one if it is no worse."""
+        """Store a certified point as the best one if it is no worse."""
         if self.best is None or self._no_worse(found, self.best[0]):
             self.best = found, w
 
     def _no_worse(self, found: Certificate, other: Certificate) -> bool:
-        """Whether a certified point is as good as another: within the tolerance, then by objective.
+        """Whether a certified point is as good as another: first by the tolerance, then by the objective.
 
-        Near the optimum objectives differ by rounding only, and the gap tells which point is better.
+        If the objectives differ by rounding only, as near the optimum, the gaps decide.
         """
         ours, theirs = self._flaws(found), self._flaws(other)
         if ours != theirs:
             return ours < theirs
-        if self.solver.problem.side is not None:  # an objective is only worth as much as what it violates
+        if self.solver.problem.side is not None:  # an infeasible point may have a low objective
             return self._merit(found) <= self._merit(other)
         if abs(found.value - other.value) <= VALUE_ROUNDING * abs(other.value):
             return found.gap <= other.gap
         return found.value <= other.value
 
     def _merit(self, found: Certificate) -> float:
-        """Return the objective and a price for the violation of side constraints; less is better.
+        """Return an exact penalty function: the objective plus a multiple of the distance to the side constraints.
 
-        This is an exact penalty: with a price above the norm of the optimal multipliers, nothing is better than the
-        best point that keeps to the constraints. Those that prove the bound come close to the optimal ones.
+        If the multiple exceeds the norm of the optimal multipliers, its minimiser is the constrained optimum. The
+        multipliers of the lower bound approximate the optimal ones.
         """
         problem, multipliers = self.solver.problem, self.bound.multipliers
         price = problem.zero_value / problem.side_reach if problem.side_reach > 0.0 else 1.0
@@ -659,5 +666,5 @@ class Certifier:
         return found.value + price * found.distance
 
     def _flaws(self, found: Certificate) -> tuple[bool, bool]:
-        """Whether a point has no value, and whether it misses the tolerance."""
+        """Return whether the objective is NaN, and whether the point misses the tolerance."""
         return bool(np.isnan(found.value)), self.wanted and not self.meets(found)

@@ -1,8 +1,9 @@
-"""Checkpoints: the state of a run in a file, from time to time, so that another run can go on from it.
+"""Checkpoints: files with the state of a run, from which `resume` continues.
 
-A state is kept between two calls into compiled code, or two rounds, where nothing is half done; and only as long as the
-budget has had no part in the run, so that one with a larger budget may go on from it. In between it is also copied in
-memory: that is what a run leaves that is broken off in the middle of something.
+A state is saved between two calls into compiled code, or between two rounds, where it is consistent. It is saved only
+while the budget has not changed the run (`Solver.unhindered`), so that a run with a larger budget can continue from it.
+Between two files the state is also copied in memory. If a run is interrupted in the middle of a step, this copy is
+written.
 """
 
 import os
@@ -41,57 +42,57 @@ from frankwolfe.storage.archive import is_flat, read_flat, reason, write_flat
 from frankwolfe.storage.files import remove_unfinished
 
 KIND, VERSION = "checkpoint", 1
-"""What the files are, and the version of what is in them: solvers' states among it, so it changes with them."""
+"""Kind and version of the files. The version changes when the state of a solver does."""
 
 COPYING_SHARE = 0.02
-"""Part of the time that copies in memory may take."""
+"""Largest fraction of the time that copies in memory may take."""
 
 
 class Run(Protocol):
-    """What checkpoints are of."""
+    """Interface of a run that can be saved."""
 
     solver: Solver
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the run's own."""
+        """Return the state of the run. Arrays are not copied."""
 
 
 class Checkpoints:
-    """Keeps the state of a run.
+    """Writer of the checkpoints of a run.
 
-    Writing is not charged to the method, and changes nothing in the run.
+    Writing does not count as time of the method, and does not change the run.
 
     Parameters
     ----------
     path : str or Path
-        The file, replaced with every checkpoint.
+        The file. Every checkpoint replaces it.
     every : float
-        Seconds between two of them.
+        Seconds between two checkpoints.
     about : mapping
-        What goes into every file beside the state: settings, what tells the problem from others.
+        Further entries of every file: the settings of the run and the fingerprint of the problem.
     """
 
     def __init__(self, path: str | os.PathLike, every: float, about: Mapping[str, Any]):
         self.path, self.every, self.about = path, every, dict(about)
         self._next_write = self._next_copy = 0.0
-        self._latest: dict[str, Any] | None = None  # what is newer than the file
+        self._latest: dict[str, Any] | None = None  # a copy of the state that is newer than the file
         self._warned = False
 
     def begin(self, run: Run) -> None:
-        """Write the first one, before the first step: a place that cannot be written to is an OSError now."""
+        """Write the first checkpoint, before the first step. Raise OSError if the file cannot be written."""
         remove_unfinished(self.path)
         self._write(run.state())
         self._next_copy = perf_counter()
 
     def offer(self, run: Run) -> None:
-        """Take the state if it is time to; between two steps of the run."""
+        """Write or copy the state if that is due. Call this between two steps of the run."""
         now = perf_counter()
         if now < min(self._next_write, self._next_copy) or not run.solver.unhindered:
             return
         if now >= self._next_write:
             self._write_or_warn(run.state())
             return
-        # what is outside of the solver is replaced, and never changed in place
+        # only the solver changes its arrays in place, so the other entries need no copy
         self._latest = {
             name: copied(part) if name.startswith("solver.") else part for name, part in run.state().items()
         }
@@ -99,14 +100,14 @@ class Checkpoints:
         self._next_copy = done + (done - now) / COPYING_SHARE
 
     def end(self, run: Run | None = None) -> None:
-        """Write the last one: of a run that has come to its end, or the last copy of one that was broken off."""
+        """Write the last checkpoint: the state of a finished run or, if it was interrupted, the latest copy."""
         if run is not None and run.solver.unhindered:
             self._write_or_warn(run.state())
         elif self._latest is not None:
             self._write_or_warn(self._latest)
 
     def _write_or_warn(self, state: Mapping[str, Any]) -> None:
-        """Write a checkpoint; what keeps it from being written is said once, and the run goes on."""
+        """Write a checkpoint. If that fails, warn once and let the run continue."""
         try:
             self._write(state)
         except OSError as error:
@@ -125,12 +126,12 @@ class Checkpoints:
 
 
 def read_checkpoint(path: str | os.PathLike) -> dict[str, Any]:
-    """Return all that a checkpoint holds; raise ValueError, with the name of the file, if it is none or is damaged."""
+    """Return the entries of a checkpoint. Raise ValueError if the file is damaged or is not a checkpoint."""
     return read_flat(path, KIND, VERSION)
 
 
 def as_checkpoint_path(path: Any) -> str | os.PathLike:
-    """Return where checkpoints go; raise an error rather than overwrite what is none."""
+    """Return a checked path for checkpoints. Raise an error if it exists and is not a checkpoint."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"checkpoint must be the name of a file, got {type(path).__name__}")
     if os.path.isdir(path):
@@ -144,7 +145,7 @@ def as_checkpoint_path(path: Any) -> str | os.PathLike:
 
 
 class AsBefore:
-    """Stands for a setting that stays as it was."""
+    """Default of arguments of `resume`: the value of the checkpoint."""
 
     def __repr__(self) -> str:
         return "<as before>"
@@ -157,7 +158,7 @@ SETTINGS = {
     **dict.fromkeys(("run.batch_size", "run.likely"), 0),
     **dict.fromkeys(("run.every", "limits.tol", "limits.passes", "limits.seconds", "limits.side_tol"), 0.0),
 }
-"""Entries of every checkpoint, and of which kinds they are."""
+"""Entries that every checkpoint has, with values of the right type."""
 
 
 def settings_of(
@@ -170,10 +171,10 @@ def settings_of(
     every: float,
     likely: bool,
 ) -> dict[str, Any]:
-    """Return what a checkpoint says of a run beside its state.
+    """Return the entries of a checkpoint apart from the state: settings, limits and the problem's fingerprint.
 
-    ``given`` and ``step`` are the method and the step rule as they were asked for. Only what has a name can be looked
-    up again.
+    ``given`` and ``step`` are the user's arguments for method and step rule. Only those with a name can be restored
+    from the file; others must be passed to `resume` again.
     """
     known = isinstance(given, str) or given is METHODS.get(given.name)
     named = known and (step is None or isinstance(step, str))
@@ -191,24 +192,24 @@ def settings_of(
 
 
 def _key(method: Method) -> str:
-    """Return the name in the table of methods of what a run was, whatever its result calls it."""
+    """Return the key of a method in `METHODS`, which may differ from the name in the result."""
     return "corrective" if method.solver == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
 
 
 def _parts_of(method: Method) -> str:
-    """Return what tells a method from others: its parts, whatever it is called."""
+    """Return a digest of a method's solver and parts, independent of its name."""
     return digest((method.solver, *method[:3]))
 
 
 class SavedRun:
-    """A run that was broken off, or has ended.
+    """A run that was read from a checkpoint.
 
     Parameters
     ----------
     path : str or Path
-        Where it comes from.
+        The file.
     values : mapping
-        All that the file holds.
+        The entries of the file.
     """
 
     def __init__(self, path: str | os.PathLike, values: Mapping[str, Any]):
@@ -216,7 +217,7 @@ class SavedRun:
 
     @classmethod
     def read(cls, path: str | os.PathLike) -> "SavedRun":
-        """Return the run in a file."""
+        """Return the run from a file. Raise ValueError if entries are missing or have the wrong type."""
         found = cls(path, read_checkpoint(path))
         try:
             require_plain(found.values)
@@ -232,11 +233,11 @@ class SavedRun:
 
     @property
     def likely(self) -> bool:
-        """Whether a likely bound ends the run."""
+        """Whether a likely bound stops the run."""
         return bool(self.settings["likely"])
 
     def require_same(self, problem: Problem) -> None:
-        """Raise ValueError, with what differs, unless the run was on this problem."""
+        """Raise ValueError, with the differences, if the run was on another problem."""
         kept, here = below("problem", self.values), fingerprint(problem)
         other = [name for name in here | kept if kept.get(name) != here.get(name)]
         if other:
@@ -244,7 +245,7 @@ class SavedRun:
             raise ValueError(f"{self.path} is a run on another problem: this one, {problem}, differs in its {differs}")
 
     def method(self, problem: Problem, given: Any, step: Any) -> Method:
-        """Return the method of the run: by its name, or the given one if it is the same."""
+        """Return the method of the run, by its name or from the arguments of `resume`, which must agree with it."""
         name, key, rule = (self.settings[part] for part in ("method", "key", "step"))
         if given is None and not key:
             raise ValueError(
@@ -254,7 +255,7 @@ class SavedRun:
             raise self._unfit(ValueError(f"there is no method {key!r} with the step {rule!r}"))
         found = as_method(key if given is None else given, (rule or None) if step is None else step)
         if found.solver == "auto" and key:
-            found = METHODS[key]  # it was chosen when the run began
+            found = METHODS[key]  # the choice of the first part of the run
         if self.settings["solver"] == "few-reads" and found.solver == "corrective":
             found = found._replace(solver="few-reads")
         if _parts_of(found) != self.settings["parts"]:
@@ -263,7 +264,7 @@ class SavedRun:
         return found._replace(name=name)
 
     def limits(self, tol: Any, max_passes: Any, max_seconds: Any, side_tol: Any) -> Limits:
-        """Return the limits of the run, those that are given instead of its own."""
+        """Return the limits of the run, with the arguments of `resume` replacing those of the checkpoint."""
         own = below("limits", self.values)
         return Limits(
             own["tol"] if tol is AS_BEFORE else as_budget("tol", tol),
@@ -273,12 +274,12 @@ class SavedRun:
         )
 
     def settings_with(self, limits: Limits, every: float) -> dict[str, Any]:
-        """Return the settings with other limits."""
+        """Return the settings with new limits and a new interval between checkpoints."""
         settings = under("run", self.settings | {"every": every}) | under("limits", vars(limits))
         return settings | under("problem", below("problem", self.values))
 
     def solver(self, problem: Problem, method: Method) -> Solver:
-        """Return the solver, where it was; ``problem`` becomes its own."""
+        """Return the restored solver. It owns ``problem`` from now on."""
         solver: Solver
         try:
             state = below("solver", self.values)
@@ -286,7 +287,7 @@ class SavedRun:
             if start.intercept is not None:
                 problem.expect(start.w, start.intercept)
             if method.solver != "loop":
-                # imported here: a good deal of code that the other methods do without
+                # a late import: the other methods need none of this code
                 from frankwolfe.solvers.corrective import restored_solver
 
                 solver = restored_solver(problem, state, method.solver == "few-reads")
@@ -297,11 +298,11 @@ class SavedRun:
             if not problem.constraint.contains(solver.point()):
                 raise ValueError("its point is not in the constraint set")
             return solver
-        except Exception as error:  # what does not fit together can make anything raise anything
+        except Exception as error:  # inconsistent entries can raise errors of any type
             raise self._unfit(error) from error
 
     def restore(self, driver: Driver) -> None:
-        """Take a driver, of the solver, to where the run was."""
+        """Restore the driver of the restored solver, after checks of the entries."""
         try:
             certifier = below("certifier", self.values)
             own = driver.state()
@@ -316,10 +317,11 @@ class SavedRun:
             raise self._unfit(error) from error
 
     def require_true(self, problem: Problem, result: Result) -> None:
-        """Raise ValueError if a resumed run reports a success that the data contradict: its evidence is from a file.
+        """Raise ValueError if the data contradict the success that a resumed run reports.
 
-        This evaluates the point, and the slopes that prove its gap, once more: a pass and a half over the data. A gap
-        that an earlier point of the run has proven cannot be checked, since its slopes are not kept.
+        The evidence of a resumed run comes from a file, which may be wrong. This evaluates the point and the dual point
+        of its gap again, in a pass and a half. A lower bound by an earlier point of the run cannot be checked, since
+        its slopes are not stored.
         """
         if not result.success or problem.on_cluster:
             return
@@ -343,7 +345,7 @@ class SavedRun:
 def _require_below(values: Mapping[str, Any], solver: Solver) -> None:
     """Raise ValueError if a lower bound on the optimum is above the objective at a point of the run.
 
-    Where the file records no such value, this evaluates the objective at the iterate: half a pass.
+    If the file has no objective value, evaluate the objective at the iterate, which takes half a pass.
     """
     bounds = {name: values[name] for name in ("certifier.bound", "solver.lower_bound") if name in values}
     if not any(bound > -np.inf or np.isnan(bound) for bound in bounds.values()):
@@ -356,7 +358,7 @@ def _require_below(values: Mapping[str, Any], solver: Solver) -> None:
 
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Raise ValueError unless a solver has taken over all of a state: the same names, and arrays of the same kinds."""
+    """Raise ValueError unless a restored solver has the entries of the saved state, with the same types of arrays."""
     kinds = [
         {name: part.dtype.str if isinstance(part, np.ndarray) else "" for name, part in parts.items()}
         for parts in (found, state)
@@ -367,5 +369,5 @@ def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> N
 
 
 def _shown(method: Method) -> str:
-    """Say what a method is made of."""
+    """Return the parts of a method as text."""
     return ", ".join(map(short, method[:3]))

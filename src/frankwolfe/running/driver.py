@@ -1,4 +1,4 @@
-"""The driver of a run: when to look at a solver, when to certify, and when to stop."""
+"""The driver of a run. It advances a solver, monitors and certifies its iterate, and decides when to stop."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,24 +30,24 @@ def message(
     likely: tuple[float, float] | None = None,
     violation_tolerance: float | None = None,
 ) -> str:
-    """Say in a sentence how a run ended; for one that met what is not finite, see `what_was_not_finite`.
+    """Return a sentence that describes how a run ended. For `Status.NON_FINITE`, see `what_was_not_finite`.
 
     Parameters
     ----------
     status : Status
-        How it ended.
+        Status of the run.
     found : Certificate
-        At the point that is returned.
+        Certificate of the returned point.
     tolerance : float
-        The gap that would have ended it.
+        Tolerance on the gap.
     limits : Limits
-        Of the run.
+        Limits of the run.
     intercept : bool
-        Whether the problem has one.
+        Whether the problem has an intercept.
     likely : (float, float), optional
-        A likely bound and its confidence, where the run was to prove nothing.
+        The likely bound and its confidence, for ``stop="likely"``.
     violation_tolerance : float, optional
-        The violation of side constraints that it may end with, where there are any.
+        Tolerance on the violation of side constraints, if there are any.
     """
     proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
     so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
@@ -75,7 +75,7 @@ def message(
 
 
 def what_was_not_finite(problem: Problem, state: Mapping[str, Any], step: int) -> str:
-    """Say which step was not made, and at which row the derivative is not finite, if there is one."""
+    """Return a sentence with the step that failed and, if there is one, the row with a non-finite derivative."""
     where, row = f"Step {step} was not made", first_bad_row(state.get(f"{ESTIMATE}.alpha"))
     if row is not None:
         loss = type(problem.loss).__name__
@@ -84,28 +84,28 @@ def what_was_not_finite(problem: Problem, state: Mapping[str, Any], step: int) -
 
 
 def first_bad_row(alpha: np.ndarray | None) -> int | None:
-    """Return the row whose remembered derivative is not finite, if there is one."""
+    """Return the first row of the table ``alpha`` that is not finite, or None."""
     if alpha is None or np.isfinite(alpha).all():
         return None
     return int(np.argwhere(~np.isfinite(alpha))[0, 0])
 
 
 SLICE_SECONDS = 0.05
-"""How long one call into compiled code should last: the delay of Ctrl-C, the clock and the progress bar."""
+"""Target duration of a call into compiled code. Ctrl-C, time limits and the progress bar react with this delay."""
 
 LEAST_LOOK = 4096
-"""Fewest gradient evaluations between two looks at the estimated gap, once a run is long."""
+"""Fewest gradient evaluations between two evaluations of the estimated gap, in a long run."""
 
 LOOKS_A_DECADE = 10
-"""Looks for each factor of ten in the number of steps, while a run is short. What is traced has no part in it: a run
-takes its certificates at the same steps whoever watches."""
+"""Evaluations of the estimated gap for each factor of ten in the number of steps, in a short run. They do not depend on
+the trace, so that certificates are made at the same steps with and without one."""
 
 
 def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
-    """Return how many steps go between two looks at the estimated gap in a long run.
+    """Return the number of steps between two evaluations of the estimated gap in a long run.
 
-    A look costs O(d): at least the rows of a quarter pass, or as many as hold 2 d values, go between two of them.
-    Where the estimate is exact, as with steps of unknown cost, every step is looked at.
+    An evaluation costs O(d). Between two of them at least a quarter pass is read, and at least 2 d stored values. If
+    ``rows_a_step`` is None, every step yields an exact gap, and the result is 1.
     """
     if rows_a_step is None:
         return 1
@@ -115,7 +115,7 @@ def steps_between_looks(problem: Problem, rows_a_step: int | None) -> int:
 
 
 class Stage(StrEnum):
-    """What a run does next."""
+    """Next stage of a run."""
 
     LOOK = "look"
     CERTIFY = "certify"
@@ -123,26 +123,26 @@ class Stage(StrEnum):
 
 
 class Driver:
-    """Drives a solver until something ends the run, and makes the result.
+    """Run a solver until a tolerance, a limit or an interruption stops it, and build the result.
 
     Parameters
     ----------
     solver : Solver
-        New, or used before: then it goes on.
+        A new solver, or one that has made steps already and continues.
     limits : Limits
-        What ends the run.
+        Limits of the run.
     callback : callable or None
-        As `frankwolfe.minimize` takes it.
+        As in `frankwolfe.minimize`.
     bar : Progress
         The progress bar.
     trace : int
-        Traced points for each factor of ten in the number of steps.
+        Number of traced points for each factor of ten in the number of steps.
     start : Start, optional
-        Where the run starts, and what is known of that.
+        The starting point and its certificate, if there is one.
     likely : bool
-        Whether a likely bound ends the run, and no pass is taken to prove one.
+        Whether a likely bound stops the run. No pass is then made for a certificate.
     checkpoints : Checkpoints, optional
-        What keeps the run's `state`, so that another one can go on from it.
+        Writer of checkpoints.
     """
 
     def __init__(
@@ -165,10 +165,10 @@ class Driver:
         self.look_every = steps_between_looks(solver.problem, solver.rows_a_step)
         self.slice = max(1, 1024 // (solver.rows_a_step or solver.problem.n))
 
-    # --- what another run can go on from ------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the run's own."""
+        """Return the state from which `restore` continues. Arrays are not copied."""
         plan = {"next_look": self.next_look, "stage": str(self.stage), "planned": self.planned}
         return (
             under("solver", self.solver.state())
@@ -180,7 +180,7 @@ class Driver:
         )
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the run with this state was, whose solver this one's is; before it is driven."""
+        """Continue from a saved state. Call this before `drive`; the solver must have been restored already."""
         plan = below("driver", state)
         self.next_look, self.stage, self.planned = plan["next_look"], Stage(plan["stage"]), plan["planned"]
         self.observer.restore(below("observer", state))
@@ -193,7 +193,7 @@ class Driver:
     # --- the run ------------------------------------------------------------------------------------------------
 
     def drive(self) -> Status:
-        """Run until something ends it; say what."""
+        """Run the solver to the end and return the status. Write checkpoints, also if an error ends the run."""
         checkpoints = self.checkpoints
         try:
             self._begin()
@@ -212,7 +212,7 @@ class Driver:
         return status
 
     def _begin(self) -> None:
-        """Compile, and tell everyone what the run is up to."""
+        """Compile the kernels, and pass budget and tolerance to solver, observer and certifier."""
         problem = self.solver.problem
         with self.watch.waiting.counted():
             self.solver.warm_up()
@@ -223,14 +223,17 @@ class Driver:
         self.certifier.aim_at(self.observer.evidence, tolerance, self.limits.side_tol)
 
     def _known_end(self) -> Status | None:
-        """Say if nothing is left to do: the start is good enough, or the run had ended before it was resumed."""
+        """Return the status if the run is over before its first step, else None.
+
+        That is so if the start is certified, or if a resumed run had met its tolerance.
+        """
         if self.resumed and self.likely is not None and self.likely.has_met(self.certifier.tolerance):
             return Status.LIKELY
         certified = self.certifier.has_met() if self.resumed else self.certifier.start_is_certified()
         return Status.CONVERGED if certified else None
 
     def _run(self) -> Status:
-        """Look, certify and advance in turn, until something ends the run."""
+        """Repeat the stages look, certify and advance until the run ends. Return its status."""
         while True:
             status = self._look() if self.stage is Stage.LOOK else None
             if status is None and self.stage is Stage.CERTIFY:
@@ -240,21 +243,21 @@ class Driver:
                 return status
 
     def _next_stop(self) -> float:
-        """Return the step of the next look, planned or not."""
+        """Return the next step to stop at: for the estimated gap, the trace or an exact evaluation of the solver."""
         nit = self.observer.nit
         certificate = nit + max(1.0, self.observer.evidence.steps_to_exact)
         return min(self.next_look, max(self.observer.next_trace, nit + 1), certificate)
 
     def _look_after(self) -> int:
-        """Return the step of the next look: ever later in a short run, evenly spaced in a long one."""
+        """Return the step of the next planned look. They are geometrically spaced at first, later evenly."""
         nit = self.observer.nit
         evenly = (nit // self.look_every + 1) * self.look_every
         return min(evenly, next_on_grid(nit, LOOKS_A_DECADE))
 
     def _advance_to(self, goal: float) -> Status | None:
-        """Make steps, a slice of time at a time, until step number ``goal`` or as far as the solver can.
+        """Make steps up to number ``goal``, in slices of about `SLICE_SECONDS`. Return the status if the run is over.
 
-        Where slices end is a matter of the clock, and no step depends on it.
+        The clock determines the slices, but no step depends on them.
         """
         while self.stage is Stage.ADVANCE:
             steps = int(min(self.slice, goal - self.observer.nit))
@@ -263,7 +266,7 @@ class Driver:
                 made = self.solver.advance(steps)
             if made < steps and self.solver.finished() is Status.NON_FINITE:
                 return Status.NON_FINITE
-            if made == steps == self.slice:  # a call cut short says nothing about how long a slice lasts
+            if made == steps == self.slice:  # adapt to the duration of a full slice
                 spent = max(self.watch.seconds - before, 1e-6)
                 self.slice = max(1, int(self.slice * min(4.0, max(0.25, SLICE_SECONDS / spent))))
             if made < steps or self.observer.nit >= goal:
@@ -276,7 +279,7 @@ class Driver:
         return None
 
     def _look(self) -> Status | None:
-        """Look at the estimated gap; trace and call back as they fall due; say if the run is over."""
+        """Evaluate the estimated gap, trace the iterate if due, and call back. Return the status if the run is over."""
         observer = self.observer
         self.planned = observer.nit >= self.next_look
         if self.planned:
@@ -288,11 +291,11 @@ class Driver:
             observer.look()
         observer.show()
         observer.trace_if_due(self.certifier.bound.value)
-        self.stage = Stage.CERTIFY  # what goes on after a callback that asks to stop need not look again
+        self.stage = Stage.CERTIFY  # set first: a run that is resumed after the callback's stop does not look again
         return Status.CALLBACK if observer.asked_to_stop() else None
 
     def _certify_if_due(self) -> Status | None:
-        """Certify what was looked at, if that is due; say if the run is over."""
+        """Certify the iterate if that is due. Return the status if the run is over."""
         observer, self.stage = self.observer, Stage.ADVANCE
         estimate = observer.bound_estimate + observer.bound_error
         if self.likely is not None:
@@ -304,9 +307,9 @@ class Driver:
         return None
 
     def _is_likely(self, estimate: float) -> bool:
-        """Whether the iterate is within the tolerance with high probability; a sample of rows tells, if it is due.
+        """Whether a likely bound is due, and is within the tolerance.
 
-        A start that was within the tolerance, by the result that it comes from, is looked at before a step is made.
+        If the start comes from a result whose gap was within the tolerance, a bound is due before the first step.
         """
         assert self.likely is not None
         passes, tolerance = self.observer.passes, self.certifier.tolerance
@@ -316,7 +319,7 @@ class Driver:
         return self.likely.take(passes, self.observer.evidence) <= tolerance
 
     def _limit_reached(self) -> Status | None:
-        """Say if no further step can be made, or none in time."""
+        """Return the status if the solver is finished or the time limit is reached, else None."""
         status = self.solver.finished()
         if status is None and self.watch.seconds >= self.limits.seconds:
             return Status.MAX_SECONDS
@@ -329,7 +332,7 @@ class Driver:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def result(self, status: Status, method: str) -> Result:
-        """Certify the last iterate and return the best point that has been certified."""
+        """Certify the last iterate. Return the result for the best certified point."""
         certifier, observer = self.certifier, self.observer
         observer.look()
         if self.likely is not None:
@@ -348,7 +351,7 @@ class Driver:
         return self._result(status, method, found, w)
 
     def _likely_result(self, status: Status, method: str, likely: LikelyStop) -> Result:
-        """Return the last iterate with a likely bound: nothing is proven, and no pass is taken."""
+        """Return the result for the last iterate, with a likely bound instead of a certificate. No pass is made."""
         bound = likely.take(self.observer.passes, self.observer.evidence)
         self.observer.trace_end()
         unproven = Certificate(float("nan"), float("inf"))
@@ -363,7 +366,7 @@ class Driver:
     def _result(
         self, status: Status, method: str, found: Certificate, w: Any, likely: tuple[float, float] | None = None
     ) -> Result:
-        """Return a point and what is known of it."""
+        """Return the result for the point ``w`` with the certificate ``found``."""
         solver, certifier, observer, watch = self.solver, self.certifier, self.observer, self.watch
         observer.show()
         return Result(
@@ -394,7 +397,7 @@ class Driver:
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:
-        """Return what a later run takes over; also the slopes that prove the gap, where the point's own do not."""
+        """Return the state for a later run. It has the dual point of the gap, if that is not the point's own slopes."""
         state, bound = handed_over(self.solver.state()), self.certifier.bound
         if bound.slopes is not None and found.by_bound:
             state["slopes"] = bound.slopes
@@ -403,7 +406,7 @@ class Driver:
         return state
 
     def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
-        """Say in a sentence how the run ended."""
+        """Return a sentence that describes how the run ended."""
         problem, certifier = self.solver.problem, self.certifier
         if status is Status.NON_FINITE:
             return what_was_not_finite(problem, self.solver.state(), self.observer.nit + 1)

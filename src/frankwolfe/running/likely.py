@@ -1,24 +1,25 @@
-"""A likely bound: what a table proves of the iterate, with a sample of rows in place of a pass.
+"""A likely bound on the gap: the dual bound by a table, with a sample of rows in place of a pass.
 
 For a convex loss and the table ``alpha`` of a run, with ``r = X' alpha`` (`frankwolfe.solvers.dual_bound`),
 
     F(w) - F*  <=  max_s <r, w - s>  +  sum_i p_i B_i.
 
-The first term is at hand. The second is the mean of non-negative residuals, and can be told from a sample of rows that
-is drawn anew at the iterate: those that steps have seen belong to earlier iterates. Rows that no step has visited have
-by far the largest residuals. They are known, and are a stratum of their own: all of them are looked at, or a sample.
+The first term is known. The second is a weighted mean of non-negative residuals ``B_i``, and is estimated from a new
+sample of rows (the batches of the steps belong to earlier iterates). Rows that no step has visited have by far the
+largest residuals. They form a stratum of their own, which is read in full if it is small, and sampled otherwise.
 
-Within a stratum rows are drawn with replacement, in proportion to their weights. The mean of their residuals is bounded
-from above by the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4),
+Within a stratum ``m`` rows are drawn with replacement, in proportion to their weights. With probability ``1 - doubt``,
+the mean of all residuals is at most (empirical Bernstein inequality, Maurer and Pontil 2009, Theorem 4)
 
     mean + sqrt(2 V log(2 / doubt) / m) + 7 M log(2 / doubt) / (3 (m - 1)),
 
-with their variance ``V`` and the range ``[0, M]``. No ``M`` is known that is of use, so the largest residual of the
-sample stands for it. That is the one step which is not proven: what is rarer than one row in thousands, and much larger
-than all that was seen, is not seen. ``benchmarks/likely.py`` counts how often the bound holds.
+where ``mean`` and ``V`` are the mean and the variance of the sample, and ``[0, M]`` is the range of the residuals. No
+useful ``M`` is known, so the largest residual of the sample replaces it. This is the only step without proof: the
+sample can miss residuals that are rarer than one row in thousands and much larger than all others.
+``benchmarks/likely.py`` counts how often the bound holds.
 
-Several bounds may be taken in a run. Number ``k`` may be wrong with probability ``doubt / (k (k + 1))``, so that all of
-them hold with probability ``1 - doubt``, whenever the run stops.
+A run may compute several bounds. The ``k``-th may fail with probability ``doubt / (k (k + 1))``, so that all of them
+hold with probability ``1 - doubt``, whenever the run stops.
 """
 
 from collections.abc import Mapping
@@ -37,24 +38,24 @@ CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
 
 VISITED_SAMPLE, UNVISITED_SAMPLE = 4096, 1024
-"""Rows in a sample of those that steps have visited, and of the others. A stratum that is no larger is read whole."""
+"""Sample sizes for the rows that steps have visited, and for the unvisited rows. A smaller stratum is read in full."""
 
 AGAIN, UNTRIGGERED = 1.1, 1.5
-"""A bound is taken again once the passes have grown by the first factor, if the online estimate is within the
-tolerance; by the second, and within a share of the passes, if not: an estimate may be too high for good."""
+"""Growth of the passes between two bounds: the first factor if the online estimate is within the tolerance, the second
+otherwise (an estimate may stay too high), with `TABLE_SHARE` as a limit on their cost."""
 
 
 class LikelyGap(NamedTuple):
-    """A bound on how far a point is above the optimum, which holds with high probability.
+    """An upper bound on ``F(w) - F*`` that holds with high probability.
 
     Attributes
     ----------
     bound : float
         The bound.
     estimate : float
-        The same with the mean residual of the sample in place of a bound on that of all rows.
+        The bound without the margin for the sampling error.
     rows : int
-        Rows whose predictions were needed.
+        Number of rows whose predictions were computed.
     """
 
     bound: float
@@ -63,22 +64,22 @@ class LikelyGap(NamedTuple):
 
 
 def strata(local: Local, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows with weight that steps have visited, and the others."""
+    """Return the rows with non-zero weight that steps have visited, and those that they have not."""
     weighty = local.samples.weights > 0.0
     visited = table.reshape(len(weighty), -1).any(axis=1)
     return np.flatnonzero(visited & weighty), np.flatnonzero(~visited & weighty)
 
 
 def stratum_sizes(local: Local, table: np.ndarray) -> tuple:
-    """Return a list of one entry: the number of a shard, and the rows and weights of its strata."""
+    """Return a list with one entry: the shard's number, and the number of rows and total weight of both strata."""
     weights = local.samples.weights
     return ([(local.number, [(len(rows), float(weights[rows].sum())) for rows in strata(local, table)])],)
 
 
 def stratum_residuals(local: Local, table: np.ndarray, w: Any, draws: list[dict[int, int] | None], seed: int) -> tuple:
-    """Return a list of one entry: the residuals of rows drawn from both strata of a shard, and their weights.
+    """Return a list with one entry: for both strata of a shard, the residuals of the sampled rows and their weights.
 
-    ``draws`` has, for each stratum, how many rows each shard draws, or None: then all rows are read.
+    ``draws`` has, for each stratum, the number of rows to draw by shard, or None to read all rows.
     """
     weights, rng, chosen = local.samples.weights, np.random.default_rng([seed, local.number]), []
     for rows, numbers in zip(strata(local, table), draws, strict=True):
@@ -105,7 +106,7 @@ def stratum_residuals(local: Local, table: np.ndarray, w: Any, draws: list[dict[
 
 
 def margin(values: np.ndarray, doubt: float) -> float:
-    """Return how far the mean of a non-negative quantity is above that of a sample, in a part ``doubt`` of all samples.
+    """Return the margin by which a mean exceeds the mean of its sample ``values`` with probability at most ``doubt``.
 
     Examples
     --------
@@ -120,26 +121,26 @@ def margin(values: np.ndarray, doubt: float) -> float:
 def likely_gap(
     problem: Problem, w: np.ndarray, table: np.ndarray, r: np.ndarray, rng: np.random.Generator, doubt: float
 ) -> LikelyGap:
-    """Bound the distance of a point to the optimum by a table and a sample of rows.
+    """Return a likely bound on ``F(w) - F*``, from a table and a sample of rows.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised: a convex loss that knows its conjugate, without an intercept.
+        Problem with a convex loss that implements its conjugate, and without an intercept.
     w : array or Factors
-        The point.
+        The weights.
     table : array
         Remembered derivatives of all samples, in the shape of the predictions.
     r : array
         ``X' table``.
     rng : Generator
-        Draws the sample.
+        Random generator of the sample.
     doubt : float
-        Probability with which the bound may be wrong.
+        Probability with which the bound may fail.
     """
     run, most = problem.objective.shards.run, (VISITED_SAMPLE, UNVISITED_SAMPLE)
     shards = dict(run(stratum_sizes, table)[0])
-    sizes = np.array([*shards.values()])  # shard, stratum, rows and weight
+    sizes = np.array([*shards.values()])  # indexed by shard, stratum, and (rows, weight)
     sampled = [sizes[:, k, 0].sum() > most[k] for k in range(2)]
     draws: list[dict[int, int] | None] = [None, None]
     for k in (k for k in range(2) if sampled[k]):
@@ -158,14 +159,14 @@ def likely_gap(
 
 
 class LikelyStop:
-    """Takes likely bounds of a run, now and then, and keeps the last.
+    """Compute likely bounds of a run when they are due, and store the last one.
 
     Parameters
     ----------
     solver : Solver
-        What runs.
+        The solver of the run.
     watch : Stopwatch
-        Charged for the bounds.
+        Stopwatch that measures the time of the bounds.
     """
 
     def __init__(self, solver: Solver, watch: Stopwatch):
@@ -174,7 +175,7 @@ class LikelyStop:
         self._last_passes, self._last_step, self._last = 0.0, -1, np.inf
 
     def state(self) -> dict[str, Any]:
-        """Return all that is known so far."""
+        """Return the state from which `restore` continues."""
         return {
             "taken": self.taken,
             "passes": self.passes,
@@ -184,25 +185,25 @@ class LikelyStop:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the one with this state was."""
+        """Continue from a saved state."""
         self.taken, self.passes = state["taken"], state["passes"]
         self._last_passes, self._last_step, self._last = state["last_passes"], state["last_step"], state["last"]
 
     def has_met(self, tolerance: float) -> bool:
-        """Whether the last bound was taken at the iterate, and is within the tolerance."""
+        """Whether the last bound belongs to the current iterate and is within the tolerance."""
         return self._last_step == self.solver.steps and self._last <= tolerance
 
     def due(self, passes: float, bound_estimate: float, tolerance: float) -> bool:
-        """Whether to take a bound now, given the online estimate of it."""
+        """Whether to compute a bound now, given its online estimate."""
         if not tolerance > 0.0 or passes < 1.0:
-            return False  # within the first pass most of the table is still empty
+            return False  # in the first pass most of the table is empty
         if bound_estimate <= tolerance:
             return passes >= AGAIN * self._last_passes
         price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.solver.problem.n)
         return passes >= UNTRIGGERED * self._last_passes and self.passes + price <= TABLE_SHARE * passes
 
     def take(self, passes: float, known: Evidence) -> float:
-        """Return a bound on how far the iterate is above the optimum; the last one, if it has not moved since."""
+        """Return a likely bound on the gap of the iterate. It is computed once per iterate."""
         solver = self.solver
         if self._last_step == solver.steps:
             return self._last

@@ -1,4 +1,4 @@
-"""What ends a run, and the clock that one of the limits is read from."""
+"""The limits of a run, and the stopwatch that measures its time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from time import perf_counter
 from frankwolfe.compile.waiting import Waiting, waiting
 
 SIDE_TOL = 1e-6
-"""Relative violation of side constraints that counts as none: they are not a tolerance on the objective."""
+"""Default of the largest relative violation of a side constraint. It is independent of the tolerance on the gap."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run: a relative tolerance, a number of passes, a time; and how far side constraints must hold."""
+    """Limits of a run: the relative tolerance, the passes, the seconds, and the violation of side constraints."""
 
     tol: float
     passes: float
@@ -20,14 +20,14 @@ class Limits:
     side_tol: float = SIDE_TOL
 
     def require_an_end(self) -> None:
-        """Raise ValueError if nothing but a certificate would end the run."""
+        """Raise ValueError if neither passes nor seconds are limited."""
         if self.passes == self.seconds == float("inf"):
             raise ValueError("max_passes=None needs max_seconds: something must end the run")
 
 
 @dataclass
 class Stopwatch:
-    """Time of a method: what is charged to it, the part that went into certificates, and compilation apart."""
+    """Times of a run: of the method, of its certificates (which are included), and of compilation (which is not)."""
 
     seconds: float = 0.0
     certificate_seconds: float = 0.0
@@ -36,26 +36,29 @@ class Stopwatch:
 
     @property
     def compile_seconds(self) -> float:
-        """Time that went into compiled code: importing numba, loading from the cache, compiling."""
+        """Time of importing numba, loading kernels from the cache, and compiling."""
         return self.earlier_compile_seconds + self.waiting.seconds
 
     def charged(self, certificate: bool = False) -> "Charged":
-        """Charge the time of the block to the method, but for compilation, and if so said to its certificates."""
+        """Return a context manager that adds the time of its block, without compilation, to that of the method.
+
+        With ``certificate``, the time is also added to that of certificates.
+        """
         return Charged(self, certificate)
 
     def state(self) -> dict[str, float]:
-        """Return the times, for a run that goes on from here."""
+        """Return the times as state entries."""
         names = ("seconds", "certificate_seconds", "compile_seconds")
         return {name: getattr(self, name) for name in names}
 
     def restore(self, state: Mapping[str, float]) -> None:
-        """Go on from the times of an earlier run."""
+        """Set the times from a saved state."""
         self.seconds, self.certificate_seconds = state["seconds"], state["certificate_seconds"]
         self.earlier_compile_seconds = state["compile_seconds"]
 
 
 class Charged:
-    """A block whose time is charged (a class: as a generator it would cost a small problem several per cent)."""
+    """Context manager of `Stopwatch.charged`. As a generator it would cost several per cent of a small problem."""
 
     __slots__ = ("begun", "certificate", "compiled", "watch")
 

@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: the estimated gap, the trace, the callback, the progress bar."""
+"""Monitoring of a run: the estimated gap, the trace, the callback and the progress bar."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from frankwolfe.solvers.state import below, flat, under
 
 @dataclass(frozen=True)
 class State:
-    """What a callback is given.
+    """The argument of a callback: the current state of the run.
 
     Attributes
     ----------
@@ -32,17 +32,17 @@ class State:
     gap_estimate : float
         The estimated gap.
     bound_estimate : float
-        Online estimate of the gap that the table would prove: the estimated gap and the mean residual of recent batches
-        (NaN where there is no table, or the loss does not know its conjugate).
+        Online estimate of the gap that the table would prove: the estimated gap plus the mean residual of recent
+        batches (NaN without a table, or if the loss does not implement its conjugate).
     table_error : float
         Online estimate of ``||alpha - grad f||_1`` (``"sfw"`` only, NaN elsewhere); ``problem.diameters().inf`` times
         it is an error bar for the estimated gap.
     x : array of shape (d,), or (d, outputs)
         A copy of the iterate.
     problem : Problem
-        What is being minimised.
+        The problem to minimise.
     solver : Solver
-        What makes the steps; not for callbacks.
+        The solver; internal, not for use in callbacks.
     """
 
     nit: int
@@ -56,17 +56,17 @@ class State:
     solver: Solver = field(repr=False)
 
     def sampled_gap(self, draws: int = 20) -> SampledGap:
-        """Estimate the Frank-Wolfe gap at the iterate from a thirty-second of the rows, with the error of that.
+        """Estimate the Frank-Wolfe gap at the iterate, and its error, from a thirty-second of the rows.
 
-        For methods with a table that follows the derivatives, such as ``"sfw"``, and any loss, also one that is not
-        convex. Ask while the callback runs: the table goes on with the run. See `frankwolfe.solvers.sampled_gap`.
+        It needs a method whose table approximates the derivatives, such as ``"sfw"``. The loss need not be convex. Call
+        it while the callback runs, because later steps change the table. See `frankwolfe.solvers.sampled_gap`.
         """
         if not np.array_equal(self.problem.shaped(self.solver.point()), self.x):
             raise ValueError("sampled_gap must be asked while the callback runs: the run has gone on since")
         return sampled_gap(self.problem, self.solver.point(), self.solver.evidence(), self.solver.steps, draws)
 
     def evaluate(self) -> Evaluation:
-        """Exact objective, gradient and gap at the iterate: a pass over the data."""
+        """Return the exact objective, gradient and gap at the iterate. This takes a pass over the data."""
         return self.problem.evaluate(self.x)
 
 
@@ -74,10 +74,10 @@ Callback = Callable[[State], bool | None]
 
 
 class TableError:
-    """Online estimate of ``H = ||alpha - grad f||_1``, from the changes of the table since a mark, at no cost.
+    """Online estimate of the table's error ``H = ||alpha - grad f||_1``, from the changes of the table since a mark.
 
-    A step refreshes ``b`` of ``n`` rows picked at random, so what it changes in the table is, in expectation, the part
-    ``b / n`` of the table's error. `theory.Diameters.inf` times this is an error bar for the estimated gap.
+    A step refreshes ``b`` of ``n`` random rows, so its expected change of the table is ``b / n`` times the table's
+    error. `theory.Diameters.inf` times this estimate is an error bar for the estimated gap.
     """
 
     def __init__(self, solver: Solver):
@@ -86,24 +86,24 @@ class TableError:
         self._change: float | None = None
 
     def mark(self, change: float | None) -> None:
-        """Begin anew, where the table has changed so much in all."""
+        """Restart the estimate. ``change`` is the sum of all changes of the table so far."""
         self._since, self._change = self.solver.steps, change
 
     @property
     def steps(self) -> int:
-        """Steps made since the mark."""
+        """Number of steps since the mark."""
         return self.solver.steps - self._since
 
     def state(self) -> dict[str, Any]:
-        """Return the mark."""
+        """Return the mark as state entries."""
         return {"since": self._since} | flat("change", self._change)
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from the mark with this state."""
+        """Set the mark from a saved state."""
         self._since, self._change = state["since"], state.get("change")
 
     def estimate(self, change: float | None) -> float:
-        """Return the estimate for what has changed so far; infinite before a step, NaN where there is no such table."""
+        """Return the estimate, given the sum of all changes so far: infinite before a step, NaN without a table."""
         if change is None or self._change is None:
             return float("nan")
         if self.steps == 0:
@@ -112,7 +112,7 @@ class TableError:
 
 
 def next_on_grid(step: int, points_a_decade: int) -> int:
-    """Return the next step of a grid that has so many points for each factor of ten."""
+    """Return the next step on a geometric grid with ``points_a_decade`` points for each factor of ten."""
     return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
 
 
@@ -125,28 +125,28 @@ SEEN = (
     "bound_error",
     "table_error",
 )
-"""Numbers of an observer that are part of a run's state."""
+"""Names of the attributes of an observer that its state holds."""
 
 FREE_POINTS = 10
-"""Points for each factor of ten in the number of steps at which a run without a trace notes what it knows anyway."""
+"""With ``trace=0``, number of points for each factor of ten in the number of steps at which known numbers are noted."""
 
 
 class Observer:
-    """Looks at a solver, and shows what it sees: in a trace, to a callback, on a progress bar.
+    """Monitor a solver, and report to the trace, the callback and the progress bar.
 
     Parameters
     ----------
     solver : Solver
-        What is looked at.
+        The solver of the run.
     watch : Stopwatch
-        Charged for estimated gaps; tracing and callbacks are not the method's.
+        Stopwatch for the estimated gaps. Tracing and callbacks do not count as time of the method.
     callback : callable, optional
-        Called with a `State`; True asks to stop.
+        Function of a `State`. It returns True to stop the run.
     bar : Progress
         The progress bar.
     points_a_decade : int
-        Traced points for each factor of ten in the number of steps. With 0 no iterate is kept, and only what is known
-        without any work is noted.
+        Number of traced points for each factor of ten in the number of steps. With 0 no iterate is stored, and only
+        known numbers are noted.
     """
 
     def __init__(
@@ -163,24 +163,24 @@ class Observer:
         self._evidence: Evidence | None = None
 
     def begin(self) -> None:
-        """Take the first look, once the solver has begun; what is known of the table's error begins there."""
+        """Get the first evidence, after `Solver.begin`, and set the first mark of the table's error."""
         self._evidence = self.solver.evidence()
         if self._table.steps == 0:
             self._table.mark(self._evidence.table_change)
 
     @property
     def evidence(self) -> Evidence:
-        """What the solver knew at the last look."""
+        """The solver's evidence at the last look."""
         assert self._evidence is not None
         return self._evidence
 
     def state(self) -> dict[str, Any]:
-        """Return what has been seen so far, and what is traced next."""
+        """Return the state: the last numbers, the trace, and the step of the next traced point."""
         numbers = {name: getattr(self, name) for name in SEEN}
         return numbers | under("table", self._table.state()) | under("trace", self.trace.state())
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the observer with this state was."""
+        """Continue from a saved state."""
         for name in SEEN:
             setattr(self, name, state[name])
         if self.points_a_decade == 0 and self.next_trace < np.inf:
@@ -190,7 +190,7 @@ class Observer:
 
     @property
     def nit(self) -> int:
-        """Steps made so far."""
+        """Number of steps of this run so far."""
         return self.solver.steps - self.first_step
 
     @property
@@ -199,9 +199,9 @@ class Observer:
         return self.solver.rows_read / self.solver.problem.n
 
     def look(self, renew_after: float = np.inf) -> None:
-        """Bring the estimated gap and the table's error up to date.
+        """Update the estimated gap and the estimate of the table's error.
 
-        If the last mark of the table's error is at least ``renew_after`` steps ago, another one is set.
+        A new mark for the table's error is set if the last one is at least ``renew_after`` steps old.
         """
         with self.watch.charged():
             found = self._evidence = self.solver.evidence()
@@ -212,16 +212,16 @@ class Observer:
             self._table.mark(found.table_change)
 
     def show(self, gap: bool = True) -> None:
-        """Bring the progress bar up to date, with the estimated gap or without."""
+        """Update the progress bar, with or without the estimated gap."""
         if gap:
             self.bar.update(self.passes, self.gap_estimate)
         else:
             self.bar.update(self.passes)
 
     def trace_if_due(self, lower_bound: float) -> None:
-        """Trace the iterate if its step is on the grid, with the lower bound that the run has proven so far.
+        """Trace the iterate, with the best lower bound so far, if its step is on the grid.
 
-        Where nobody asked for a trace, note what is known of the iterate anyway.
+        With ``trace=0``, note only the numbers that are known.
         """
         if self.nit >= self.next_trace:
             self._record(lower_bound=lower_bound)
@@ -232,7 +232,7 @@ class Observer:
             self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)
 
     def trace_last(self, last: Certificate, lower_bound: float) -> None:
-        """Trace the last iterate, which is certified."""
+        """Trace the last iterate with its certificate."""
         known = {
             "fun": last.value,
             "gap": last.gap,
@@ -246,12 +246,12 @@ class Observer:
             self.trace.know_last(**known)
 
     def trace_end(self) -> None:
-        """Trace the last iterate, of which nothing is proven: its exact numbers are worked out if they are read."""
+        """Trace the last iterate without a certificate. The trace computes exact numbers when they are read."""
         if not self.points_a_decade or self.trace.last_nit() != self.nit:
             self._record(lower_bound=-np.inf)
 
     def _numbers(self) -> dict[str, float]:
-        """Return what is known of the iterate without any work."""
+        """Return the numbers that are known without further computation."""
         return {
             "nit": self.nit,
             "passes": self.passes,
@@ -262,13 +262,13 @@ class Observer:
         }
 
     def _record(self, **known: float) -> None:
-        # on a cluster the table would change before it is read
+        # a table on a cluster is not copied, and would change before the trace is read
         problem, table = self.solver.problem, self.evidence.table
         table = None if problem.on_cluster or not has_dual(problem.loss) else table
         self.trace.record(self.solver.point(), table, self.evidence.multipliers, **self._numbers(), **known)
 
     def asked_to_stop(self) -> bool:
-        """Call back, if there is a callback; say whether it asks to stop."""
+        """Call the callback, if there is one. Return whether it requests a stop."""
         if self.callback is None:
             return False
         problem = self.solver.problem

@@ -1,4 +1,4 @@
-"""What makes steps, as the driver sees it: a solver, and the evidence that it has about its iterate."""
+"""The interface between driver and solver: the `Solver` protocol, and the `Evidence` about its iterate."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
@@ -10,10 +10,10 @@ from frankwolfe.result import Status
 
 
 class Evidence(NamedTuple):
-    """What a solver knows about its iterate; what it does not know is None, NaN or infinite.
+    """Estimates and exact quantities that a solver has for its iterate. Unknown ones are None, NaN or infinite.
 
-    It costs no pass over the data beyond the one that the next step begins with. Arrays are the solver's own: copy them
-    before the next step.
+    They cost no pass over the data, except one that the next step would make anyway. The next step may overwrite the
+    arrays.
 
     Attributes
     ----------
@@ -22,29 +22,29 @@ class Evidence(NamedTuple):
     exact : Evaluation or None
         The exact evaluation at the iterate.
     steps_to_exact : float
-        Steps until there will be an exact evaluation; infinity if none is planned.
+        Number of steps until the next exact evaluation; infinity if none is planned.
     lower_bound : float
-        The best proven lower bound on the optimum that does not come from ``exact`` or ``table``.
+        The best proven lower bound on the optimum, apart from bounds by ``exact`` and ``table``.
     slopes : array or None
-        The slopes that prove ``lower_bound``, or that ``conjugates`` belongs to; None where they are those at a point
-        of the run.
+        The dual point of ``lower_bound`` or ``conjugates``; None if it consists of the derivatives at an iterate.
     table : array or None
-        Remembered derivatives, one for each sample, that batches refresh: slopes that bound the optimum.
+        One remembered derivative per sample, refreshed by the batches. It is a dual point.
     table_follows : bool
-        Whether the table stands for the derivatives at the iterate, and so proves about as much as they do.
+        Whether the table approximates the derivatives at the iterate, and so proves about as much as they do.
     gradient : array or None
-        The ``r`` of ``gap_estimate``: ``X' table`` where there is a table.
+        The ``r`` of ``gap_estimate``; ``X' table`` if there is a table.
     multipliers : array or None
-        Multipliers of side constraints that go with the table.
+        Multipliers of the side constraints, which together with the table form a dual point.
     residual, residual_error : float
         An online estimate of the table's mean residual, and its standard error.
     table_change : float or None
-        The sum of all changes of the table so far, if they sample its error.
+        The sum of all changes of the table so far, if it can be used to estimate the table's error.
     conjugates : (float, float) or None
-        The sum of the weighted conjugates at ``slopes``, and of their sizes, where a step has read all rows.
+        The sum of the weighted conjugates at ``slopes``, and the sum of their absolute values, if a step has read all
+        rows.
     part_left : callable or None
-        The part of the iterate after so many steps that is left in the present one, which is otherwise a mean of
-        vertices; None where the iterate is no such mixture.
+        Function from a step number ``s`` to the coefficient of the iterate ``w_s`` in the current iterate, if the
+        current one is a convex combination of ``w_s`` and later vertices; else None.
     """
 
     gap_estimate: float
@@ -67,29 +67,28 @@ class Evidence(NamedTuple):
 class Solver(Protocol):
     """One run of a method, advanced in place.
 
-    `begin` and `advance` change a solver. Everything else may be called at any time, or not at all, and the rest of
-    the run stays the same, bit for bit.
+    Only `begin` and `advance` change a solver. Calls of the other methods do not change the rest of the run in any bit.
     """
 
     @property
     def problem(self) -> Problem:
-        """What is minimised."""
+        """The problem to minimise."""
 
     @property
     def batch_size(self) -> int:
-        """Rows that a step draws; zero if it reads all of them."""
+        """Number of rows that a step draws; zero if it reads all rows."""
 
     @property
     def rows_a_step(self) -> int | None:
-        """Rows that a step is charged for; None where that is known only after the step."""
+        """Number of rows that a step costs; None if that is known only after the step."""
 
     @property
     def certifies_itself(self) -> bool:
-        """Whether every step ends with an exact evaluation, so that no other need be taken."""
+        """Whether every step ends with an exact evaluation, so that the driver makes none."""
 
     @property
     def steps(self) -> int:
-        """Steps made, those of the run that is continued included."""
+        """Number of steps made, including those of the run that this one continues."""
 
     @property
     def rows_read(self) -> int:
@@ -97,40 +96,40 @@ class Solver(Protocol):
 
     @property
     def unhindered(self) -> bool:
-        """Whether the budget has had no part in what was done so far, and nothing has failed.
+        """Whether the budget has not changed the run so far, and nothing has failed.
 
-        Then a run with a larger budget comes through this very `state`. It does not where a step or a pass was cut
-        short, or left out, because the budget ends.
+        A run with a larger budget then passes through the same `state`. That is not so if a step or a pass was
+        shortened or skipped because the budget was almost exhausted.
         """
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, without a step."""
+        """Compile the kernels, or load them from the cache, without making a step."""
 
     def begin(self, budget: float, target: float) -> None:
-        """Start, or go on, within a budget of rows; ``target`` is the gap that will end the run, zero if none will."""
+        """Start or continue with a budget, in rows read. ``target`` is the gap that ends the run; zero if none does."""
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
+        """Make up to ``steps`` steps and return their number. If it is smaller, `finished` returns the reason."""
 
     def finished(self) -> Status | None:
-        """Why no further step can be made, or None."""
+        """Return the reason why no further step can be made, or None."""
 
     def point(self) -> Any:
-        """Return the iterate as a new object, as the problem keeps its weights."""
+        """Return a copy of the iterate, in the type that the problem uses for its weights."""
 
     def evidence(self) -> Evidence:
-        """Return what is known about the iterate."""
+        """Return the evidence about the iterate."""
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on: arrays, numbers and strings by name.
+        """Return the state from which `from_state` continues: arrays, numbers and strings by name.
 
-        The arrays are the solver's own: write or copy them before the next step. Some entries are for runs of other
-        methods, or on other data, too (`frankwolfe.solvers.state.handed_over`).
+        Arrays are not copied, and the next step may overwrite them. Runs of other methods or on other data can use some
+        of the entries, too (`frankwolfe.solvers.state.handed_over`).
         """
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any], *args: Any, **how: Any) -> Self:
-        """Return a solver that goes on, to the same bits, where the one with this state was.
+        """Return a solver that continues from a saved state, bitwise as the original would.
 
-        The other arguments are those of the class that no state holds: a method, for instance.
+        The other arguments are those of the class that a state does not hold, such as the method.
         """
