@@ -100,7 +100,7 @@ class Failed(NamedTuple):
         return error if isinstance(error, ClusterError) else TaskError(error)
 
 
-def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
+def answers_of(connection: Connection, recipients: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
     """Make a direct call and return the result of each part, in order.
 
     Raises
@@ -110,9 +110,9 @@ def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes,
     Exception
         One of `frankwolfe.cluster.connection.LOST` if a message, a part or a worker was lost.
     """
-    replies = connection.told({part.home for part in asked}, answer_here, [*asked], packed, forget)
+    replies = connection.told({part.home for part in recipients}, answer_here, [*recipients], packed, forget)
     found = []
-    for part in asked:
+    for part in recipients:
         reply = replies.get(part.home)
         if not isinstance(reply, dict) or part.key not in reply:
             raise Moved(f"a part is not where it was, on {part.home}")
@@ -123,23 +123,23 @@ def answers_of(connection: Connection, asked: Sequence[PartCall], packed: bytes,
     return found
 
 
-async def answer_here(asked: list[PartCall], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
+async def answer_here(recipients: list[PartCall], packed: bytes, forget: list[str], dask_worker: Any) -> dict[str, Any]:
     """Run a direct call on all parts of this worker. Return an empty dict if a part is not in its memory."""
     logging.getLogger("distributed.worker").addFilter(_is_no_direct_call)
-    mine = [part for part in asked if part.home == dask_worker.contact_address]
+    mine = [part for part in recipients if part.home == dask_worker.contact_address]
     if dask_worker.status != Status.running or any(part.key not in dask_worker.data for part in mine):
         return {}  # a worker that is paused because it is short of memory must not get more work
     loop, threads = asyncio.get_running_loop(), dask_worker.executors["default"]
     work = [
         loop.run_in_executor(
-            threads, _attempted, dask_worker.data[part.key], packed, forget, part.digest, dask_worker.state.nthreads
+            threads, _run_in_thread, dask_worker.data[part.key], packed, forget, part.digest, dask_worker.state.nthreads
         )
         for part in mine
     ]
     return dict(zip((part.key for part in mine), await asyncio.gather(*work), strict=True))
 
 
-def _attempted(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
+def _run_in_thread(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
     """Run a call in a thread of a worker. Return an error as `Failed`: the worker would log one that is raised."""
     token = worker_threads.set(threads)
     try:
@@ -244,7 +244,7 @@ class Cluster:
 
     def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool, direct: bool) -> list[Any]:
         """Make a call once. If a part lacks a value, make it again and send all recipes, also those sent before."""
-        self._get_ready()
+        self._place_parts()
         try:
             found = self._answers(name, self._packed(function, args), summed, direct)
             if any(isinstance(one, Missing) for one in found):  # a part was moved or reloaded, without its values
@@ -261,7 +261,7 @@ class Cluster:
             cause = error.cause
             raise ClusterError(f"{chunks} of the data could not be loaded on a worker: {said(cause)}") from cause
 
-    def _get_ready(self) -> None:
+    def _place_parts(self) -> None:
         """Spread the parts over the workers, and choose a worker for each part that has to be loaded."""
         if not self.parts:
             self.placement.begin(self.loader.plan())
@@ -290,9 +290,9 @@ class Cluster:
         """Send a pickled call and return the results of the parts; if ``summed``, a list that holds only their sum."""
         label = f"{self._token}-{next(self._numbers)}"
         with self.sent.taken() as forget:
-            asked = self._within_reach(packed) if direct else []
-            if asked:
-                found = answers_of(self.connection, asked, packed, forget)
+            recipients = self._within_reach(packed) if direct else []
+            if recipients:
+                found = answers_of(self.connection, recipients, packed, forget)
                 self.direct += 1
             else:
                 found = self._by_tasks(name, label, packed, forget, summed)
@@ -328,14 +328,14 @@ class Cluster:
         if len(packed) > LARGE and len(self.parts) > 1:  # the client sends it once; workers copy it from each other
             call = tasks.add(f"frankwolfe-call-{label}", same, packed)
             tasks.room += 2 * len(packed) + 2**16
-        asked = []
+        answers = []
         for k, (part, home) in enumerate(zip(self.parts, self.placement.homes, strict=True)):
             # only on the worker that holds the part: an idle worker would copy the rows, without the values kept there
             place = {} if home is None else {"workers": [home]}
             digest = self._digests[k] if self._digests else None
             here = TaskRef(loads[k] if part is None else part.key)
-            asked.append(tasks.add(f"frankwolfe-{name}-{label}-{k}", answer, here, call, forget, digest, **place))
-        last = _few(tasks, asked, label) if summed else asked
+            answers.append(tasks.add(f"frankwolfe-{name}-{label}-{k}", answer, here, call, forget, digest, **place))
+        last = _summed_on_workers(tasks, answers, label) if summed else answers
         begun = tasks.begun(self.client, [*loads.values(), *(task.key for task in last)])
         for k, part in zip(loads, begun, strict=False):
             self.parts[k] = part
@@ -359,7 +359,7 @@ class Cluster:
         self.placement.disturbed()
 
 
-def _few(tasks: Submission, answers: list[TaskRef], label: str) -> list[TaskRef]:
+def _summed_on_workers(tasks: Submission, answers: list[TaskRef], label: str) -> list[TaskRef]:
     """Add tasks that sum results on the workers, level by level, until at most `FAN_IN` are left."""
     level = 0
     while len(answers) > FAN_IN:

@@ -82,13 +82,13 @@ class Connection:
         last_well = monotonic()
         try:
             while not wait([answers], POLL).done:
-                trouble = self._trouble(futures, homes)
-                last_well = last_well if trouble else monotonic()
-                if trouble == IDLE and monotonic() - last_well > STALLED:
+                reason = self._reason_for_stall(futures, homes)
+                last_well = last_well if reason else monotonic()
+                if reason == IDLE and monotonic() - last_well > STALLED:
                     raise Moved(IDLE)
                 if monotonic() - last_well > PATIENCE:
                     raise ClusterError(
-                        f"{trouble} for {PATIENCE:g} seconds: once the cluster is well again, go on with fw.resume if "
+                        f"{reason} for {PATIENCE:g} seconds: once the cluster is well again, go on with fw.resume if "
                         "the run kept a checkpoint"
                     )
             return answers.result()
@@ -114,7 +114,7 @@ class Connection:
         )
         try:
             while not wait([answers], POLL).done:
-                self._check_there(homes, self._workers())
+                self._require_workers(homes, self._workers())
             return answers.result()
         except (ClusterError, *LOST):
             raise
@@ -130,17 +130,17 @@ class Connection:
         return self.ask("identity")["workers"]
 
     @staticmethod
-    def _check_there(homes: set[str], workers: dict[str, Any]) -> None:
+    def _require_workers(homes: set[str], workers: dict[str, Any]) -> None:
         """Raise `Moved` if a worker of ``homes`` has left the cluster."""
         if not homes <= workers.keys():
             raise Moved(f"a worker is gone: {', '.join(sorted(homes - workers.keys()))}")
 
-    def _trouble(self, futures: list[Future], homes: set[str]) -> str:
+    def _reason_for_stall(self, futures: list[Future], homes: set[str]) -> str:
         """Return why tasks make no progress, as text, or an empty string if they do."""
         workers = self._workers()
         if not workers:
             return "the cluster has had no workers"
-        self._check_there(homes, workers)
+        self._require_workers(homes, workers)
         busy = self.ask("processing", workers=None)  # None for all: a worker given by name may have left by now
         pending = {future.key for future in futures if not future.done()}
         paused = [address for address, about in workers.items() if is_stuck(about)]
@@ -253,12 +253,12 @@ class Placement:
         self.connection, self.moves = connection, 0
         self.homes: list[str | None] = []
         self._workers: list[str] = []
-        self._next_look = 0.0
+        self._next_query = 0.0
 
     def begin(self, homes: list[str | None]) -> None:
         """Set the workers that will load the parts."""
         self.homes = homes
-        self._plan_next_look()
+        self._schedule_query()
 
     def keep(self, kept: list[int]) -> None:
         """Drop all parts except those with the indices ``kept``."""
@@ -266,7 +266,7 @@ class Placement:
 
     def disturbed(self) -> None:
         """Force the next `settle` to query the scheduler: workers may have changed."""
-        self._next_look = 0.0
+        self._next_query = 0.0
 
     def known(self) -> set[str]:
         """Return the addresses of all workers that have a part."""
@@ -278,7 +278,7 @@ class Placement:
         Return the indices of lost parts. Dask loads them again itself if a worker is left. If none was left when a part
         was lost, Dask waits for the part's own worker, so the caller must load the part again.
         """
-        if monotonic() < self._next_look:
+        if monotonic() < self._next_query:
             return set()
         workers = self._workers = self.connection.workers()
         there = {k: part for k, part in enumerate(parts) if part is not None and part.status not in GONE}
@@ -294,13 +294,13 @@ class Placement:
             if part is not None and part.status == "finished":
                 parts[k], self.homes[k] = self._moved(part, address), address
                 self.moves += 1
-        self._plan_next_look()
+        self._schedule_query()
         return lost
 
-    def _plan_next_look(self) -> None:
+    def _schedule_query(self) -> None:
         """Set the time of the next query: never if every part has its own worker, else after `LOOK_AGAIN` seconds."""
         spread = None not in self.homes and len({*self.homes}) == len(self.homes)
-        self._next_look = float("inf") if spread else monotonic() + LOOK_AGAIN
+        self._next_query = float("inf") if spread else monotonic() + LOOK_AGAIN
 
     def place(self, k: int) -> str | None:
         """Choose the worker with the fewest parts to load part ``k``. Return None if there are no workers."""

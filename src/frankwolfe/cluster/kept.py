@@ -91,14 +91,14 @@ class Call(NamedTuple):
 
     def make(self, part: Any) -> Any:
         """Run the task on the rows of a part."""
-        return self.task(part.get(self.posed), *_own(part, self.args))
+        return self.task(part.get(self.posed), *_with_values(part, self.args))
 
 
-def _own(part: Any, value: Any) -> Any:
+def _with_values(part: Any, value: Any) -> Any:
     """Replace all handles in an argument by the values that a part stores for them."""
     if isinstance(value, Handle):
         return part.get(value)
-    return tuple(_own(part, one) for one in value) if type(value) is tuple else value
+    return tuple(_with_values(part, one) for one in value) if type(value) is tuple else value
 
 
 class Handle(Kept):
@@ -126,14 +126,14 @@ class Handle(Kept):
         known = sent is not None and self.key in sent.keys
         if sent is not None:
             sent.keys.add(self.key)
-        return _unpacked, (self.key, None if known else self.recipe)
+        return _worker_handle, (self.key, None if known else self.recipe)
 
     def __del__(self) -> None:
         if self._sent is not None:
             self._sent.dropped.append(self.key)
 
 
-def _unpacked(key: str, recipe: Recipe | None) -> Handle:
+def _worker_handle(key: str, recipe: Recipe | None) -> Handle:
     """Return the worker's copy of a handle, under the same key."""
     handle = Handle(recipe)
     handle.key = key

@@ -206,10 +206,10 @@ class Columns:
         found = [name for name in names if self._frame[name].dtype in text and self._is_text(name)]
         doubts = {name: doubt for name in found if (doubt := _doubt(self._frame[name]))}
         if doubts:
-            told = ", ".join(f"{name!r} ({doubt})" for name, doubt in list(doubts.items())[:SHOWN])
+            shown = ", ".join(f"{name!r} ({doubt})" for name, doubt in list(doubts.items())[:SHOWN])
             first = next(iter(doubts))
             raise ValueError(
-                f"{self.path}: --categorical without a name does not take all columns of text for categories: {told}. "
+                f"{self.path}: --categorical without a name does not take all columns of text for categories: {shown}. "
                 f"Leave {'it' if len(doubts) == 1 else 'each of them'} out with --ignore {first!r}, or insist with "
                 f"--categorical {first!r}"
             )

@@ -1,6 +1,6 @@
 """Read the format of SVMlight and LIBSVM: ``target index:value index:value ...``, a line for each row.
 
-A remark begins with ``#`` and ends with its line. Blank lines are no rows. Query numbers (``qid:7``) are ignored.
+A remark begins with ``#`` and ends with its line. Blank lines are skipped. Query numbers (``qid:7``) are ignored.
 Every number is the double nearest to its digits, as Python's ``float`` returns it.
 
 Large files are split into blocks of whole lines, which threads parse in parallel in compiled code. The result does not

@@ -65,11 +65,11 @@ class Table(NamedTuple):
         gaps = self.gaps()
         if not gaps:
             return
-        told = [f"{_called(place, names)} {rows.size:,} ({_rows(rows)})" for place, rows in gaps.items()]
+        counts = [f"{_called(place, names)} {rows.size:,} ({_rows(rows)})" for place, rows in gaps.items()]
         count = sum(rows.size for rows in gaps.values())
-        more = f" and {len(told) - SHOWN} more columns" * (len(told) > SHOWN)
+        more = f" and {len(counts) - SHOWN} more columns" * (len(counts) > SHOWN)
         raise ValueError(
-            f"X holds {count:,} missing value{'s' * (count > 1)}, by column: {', '.join(told[:SHOWN])}{more}; fill "
+            f"X holds {count:,} missing value{'s' * (count > 1)}, by column: {', '.join(counts[:SHOWN])}{more}; fill "
             "them in first, or let a model do so that was fitted with --missing mean"
         )
 
@@ -170,10 +170,10 @@ def _selected(frame: Any, names: Sequence[str]) -> Any:
     missing = [name for name in names if not counts[name]]
     if missing:
         hints = [nearest(name, there).removeprefix("; ") for name in missing[:SHOWN]]
-        told = [repr(name) + (f" ({hint})" if hint else "") for name, hint in zip(missing, hints, strict=False)]
+        shown = [repr(name) + (f" ({hint})" if hint else "") for name, hint in zip(missing, hints, strict=False)]
         raise ValueError(
             f"X lacks {len(missing)} of the {len(names)} columns of the model: "
-            f"{', '.join(told)}{', ...' if len(missing) > SHOWN else ''}. It has {listed(there)}"
+            f"{', '.join(shown)}{', ...' if len(missing) > SHOWN else ''}. It has {listed(there)}"
         )
     twice = [name for name in names if counts[name] > 1]
     if twice:

@@ -335,6 +335,7 @@ def _check(model: FittedModel) -> None:
 
 
 def _class_count(loss: Any, outputs: int) -> int:
+    """Return the number of classes that a model predicts; 0 for a regression."""
     return 2 if loss.targets == "labels" else outputs if loss.targets == "classes" else 0
 
 

@@ -59,6 +59,7 @@ class Reading:
         self._rows: dict[int, Future] = {number: self._pool.submit(self._read, number) for number in self._left}
 
     def _read(self, number: int) -> Any:
+        """Wait for a free room and read a shard into it. Runs in the reading thread."""
         room = self._free.get()
         if room is None or self._stopped:
             return None
@@ -114,9 +115,10 @@ class StoredRows:
         """Return dense rows minus their weighted mean, which takes one pass. Return sparse rows unchanged."""
         if self.is_sparse:
             return self
+        # means = first + sum_i weights[i] (x_i - first), so that the mean of a constant column is exact
         first = self.store.head(1)[0].astype(np.float64)
-        apart = StoredRows(self.store, (partial(_less, means=first),))
-        return self.through(partial(_less, means=first + apart.add_all(weights, len(first))), first=True)
+        apart = StoredRows(self.store, (partial(_centred, means=first),))
+        return self.through(partial(_centred, means=first + apart.add_all(weights, len(first))), first=True)
 
     def mean_prediction(self, w: np.ndarray) -> Any:
         """Return the product of the column means and ``w``, which centring subtracts from every prediction."""
@@ -237,7 +239,8 @@ class StoredRows:
                     yield place, rows
 
 
-def _less(rows: Dense, means: np.ndarray) -> Centred:
+def _centred(rows: Dense, means: np.ndarray) -> Centred:
+    """Return dense rows minus ``means``."""
     return Centred(rows.values, means)
 
 

@@ -193,7 +193,7 @@ class Serial:
     workers = 1
 
     def run(self, task: Callable[[Any], tuple], blocks: Sequence[Any]) -> tuple:
-        """Return the sums of what the task returns for each block, added in block order."""
+        """Run the task on each block and return the sum of the results, added in block order."""
         if len(blocks) == 1:
             return task(blocks[0])
         total = _Total()
@@ -215,7 +215,7 @@ class Threads:
         self.workers = workers
 
     def run(self, task: Callable[[Any], tuple], blocks: Sequence[Any]) -> tuple:
-        """Return the sums of what the task returns for each block, added in block order."""
+        """Run the task on each block and return the sum of the results, added in block order."""
         workers = min(self.workers, len(blocks))
         if workers < 2 or not compiling():
             return Serial().run(task, blocks)

@@ -81,7 +81,7 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     if path.exists() and not path.is_file():  # a folder, or a device, which a rename would remove
         raise OSError(f"{path} is not a file that could be replaced")
     remove_unfinished(path)
-    unfinished, opened = _begun(path)
+    unfinished, opened = _new_locked_file(path)
     try:
         with opened as stream:
             if path.exists():
@@ -93,12 +93,12 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
                 unfinished.replace(path)
         if os.name == "nt":  # Windows cannot rename an open file
             unfinished.replace(path)
-        _settle(path.parent)
+        _flush_folder(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _begun(path: Path) -> tuple[Path, BinaryIO]:
+def _new_locked_file(path: Path) -> tuple[Path, BinaryIO]:
     """Create and lock a temporary file with a unique name."""
     while True:
         unfinished = new_unfinished(path)
@@ -136,7 +136,7 @@ def unfinished_of(path: Path) -> list[Path]:
     return []
 
 
-def _settle(folder: Path) -> None:
+def _flush_folder(folder: Path) -> None:
     """Flush a folder to disk, so that a rename in it survives a power failure. Do nothing if that is not supported."""
     try:
         handle = os.open(folder, os.O_RDONLY)

@@ -124,6 +124,7 @@ def read_weights(chunk: StoreChunk) -> np.ndarray:
 
 
 def _beside(chunk: StoreChunk, piece: Piece | None, width: int = 1) -> np.ndarray:
+    """Read the targets or weights of a chunk, with ``width`` numbers for each row."""
     assert piece is not None
     first, count = piece.first * width, piece.size * width
     try:

@@ -175,6 +175,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _built(content: dict[str, Any]) -> Manifest:
+    """Return the manifest from JSON data, after checking types, counts and file sizes."""
     known = {name: value for name, value in content.items() if name not in ("format", "version", "parts")}
     found = Manifest(**known, parts=[_part(**part) for part in content["parts"]])
     _require(found.layout in ("csr", "dense"), f"its layout is {found.layout!r}")

@@ -220,6 +220,7 @@ class RowStore:
         return self._beside("weights")
 
     def _beside(self, name: str) -> np.ndarray | None:
+        """Read the targets or the weights of all rows; None if the store has none."""
         files = [getattr(part, name) for part in self.manifest.parts]
         if files[0] is None:
             return None
@@ -249,6 +250,7 @@ class RowStore:
         return self._over_parts("squares", np.float64)
 
     def _over_parts(self, name: str, kind: Any) -> np.ndarray:
+        """Sum a column statistic over all parts. Early parts may have fewer columns."""
         total = np.zeros(self.manifest.columns, kind)
         for part in self.manifest.parts:
             file = getattr(part, name)
@@ -281,6 +283,7 @@ class RowStore:
         return room.rows(rows, entries)
 
     def _read_into(self, number: int, shard: Shard, room: Room, row: int, entry: int) -> None:
+        """Read a shard into buffers, from a given row and entry on. Validate it if its files are new or changed."""
         arrays = [room.values[entry : entry + shard.entries]]
         if shard.starts is not None:
             arrays += [room.columns[entry : entry + shard.entries], room.starts[row : row + shard.rows + 1]]

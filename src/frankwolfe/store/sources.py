@@ -137,6 +137,7 @@ def from_svmlight(path: Path, first: int) -> Iterator[RowBlock]:
 
 
 def _as_block(rows: Rows, first: int) -> RowBlock:
+    """Return parsed svmlight rows as a CSR array with targets. Columns are counted from ``first`` in the file."""
     indices = rows.indices  # not shared with other blocks, so it is changed in place
     if first:
         indices -= np.int32(first)
@@ -166,7 +167,7 @@ def from_columns(path: Path, kind: str, named: Named, features: Features) -> Ite
                     return
                 data = read_columns(columns, named.target, named.weights, named.ignore, features, ADVICE)
             except ValueError as error:
-                raise ValueError(_placed(str(error), piece, path, lines)) from None
+                raise ValueError(_relocated(str(error), piece, path, lines)) from None
             yield RowBlock(data.X, data.targets, data.weights)
 
 
@@ -215,7 +216,7 @@ def _whole_records(stream: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-def _placed(told: str, piece: Path, path: Path, before: int) -> str:
+def _relocated(message: str, piece: Path, path: Path, before: int) -> str:
     """Return the message of an error in a piece, with the path and the line number of the whole file."""
-    told = told.replace(str(piece), str(path))
-    return re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + before:d}", told)
+    message = message.replace(str(piece), str(path))
+    return re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + before:d}", message)

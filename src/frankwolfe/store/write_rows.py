@@ -45,6 +45,7 @@ def one_writer(path: Path) -> Iterator[None]:
 
 
 def _locked(lock: Path, path: Path) -> int:
+    """Create and lock the lock file of a store. Return its file descriptor."""
     while True:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
         try:
@@ -76,10 +77,10 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
             shutil.rmtree(left, ignore_errors=True)
         if append:
             before = read_manifest(path)
-            _remove_unnamed(path, before)
+            _remove_unlisted(path, before)
             writer = Writer(path, wanted, before)
-            _written(writer, blocks, path)
-            _name(path, writer.manifest(before.parts))
+            _write_all(writer, blocks, path)
+            _write_manifest(path, writer.manifest(before.parts))
             return
         if path.exists():
             raise FileExistsError(f"{path} exists already: remove it, choose another name, or add to it by append=True")
@@ -87,14 +88,14 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
         unfinished.mkdir()
         try:
             writer = Writer(unfinished, wanted)
-            _written(writer, blocks, path)
-            _name(unfinished, writer.manifest([]))
+            _write_all(writer, blocks, path)
+            _write_manifest(unfinished, writer.manifest([]))
             unfinished.rename(path)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _remove_unnamed(folder: Path, manifest: Manifest) -> None:
+def _remove_unlisted(folder: Path, manifest: Manifest) -> None:
     """Remove the files of a store that its manifest does not list. They were left by a killed process."""
     named = {file.name for part in manifest.parts for file in part.files}
     for file in folder.iterdir():
@@ -102,7 +103,7 @@ def _remove_unnamed(folder: Path, manifest: Manifest) -> None:
             file.unlink()
 
 
-def _written(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
+def _write_all(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
     """Write all blocks. If that fails, remove the files that were written."""
     try:
         with closing(blocks):  # also after an error: closes the source files at once
@@ -115,16 +116,17 @@ def _written(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
         if error.errno is None:
             raise
         # keep the error code; the message adds that no store was written
-        told = (
+        message = (
             f"{error.strerror} after {rows:,} rows: {path} was not written, and what there was of it has been removed"
         )
-        raise OSError(error.errno, told, error.filename) from error
+        raise OSError(error.errno, message, error.filename) from error
     except BaseException:
         writer.undo()
         raise
 
 
-def _name(folder: Path, manifest: Manifest) -> None:
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a store, atomically."""
     with replacing(folder / NAME) as stream:
         stream.write(manifest.text().encode())
 

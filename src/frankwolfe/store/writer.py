@@ -81,12 +81,14 @@ class ShardWriter:
                 path.unlink(missing_ok=True)
 
     def _dense(self, number: int, pieces: list[np.ndarray], width: int, index: np.dtype) -> None:
+        """Write dense rows as a shard."""
         values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         self._count(np.full(width, len(values)), np.einsum("ij,ij->j", values, values, dtype=np.float64))
         cuts = [part.stop for part in even_parts(len(values), width, LEAST)]
         self.shards.append(Shard(len(values), values.size, cuts, self.file(f"{number:06}-values.bin", values)))
 
     def _sparse(self, number: int, pieces: list[Any], width: int, index: np.dtype) -> None:
+        """Write sparse rows as a shard."""
         starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(piece.indptr) for piece in pieces]))])
         values = np.concatenate([piece.data for piece in pieces])
         columns = np.concatenate([piece.indices for piece in pieces])
@@ -168,6 +170,7 @@ class Targets:
         self._found.append(numbers)
 
     def _coded(self, values: np.ndarray) -> np.ndarray:
+        """Return codes of classes in the order of their first occurrence. `numbers` sorts them."""
         names, codes = np.unique(values.astype(str) if values.dtype.kind != "b" else values, return_inverse=True)
         own = []
         for name in names.tolist():
@@ -193,6 +196,7 @@ class Targets:
 
 
 def _kind_of(values: np.ndarray | None) -> str:
+    """Return the kind of targets: ``"none"``, ``"classes"``, ``"numbers"`` or ``"rows of numbers"``."""
     if values is None:
         return "none"
     if values.ndim not in (1, 2) or values.size == 0:
@@ -260,14 +264,15 @@ class Writer:
         self._index: np.dtype = np.dtype(np.int32)
         self._width = wanted.columns or 0
         if before is not None:
-            self._continue(before)
+            self._match_store(before)
         self._targets, self._weights = Targets(before), _Weights(before)
         self._pending: list[Any] = []
         self._pending_bytes = 0
         self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
         self._part: WrittenPart | None = None
 
-    def _continue(self, before: Manifest) -> None:
+    def _match_store(self, before: Manifest) -> None:
+        """Adopt layout and types of the store to append to. Raise ValueError if the settings differ from them."""
         wanted = self.wanted
         if self._dtype is not None and self._dtype != before.values:
             raise ValueError(f"the store holds {before.values}: {self._dtype} cannot be added to it")
@@ -289,7 +294,7 @@ class Writer:
         try:
             matrix = as_matrix(block.X)
             n = matrix.shape[0]
-            matrix = self._fitting(matrix)
+            matrix = self._converted(matrix)
             self._targets.take(block.y, n)
             self._weights.take(block.weights, n)
         except (ValueError, TypeError) as error:
@@ -297,7 +302,7 @@ class Writer:
         self.rows += n
         size, at = _row_bytes(matrix), 0
         while at < n:
-            room = max(1, int(self._room(matrix, at, size)))
+            room = max(1, int(self._rows_to_fill(matrix, at, size)))
             piece = matrix[at : at + room]
             self._pending.append(piece)
             self._pending_bytes += _bytes(piece)
@@ -305,7 +310,7 @@ class Writer:
             if self._pending_bytes >= self.wanted.shard:
                 self._flush()
 
-    def _room(self, matrix: Any, at: int, size: float) -> float:
+    def _rows_to_fill(self, matrix: Any, at: int, size: float) -> float:
         """Return the number of rows of the matrix, from row ``at`` on, that fill the current shard."""
         left = self.wanted.shard - self._pending_bytes
         if isinstance(matrix, np.ndarray):
@@ -313,7 +318,7 @@ class Writer:
         upto = matrix.indptr[at] + left / (matrix.data.itemsize + matrix.indices.itemsize)
         return float(np.searchsorted(matrix.indptr[at:], upto)) or 1.0
 
-    def _fitting(self, matrix: Any) -> Any:
+    def _converted(self, matrix: Any) -> Any:
         """Convert a block to the types of the store. Raise ValueError if it does not match the store."""
         layout = "dense" if isinstance(matrix, np.ndarray) else "csr"
         self._layout = self._layout or layout
