@@ -170,7 +170,7 @@ class Targets:
         self._found.append(numbers)
 
     def _coded(self, values: np.ndarray) -> np.ndarray:
-        """Return codes of classes in the order of their first occurrence. `numbers` sorts them."""
+        """Return provisional codes of classes. `numbers` replaces them by indices in ascending order."""
         names, codes = np.unique(values.astype(str) if values.dtype.kind != "b" else values, return_inverse=True)
         own = []
         for name in names.tolist():
