@@ -1,13 +1,13 @@
-"""Compiled code in one pattern: plain NamedTuple parts, verbs resolved at compile time, cached kernels.
+"""Kernels: functions that numba compiles for the parts they are called with, cached on disk.
 
-numba is imported with the first kernel call, so that ``import frankwolfe`` and pure predictions stay fast.
+numba is imported at the first kernel call, so that ``import frankwolfe`` and predictions stay fast.
 
-What is cached on disk, and what is not:
+The cache on disk:
 
-- Kernels on the package's own parts are cached, in files that carry a digest of all sources of the package: numba
-  itself would only notice changes in the kernel's own file, and stumbles over cached classes that have since moved.
-- A part defined elsewhere compiles uncached: its source is not in the digest, so stale machine code could be found.
-- Where no cache directory can be written, everything compiles uncached.
+- Kernels on the package's own parts are cached, under names that contain a digest of all sources of the package. numba
+  alone would only notice changes in the kernel's own file, and fails on cached classes that have moved since.
+- Kernels on a part defined elsewhere are not cached: its source is not in the digest, so the code could be stale.
+- If no cache directory is writable, nothing is cached.
 - Damaged cache files are detected and replaced (`compile/numba_backend.py`).
 """
 
@@ -26,11 +26,11 @@ from frankwolfe.compile.waiting import waiting
 PACKAGE = __name__.partition(".")[0]
 
 COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
-"""Entries of the data above which exact passes and models use kernels; up to there NumPy and SciPy do the work. A
-stored entry of sparse data counts four times: SciPy takes ten times as long as a kernel for a sparse Hessian.
+"""Number of entries of the data above which exact passes and models use kernels; otherwise NumPy and SciPy.
 
-Kernels save up to half of a run's time, but loading them takes a second, and compiling them ten. The choice depends
-on the size of the data alone, so that the same seed gives the same bits whatever ran before.
+A stored entry of sparse data counts four times: SciPy takes ten times as long as a kernel for a sparse Hessian. Kernels
+save up to half of a run's time, but loading them takes a second, and compiling them ten seconds. The choice depends on
+the size of the data alone, so that the same seed gives the same result regardless of earlier runs.
 """
 
 _interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
@@ -56,13 +56,13 @@ def python_mode() -> Iterator[None]:
 
 
 def compiling() -> bool:
-    """Whether kernels run compiled: not inside `python_mode`."""
+    """Return whether kernels run compiled, that is, outside of `python_mode`."""
     return not _interpreted.get()
 
 
 @contextmanager
 def compile_above(entries: int) -> Iterator[None]:
-    """Use kernels inside the block for data with more than so many entries: with 0 for all data."""
+    """Use kernels inside the block for data with more than ``entries`` entries; 0 means for all data."""
     token = _compile_above.set(entries)
     try:
         yield
@@ -71,13 +71,13 @@ def compile_above(entries: int) -> Iterator[None]:
 
 
 def worth_compiling(entries: int, is_sparse: bool = False) -> bool:
-    """Return whether data of so many entries is worth kernels, which take a second to load."""
+    """Return whether data with this number of entries is large enough for kernels, which take a second to load."""
     return compiling() and (SPARSE_FACTOR if is_sparse else 1) * entries > _compile_above.get()
 
 
 @cache
 def _backend() -> Any:
-    """Return the module that works with numba, which takes a while to import."""
+    """Import and return the module that uses numba. The import is slow."""
     with waiting().counted():
         from frankwolfe.compile import numba_backend
 
@@ -86,7 +86,7 @@ def _backend() -> Any:
 
 @cache
 def source_digest() -> str:
-    """Digest of every source file of the package."""
+    """Return a digest of all source files of the package."""
     digest = sha256()
     folder = Path(__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
@@ -105,20 +105,20 @@ class Kernel:
 
     @cached_property
     def uncached(self) -> Any:
-        """The compiled function, forgotten when the process ends."""
+        """The compiled function, not cached on disk."""
         return _backend().jit(self.python, cache=False)
 
     @cached_property
     def cached(self) -> Any:
-        """The compiled function, kept on disk; the uncached one where no directory can be written."""
+        """The compiled function, cached on disk; the uncached function if no directory is writable."""
         try:
             with waiting().counted():  # the first digest reads all sources
                 return _backend().jit(_named_by_digest(self.python), cache=True)
-        except RuntimeError:  # numba found no place for its cache
+        except RuntimeError:  # numba found no writable directory
             return self.uncached
 
     def __call__(self, *args: Any) -> Any:
-        """Run it; raise what a callback has raised meanwhile."""
+        """Run the function, then raise an error that a callback has stored."""
         if _interpreted.get():
             return self.interpreted(*args)
         found = self._run_compiled(*args)
@@ -126,7 +126,7 @@ class Kernel:
         return found
 
     def interpreted(self, *args: Any) -> Any:
-        """Run it as Python; raise what a callback has raised meanwhile."""
+        """Run the function as Python, then raise an error that a callback has stored."""
         found = self.python(*args)
         raise_stored()
         return found
@@ -139,7 +139,7 @@ class Kernel:
                 return self.uncached(*args)
             try:
                 return self.cached(*args)
-            except OSError:  # the cache could be opened but not written: a full or read-only disk
+            except OSError:  # the cache opens but cannot be written: a full or read-only disk
                 self.cached = self.uncached
                 return self.uncached(*args)
         except Exception as error:
@@ -149,19 +149,19 @@ class Kernel:
 
 
 def kernel(function: Callable) -> Kernel:
-    """Make a kernel of a function."""
+    """Decorate a function to be a `Kernel`."""
     return Kernel(function)
 
 
 def _named_by_digest(function: Any) -> Callable:
-    """Return the same function under a name with the digest of the sources: numba names its cache files after it."""
+    """Return the function under a name that contains the source digest. numba derives the cache file from the name."""
     named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
     named.__qualname__ = f"{function.__qualname__}.{source_digest()[:16]}"
     return named
 
 
 def _all_from_package(values: tuple) -> bool:
-    """Whether the arguments of a kernel hold no part defined outside the package. Called for every kernel: be quick."""
+    """Return whether all parts among the arguments are defined in the package. Every kernel call runs this."""
     for value in values:
         if isinstance(value, tuple) and not (_is_ours(type(value)) and _all_from_package(value)):
             return False
@@ -170,12 +170,12 @@ def _all_from_package(values: tuple) -> bool:
 
 @cache
 def _is_ours(kind: type) -> bool:
-    """Whether a kind of tuple is Python's own, or a part that is defined in the package."""
+    """Return whether a tuple class is built-in or defined in the package."""
     return kind.__module__.partition(".")[0] in (PACKAGE, "builtins")
 
 
 def _explained(error: Exception, args: tuple) -> TypeError:
-    """Say in plain words that a part could not be compiled, with numba's own reason last."""
+    """Return an error that names the parts that could not be compiled, followed by numba's message."""
     foreign = sorted({name for value in args for name in _foreign(value)})
     who = f"{', '.join(foreign)} could not be compiled" if foreign else "a kernel could not be compiled"
     return TypeError(
@@ -185,7 +185,7 @@ def _explained(error: Exception, args: tuple) -> TypeError:
 
 
 def _foreign(value: Any) -> Iterator[str]:
-    """Names of the classes outside the package among a kernel argument's parts."""
+    """Yield the names of classes defined outside the package among the parts of a kernel argument."""
     if isinstance(value, tuple):
         if type(value).__module__.partition(".")[0] not in (PACKAGE, "builtins"):
             yield type(value).__name__
@@ -195,8 +195,8 @@ def _foreign(value: Any) -> Iterator[str]:
 
 # --- errors inside callbacks -----------------------------------------------------------------------------------------
 
-# No Python frame can carry an error through compiled code. A callback stores it here and lets the compiled code return;
-# the call of the kernel then raises it.
+# An exception cannot propagate through compiled code. A callback stores it here and returns normally. `Kernel` raises
+# it after the compiled code has returned.
 
 _errors: dict[int, BaseException] = {}
 
@@ -207,7 +207,7 @@ def store_error(error: BaseException) -> None:
 
 
 def raise_stored() -> None:
-    """Raise the error that was stored by this thread, if there is one."""
+    """Raise the error stored by this thread, if there is one."""
     if _errors:  # nearly always empty
         error = _errors.pop(get_ident(), None)
         if error is not None:

@@ -1,7 +1,7 @@
-"""How kernels use numba: verbs made known to it, callees linked instead of compiled, cache files that are checked.
+"""Everything specific to numba: registration of verbs, linking of callees into one kernel, checked cache files.
 
-This file, imported with the first compiled call, holds everything that depends on numba's internals. It was written for
-numba 0.68 with llvmlite 0.50.
+This file is imported at the first compiled call. It contains all code that depends on numba's internals, and was
+written for numba 0.68 with llvmlite 0.50.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,12 +27,12 @@ from frankwolfe.compile.waiting import waiting
 
 RELAXED_ARITHMETIC = {"reassoc"}
 """LLVM may reorder the additions of a `relaxed` routine, and nothing else: no fused products, no reciprocals in place
-of quotients. All other code rounds as it is written, so that it means the same on every processor.
+of quotients. All other code rounds as written, so that results are the same on every processor.
 """
 
 
 def jit(function: Callable, cache: bool) -> Any:
-    """Return numba's dispatcher of a kernel. Raise RuntimeError if a cache is wanted and no folder can be written."""
+    """Return numba's dispatcher of a kernel. Raise RuntimeError if ``cache`` is True and no folder is writable."""
     options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     dispatcher: Any = numba.njit(cache=cache, pipeline_class=KernelCompiler, **options)(function)
     if cache:
@@ -42,7 +42,7 @@ def jit(function: Callable, cache: bool) -> Any:
 
 
 def _watch(dispatcher: Any) -> None:
-    """Count the time that a dispatcher takes to load or compile: numba calls this method for each new signature."""
+    """Time the loading and compiling of a dispatcher, by wrapping the method that numba calls for a new signature."""
     plain = dispatcher._compile_for_args
 
     def compile_for_args(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def _watch(dispatcher: Any) -> None:
 
 
 def has_type(value: Any) -> bool:
-    """Return whether numba knows a type for a value; where it does not, it may fail with any kind of error."""
+    """Return whether numba has a type for a value. For others numba may raise any kind of error."""
     try:
         return numba.typeof(value) is not None
     except Exception:
@@ -62,9 +62,9 @@ def has_type(value: Any) -> bool:
 
 # --- one kernel, one piece of machine code -------------------------------------------------------------------------
 
-# numba optimises every function that a kernel calls, and generates machine code for it, once by itself and again inside
-# each of its callers. Nobody calls these functions from Python. Here they are only linked: the kernel as a whole is
-# optimised and compiled once, which takes half the time or less.
+# numba optimises and compiles every function that a kernel calls, once on its own and again inside each of its callers.
+# Python never calls these functions. Here they are only linked, and the kernel as a whole is optimised and compiled
+# once, which takes half the time or less.
 
 COUNTING = ("NRT_incref", "NRT_decref")
 """Functions of numba's runtime that count references to an array."""
@@ -79,21 +79,21 @@ WITHOUT_ALLOCATION = {
 """Functions of numba's runtime that occur in kernels which neither allocate nor return an array."""
 
 UNCOUNTED = "\n".join(f"define void @{name}(ptr %array) alwaysinline {{ ret void }}" for name in COUNTING)
-"""What counts references in such kernels: nothing."""
+"""Empty replacements of the functions that count references, for such kernels."""
 
 
 class LinkedLibrary(JITCodeLibrary):
     """The code of a function that only compiled code calls: linked into its callers, and compiled with them."""
 
     class codegen:
-        """Stands for the code generator, which numba asks to store an address in code that was never loaded."""
+        """Replacement of the code generator, which numba calls to store an address in code that is never loaded."""
 
         @staticmethod
         def set_env(name: str, environment: Any) -> None:
-            """Do nothing: `KernelCompiler` does it for the kernel as a whole."""
+            """Do nothing: `KernelCompiler` sets the environments of the whole kernel."""
 
     def finalize(self) -> None:
-        """Link what the function calls. Neither optimise it nor generate machine code."""
+        """Link the callees of the function, without optimising or generating machine code."""
         self._raise_if_finalized()
         link_callees(self)
         self._finalized = True
@@ -109,7 +109,7 @@ class KernelLibrary(JITCodeLibrary):
     wrapper: Any = None
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Add a module; the wrapper is kept back until all else is linked."""
+        """Add a module. The wrapper is stored and added after all other modules are linked."""
         if ir_module.name == "wrapper":
             self.wrapper = ir_module
         else:
@@ -118,8 +118,8 @@ class KernelLibrary(JITCodeLibrary):
     def finalize(self) -> None:
         """Link, optimise and compile the kernel.
 
-        The wrapper holds all arrays for as long as the kernel runs. A kernel that allocates and returns none need not
-        count references to them, which would take up to a third of a step of `sfw`.
+        The wrapper holds references to all arrays while the kernel runs. A kernel that neither allocates nor returns an
+        array therefore need not count references, which would take up to a third of the time of a step of `sfw`.
         """
         link_callees(self)
         functions = [function.name for function in self._final_module.functions]
@@ -127,7 +127,8 @@ class KernelLibrary(JITCodeLibrary):
         if runtime <= WITHOUT_ALLOCATION:
             self._stop_counting()
         for function in self._final_module.functions:
-            # No other module calls them: LLVM may inline and delete them. It needs those of numba's runtime by name.
+            # No other module calls these functions, so LLVM may inline and delete them. Those of numba's runtime are
+            # needed by name.
             if function.linkage == binding.Linkage.linkonce_odr and not function.name.lower().startswith("nrt_"):
                 function.linkage = "internal"
         super().add_ir_module(self.wrapper)
@@ -137,7 +138,7 @@ class KernelLibrary(JITCodeLibrary):
         """Replace the functions that count references by empty ones."""
         module, plain = binding.parse_assembly(UNCOUNTED), self._final_module
         module.name, module.triple, module.data_layout = plain.name, plain.triple, plain.data_layout
-        module.link_in(plain)  # definitions that are there already win
+        module.link_in(plain)  # existing definitions take precedence
         for name in COUNTING:
             module.get_function(name).linkage = "internal"
         self._final_module = module
@@ -151,9 +152,9 @@ def link_callees(library: JITCodeLibrary) -> None:
 
 
 def refuse_shapes(source, target):
-    """Refuse to assign an array of one shape to a slice of another.
+    """Raise the error for assigning an array to a slice of another shape.
 
-    numba's own message names the shapes, and the functions that write it take a second or two to compile.
+    numba's own error message includes the shapes, and its formatting takes a second or two to compile.
     """
     raise ValueError("cannot assign an array to a slice of another shape")
 
@@ -173,7 +174,7 @@ class KernelCompiler(Compiler):
     """Compiles a kernel as one piece."""
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function; those that it calls become a `LinkedLibrary`. numba's global lock is held."""
+        """Compile a function, with its callees as `LinkedLibrary`. The caller holds numba's global lock."""
         generator = self.state.targetctx.codegen()
         self.state.library = KernelLibrary(generator, func.__qualname__)
         self.state.library.enable_object_caching()
@@ -194,10 +195,10 @@ _teaching = Lock()
 
 
 def teach_numba() -> None:
-    """Register every verb and routine that numba does not know yet."""
+    """Register with numba all verbs and routines that are not registered yet."""
     if len(_known) == len(VERBS) + len(ROUTINES) + len(TWOFOLD):
         return
-    # blocks of rows may meet a kernel for the first time in several threads
+    # several threads may call a kernel for the first time at once
     with waiting().counted(), _teaching:
         if not _known:
             overload(where, strict=False)(lambda condition, a, b: chosen)
@@ -263,7 +264,7 @@ def _teach_hint() -> None:
 
 
 def _teach_ask() -> None:
-    """Compile `verbs.ask` to a call of the address."""
+    """Compile `verbs.ask` to a call of the function at the address."""
 
     def call(typingctx, address, question, answer):
         def lower(context, builder, signature, args):
@@ -290,29 +291,29 @@ def _teach_ask() -> None:
 
 # --- cache files ---------------------------------------------------------------------------------------------------
 
-# numba trusts its files. A damaged index raises errors of any kind, damaged machine code ends the process, and two
-# processes that write at once can leave the code of one signature under the name of another. Here every file ends with
-# a digest of its content, and every piece of code is stored with its key.
+# numba does not verify its cache files. A damaged index raises errors of any kind, damaged machine code crashes the
+# process, and two processes that write at once can store the code of one signature under the name of another. Here
+# every file ends with a digest of its content, and code is stored together with its key.
 
 DIGEST_BYTES = sha256().digest_size
 
 
 class CheckedCacheFile(IndexDataCacheFile):
-    """Index and data files of one kernel, each with a digest at its end; readers of pickles stop before it."""
+    """Index and data files of a kernel, each with a digest at its end. Unpickling ignores trailing bytes."""
 
     @classmethod
     def instead_of(cls, plain: IndexDataCacheFile) -> "CheckedCacheFile":
-        """Return checked files at the place of numba's own."""
+        """Return checked files at the same paths as numba's own."""
         checked = cls.__new__(cls)
         checked.__dict__.update(plain.__dict__)
         return checked
 
     def save(self, key: Any, data: Any) -> None:
-        """Store code with its key; what was damaged is replaced."""
+        """Store code together with its key, replacing damaged files."""
         super().save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """Return the code of a key, or None where there is none that is whole and its own."""
+        """Return the code stored for a key, or None if it is missing, damaged, or has another key."""
         stored = super().load(key)
         return stored[1] if stored is not None and stored[0] == key else None
 
@@ -321,7 +322,7 @@ class CheckedCacheFile(IndexDataCacheFile):
             return {}
         try:
             return super()._load_index()
-        except Exception:  # a whole file of other classes: pickle may raise anything
+        except Exception:  # an intact file may refer to classes that no longer exist: pickle may raise anything
             return {}
 
     def _load_data(self, name: str) -> Any:
@@ -345,7 +346,7 @@ class CheckedCacheFile(IndexDataCacheFile):
 
 
 def _is_whole(path: str) -> bool:
-    """Whether a file is as it was written; one that cannot be opened is left to numba, which knows what that means."""
+    """Return whether a file matches its digest. True for a file that cannot be opened, which numba handles itself."""
     try:
         content = Path(path).read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""What all parts share: numbers checked when one is made, defaults lent to its class, errors for what it lacks."""
+"""Parts (NamedTuples with methods): checks of their fields, default methods, and errors for missing methods."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -14,27 +14,27 @@ from scipy import sparse
 Part = TypeVar("Part")
 
 FIXED: Any = "fixed"
-"""What a part's ``index_ranges`` say of an array that no step changes."""
+"""Value in a part's ``index_ranges`` for an array that no step changes."""
 
 ROWS: Any = "rows"
-"""What they say for the number of rows of the data, which a part need not know."""
+"""Value in ``index_ranges`` that stands for the number of rows of the data."""
 
 COUNT = (0, 2**62)
-"""What they say of an array of counts."""
+"""Value in ``index_ranges`` for an array of counts."""
 
 
 def is_part_class(kind: Any) -> bool:
-    """Whether a class makes NamedTuples, as all parts are."""
+    """Return whether a class is a NamedTuple class, as the classes of all parts are."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def is_part(value: Any) -> bool:
-    """Whether a value is a part: a NamedTuple, and no plain tuple."""
+    """Return whether a value is a part: a NamedTuple, not a plain tuple."""
     return is_part_class(type(value))
 
 
 def finite(part: str, name: str, number: Any) -> float:
-    """Return ``number`` as a float, or say which field of which part was not a finite number."""
+    """Return ``number`` as a float. Raise an error that names the part and the field if it is not a finite number."""
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{part}: {name} must be a number, got {type(number).__name__}")
     try:
@@ -47,7 +47,7 @@ def finite(part: str, name: str, number: Any) -> float:
 
 
 def positive(part: str, name: str, number: Any) -> float:
-    """Return ``number`` as a float, or say which field of which part was not positive."""
+    """Return ``number`` as a float. Raise an error that names the part and the field if it is not positive."""
     number = finite(part, name, number)
     if number <= 0.0:
         raise ValueError(f"{part}: {name} must be positive, got {number:g}")
@@ -55,17 +55,19 @@ def positive(part: str, name: str, number: Any) -> float:
 
 
 def part(cls: type[Part]) -> type[Part]:
-    """Class decorator of the package's parts: checks every new instance, and keeps unlike parts unequal.
+    """Class decorator of the package's parts: validate new instances, and compare by class and fields.
 
-    A NamedTuple's body may not define ``__new__``, hence the detour: a ``_checked`` method, if there is one, checks and
-    tidies each new instance. Those made inside compiled code, by ``_make`` or by ``_replace``, and copies and pickles,
-    come from checked ones and are not checked again. And since tuples of different classes compare equal, so would
-    ``L1Ball(1.0)`` and ``Simplex(1.0)``, in any dictionary or cache.
+    The body of a NamedTuple may not define ``__new__``. The decorator therefore calls the method ``_checked``, if the
+    class defines it, which validates a new instance and returns it in normal form. Instances made inside compiled code,
+    by ``_make`` or ``_replace``, and copies and pickles come from validated instances and are not checked again.
+
+    Tuples of different classes with equal fields compare equal, so ``L1Ball(1.0)`` would equal ``Simplex(1.0)`` in
+    dictionaries and caches. The decorator defines equality and hash to include the class.
     """
     if hasattr(cls, "_checked"):
         plain_new: Any = cls.__new__
 
-        @wraps(plain_new)  # its signature is what help and editors show
+        @wraps(plain_new)  # so that help and editors show its signature
         def __new__(kind, *args, **kwargs):
             return plain_new(kind, *args, **kwargs)._checked()
 
@@ -74,7 +76,7 @@ def part(cls: type[Part]) -> type[Part]:
     def __eq__(self, other):
         return type(self) is type(other) and _comparable(self) == _comparable(other)
 
-    def __ne__(self, other):  # a tuple brings its own, which would not ask the one above
+    def __ne__(self, other):  # otherwise tuple's own __ne__ would be used
         return not self == other
 
     def __hash__(self):
@@ -89,16 +91,16 @@ def part(cls: type[Part]) -> type[Part]:
 
 
 _lenders: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
-"""Classes that have been lent methods, and by which."""
+"""For each class, the classes from which `lent` has copied methods."""
 
 
 def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
-    """Class decorator that adds the members of another class that a class lacks: a NamedTuple cannot inherit any."""
+    """Return a class decorator that copies missing members from the class ``methods``: NamedTuples cannot inherit."""
 
     def lend(kind: type[Part]) -> type[Part]:
         lenders = _lenders.setdefault(kind, set())
         if methods in lenders:
-            return kind  # parts are looked at in every run: once is enough
+            return kind  # done before: every run calls this for its parts
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
                 if not name.startswith("__") and not hasattr(kind, name):
@@ -110,12 +112,12 @@ def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
 
 
 def _restored(kind: Any, *fields: Any) -> Any:
-    """Return a part made of fields that were checked before."""
+    """Return a part of validated fields."""
     return kind._make(fields)
 
 
 def _comparable(part: Any) -> tuple:
-    """Return the fields of a part, arrays (for which ``==`` is no yes or no) as their bytes or what they hold."""
+    """Return the fields of a part for comparison. Arrays become bytes, because ``==`` of arrays is not a bool."""
     return tuple(map(_comparable_field, part))
 
 
@@ -126,7 +128,7 @@ def _comparable_field(field: Any) -> Any:
 
 
 def short(part: Any) -> str:
-    """Return a part's name, with its fields where they are numbers, or parts themselves.
+    """Return the name of a part with those of its fields that are numbers or parts.
 
     Examples
     --------
@@ -139,7 +141,7 @@ def short(part: Any) -> str:
 
 
 def _short_field(name: str, value: Any) -> str:
-    if isinstance(value, np.ndarray):  # one number, where all are the same
+    if isinstance(value, np.ndarray):  # shown as one number if all entries are equal
         return f"{name}={value.flat[0]:g}" if value.dtype.kind == "f" and np.ptp(value) == 0 else ""
     if isinstance(value, tuple):
         return ", ".join(short(each) for each in ((value,) if is_part(value) else value) if is_part(each))
@@ -159,9 +161,9 @@ def require(argument: str, part: Any, methods: Sequence[str], purpose: str) -> N
 
 
 class Opaque(np.ndarray):
-    """An array that carries a Python object along: compiled code sees the array, Python the object.
+    """An array that references a Python object. Compiled code uses the array, Python code the object.
 
-    The object lives as long as the array. By default the array is empty and the object is all there is to it.
+    The object lives as long as the array. By default the array is empty.
 
     Examples
     --------
@@ -179,7 +181,7 @@ class Opaque(np.ndarray):
         return held
 
     def comparable(self) -> Any:
-        """Return what tells this object from others: itself, or the numbers of a sparse matrix."""
+        """Return a value for comparisons: the object itself, or the arrays of a sparse matrix as bytes."""
         if sparse.issparse(self.value):
             matrix = self.value.tocsr()
             return matrix.shape, *(array.tobytes() for array in (matrix.data, matrix.indices, matrix.indptr))
@@ -191,7 +193,7 @@ class Opaque(np.ndarray):
     def __copy__(self):
         return Opaque.of(self.value, self)
 
-    def __deepcopy__(self, memo):  # an array's own would leave the object behind
+    def __deepcopy__(self, memo):  # ndarray's own method would drop the object
         return Opaque.of(deepcopy(self.value, memo), self)
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""The verbs of the kernels: what rows, losses, sets, estimates, directions and steps can be asked to do.
+"""Verbs: the methods of rows, losses, sets, estimates, directions and step rules, as functions for kernels.
 
 A *part* is a ``typing.NamedTuple`` with plain methods. A *verb* is a function that calls the method of the
-same name on its first argument. Interpreted, that is an ordinary method call. Compiled, numba picks the
-method from the part's class while it types the call, so nothing is left to dispatch at run time (see
-`frankwolfe.compile.kernels`). The same source serves both; a part written outside this package runs as fast.
+same name on its first argument. Interpreted, that is an ordinary method call. Compiled, numba selects the
+method by the part's class during type inference, so there is no dispatch at run time (see
+`frankwolfe.compile.kernels`). The same source serves both. Parts defined by users run equally fast.
 
 Two rules keep compiled parts fast. A verb works on a whole row (or batch), never on one element. A method
 copies the fields it needs into locals before its loop: a field read inside the loop costs reference counting.
@@ -19,7 +19,7 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable)
 
 ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
-"""What `ask` calls: a function of two addresses."""
+"""C type of the callbacks that `ask` calls: a function of two addresses."""
 
 VERBS: list[Callable] = []
 ROUTINES: list[Callable] = []
@@ -34,7 +34,7 @@ def verb(function: Function) -> Function:
 
 
 def routine(function: Function) -> Function:
-    """Mark a plain function that kernels call: compiled as it stands, whatever its arguments."""
+    """Mark a plain function that kernels call: compiled as it is, for arguments of any type."""
     ROUTINES.append(function)
     return function
 
@@ -50,7 +50,7 @@ def relaxed(function: Function) -> Function:
 
 
 def twofold(several: Callable) -> Callable[[Function], Function]:
-    """Mark a function of a number, with its twin for arrays: compiled, its last argument decides between the two."""
+    """Mark a function of numbers whose variant for arrays is ``several``. The type of the last argument selects."""
 
     def mark(single):
         @wraps(single)
@@ -65,9 +65,9 @@ def twofold(several: Callable) -> Callable[[Function], Function]:
 
 # --- predictions: numbers or short arrays ----------------------------------------------------------------------
 
-# A prediction is a number or, where there are several outputs (one weight column a class), a short array; ``alpha[i]``
-# is then a row. Parts therefore only add, subtract and scale what `prediction` and `derivative` return, assign to
-# ``alpha[i]`` whole, and leave the rest to the *twofold* functions, compiled for the one or the other.
+# A prediction is a number or, for several outputs (one weight column per class), a short array; ``alpha[i]`` is then a
+# row. Parts therefore only add, subtract and scale the results of `prediction` and `derivative`, and assign whole
+# entries ``alpha[i]``. For everything else they call *twofold* functions, which are compiled for either case.
 
 
 def _sizes(z):
@@ -79,7 +79,7 @@ def _sizes(z):
 
 @twofold(_sizes)
 def magnitude(z):
-    """Sum of absolute values."""
+    """Return the sum of absolute values of a prediction."""
     return abs(z)
 
 
@@ -92,7 +92,7 @@ def _contracted(p, q):
 
 @twofold(_contracted)
 def contract(p, q):
-    """Inner product of what belongs to two predictions."""
+    """Return the inner product of two predictions, slopes or directions of one sample."""
     return p * q
 
 
@@ -107,13 +107,13 @@ def row_size(rows, i):
 
 @verb
 def row_item(rows, i, at):
-    """Column and value of the stored entry number ``at`` of row ``i``."""
+    """Return column and value of the stored entry number ``at`` of row ``i``."""
     return rows.row_item(i, at)
 
 
 @verb
 def row_dot(rows, i, v):
-    """Inner product of row ``i`` with the dense vector ``v``."""
+    """Return the inner product of row ``i`` with the dense vector ``v``."""
     return rows.row_dot(i, v)
 
 
@@ -125,46 +125,46 @@ def row_add(rows, i, c, r):
 
 @verb
 def row_entry(rows, i, j):
-    """Entry ``j`` of row ``i``."""
+    """Return entry ``j`` of row ``i``."""
     return rows.row_entry(i, j)
 
 
 @verb
 def row_sandwich(rows, i, left, right):
-    """Prediction of row ``i`` for the weight matrix ``left right'``."""
+    """Return the prediction of row ``i`` for the weight matrix ``left right'``."""
     return rows.row_sandwich(i, left, right)
 
 
 @verb
 def row_add_tracked(rows, i, c, r, bounds, starts, flip):
-    """Add ``c`` times row ``i`` to ``r`` and lift the bounds of a lazy argmax over ``r``, in one go."""
+    """Add ``c`` times row ``i`` to ``r`` and raise the bounds of a lazy argmax over ``r``, in one pass."""
     return rows.row_add_tracked(i, c, r, bounds, starts, flip)
 
 
 @verb
 def row_add_grouped(rows, i, c, r, groups):
-    """Add ``c`` times row ``i`` to ``r`` and keep the bounds of a tracker over groups of entries, in one go."""
+    """Add ``c`` times row ``i`` to ``r`` and update the bounds of a tracker over groups of entries, in one pass."""
     return rows.row_add_grouped(i, c, r, groups)
 
 
-# --- memory: what will be wanted soon can be asked for now, which changes nothing but the time --------------------
+# --- prefetching: load memory into the cache before it is used; affects the time only -----------------------------
 
 
 def hint(array, k):
-    """Ask the processor for entry ``k`` of an array: nothing in Python, one instruction when compiled."""
+    """Prefetch entry ``k`` of an array: one instruction when compiled, nothing in Python."""
 
 
 @verb
 def fetch_row(rows, i):
-    """Ask for what is stored of row ``i``."""
+    """Prefetch the stored entries of row ``i``."""
     return rows.fetch_row(i)
 
 
-# --- outside: what cannot be compiled is asked through the address of a callback ----------------------------------
+# --- callbacks: code that cannot be compiled is called by its address ----------------------------------------------
 
 
 def ask(address, question, answer):
-    """Call the function at an address with where two contiguous arrays of float64 begin; it fills in the answer."""
+    """Call the function at ``address`` with the addresses of two contiguous float64 arrays. It fills ``answer``."""
     ASKED(int(address))(question.ctypes.data, answer.ctypes.data)
 
 
@@ -172,12 +172,12 @@ def ask(address, question, answer):
 
 
 def where(condition, a, b):
-    """Return ``a`` where the condition holds, ``b`` elsewhere; compiled, a plain choice between two numbers."""
+    """Return ``a`` where the condition holds, ``b`` elsewhere; compiled, a choice between two numbers."""
     return np.where(condition, a, b) if isinstance(condition, np.ndarray) else a if condition else b
 
 
 def chosen(condition, a, b):
-    """Return what `where` returns for a single condition: the source that is compiled."""
+    """Return `where` for a single condition: the version that is compiled."""
     return a if condition else b
 
 
@@ -186,37 +186,37 @@ def chosen(condition, a, b):
 
 @verb
 def value(loss, z, y):
-    """Loss of the prediction ``z`` for the target ``y``."""
+    """Return the loss of the prediction ``z`` for the target ``y``."""
     return loss.value(z, y)
 
 
 @verb
 def derivative(loss, z, y):
-    """First derivative in ``z``."""
+    """Return the first derivative in ``z``."""
     return loss.derivative(z, y)
 
 
 @verb
 def smoothed_derivative(loss, z, y, beta):
-    """First derivative in ``z`` of the loss, smoothed by the parameter ``beta`` where it has kinks."""
+    """Return the first derivative in ``z`` of the loss, smoothed with the parameter ``beta`` if it has kinks."""
     return loss.smoothed_derivative(z, y, beta)
 
 
 @verb
 def kink_slopes(loss, y):
-    """Slopes before and after the kink of a loss that has one, which is at ``z = y``."""
+    """Return the slopes to the left and right of the kink at ``z = y``, for a loss with a kink."""
     return loss.kink_slopes(y)
 
 
 @verb
 def curvature(loss, z, y):
-    """Second derivative in ``z`` (where it jumps, of one side); of several outputs, a diagonal that bounds it."""
+    """Return the second derivative in ``z``, one-sided at a jump; for several outputs a diagonal upper bound."""
     return loss.curvature(z, y)
 
 
 @verb
 def hessian_product(loss, z, y, q):
-    """Second derivative in ``z``, a matrix, times ``q``: for losses of several outputs."""
+    """Return the Hessian-vector product with ``q``, for losses of several outputs."""
     return loss.hessian_product(z, y, q)
 
 
@@ -240,7 +240,7 @@ def nearest_slope(loss, a, y):
 
 @verb
 def smoothness(loss):
-    """Smallest known Lipschitz constant ``L`` of the derivative."""
+    """Return the smallest known Lipschitz constant ``L`` of the derivative."""
     return loss.smoothness()
 
 
@@ -250,7 +250,7 @@ def _curvature_of_outputs(loss, z, y, q):
 
 @twofold(_curvature_of_outputs)
 def curvature_along(loss, z, y, q):
-    """Second derivative of the loss along ``z + gamma q``."""
+    """Return the second derivative of the loss along ``z + gamma q``."""
     return q * q * curvature(loss, z, y)
 
 
@@ -259,13 +259,13 @@ def curvature_along(loss, z, y, q):
 
 @verb
 def prediction(point, rows, i):
-    """Inner product of row ``i`` with a point."""
+    """Return the inner product of row ``i`` with a point."""
     return point.prediction(rows, i)
 
 
 @verb
 def inner(point, r):
-    """Inner product of a point with the dense vector ``r``."""
+    """Return the inner product of a point with the dense vector ``r``."""
     return point.inner(r)
 
 
@@ -277,7 +277,7 @@ def deposit(atom, iterate, c):
 
 @verb
 def coordinate(atom):
-    """Return an atom of a set whose vertices are single coordinates as a `frankwolfe.sets.atoms.Hot`."""
+    """Return an atom with one non-zero entry as a `frankwolfe.sets.atoms.Hot`."""
     return atom.coordinate()
 
 
@@ -289,7 +289,7 @@ def accept(iterate, left, right, c):
 
 @verb
 def compress(iterate):
-    """Make room in the factors of an iterate."""
+    """Reduce the rank of a factored iterate to free columns of its factors."""
     return iterate.compress()
 
 
@@ -299,7 +299,7 @@ def shrink(iterate, c):
     return iterate.shrink(c)
 
 
-# --- trackers: what a set keeps about r so that its oracle is cheap ---------------------------------------------
+# --- trackers: state about r that makes the oracle of a set cheap -----------------------------------------------
 
 
 @verb
@@ -310,31 +310,31 @@ def add_row(tracker, rows, i, c, r):
 
 @verb
 def rebuild(tracker, r):
-    """Tell the tracker that all of ``r`` changed."""
+    """Rebuild the tracker after a change of all of ``r``."""
     return tracker.rebuild(r)
 
 
 @verb
 def leader(tracker, r):
-    """Position of the entry of ``r`` that the tracker ranks first."""
+    """Return the position of the entry (or group) of ``r`` with the largest key."""
     return tracker.leader(r)
 
 
 @verb
 def recount(tracker, r):
-    """Let a tracker find what it ranks first in ``r`` and keep it for the oracle."""
+    """Compute the leading singular vectors, or eigenvectors, of ``r`` and store them in the tracker."""
     return tracker.recount(r)
 
 
 @verb
 def written(memory, place, atom):
-    """Write an atom down at a place of a memory; say whether it is finite."""
+    """Store an atom at a position of a memory and return whether it is finite."""
     return memory.written(place, atom)
 
 
 @verb
 def recalled(memory, place):
-    """Return the atom at a place of a memory."""
+    """Return the atom at a position of a memory."""
     return memory.recalled(place)
 
 
@@ -349,61 +349,61 @@ def fill(pieces, r, room):
 
 @verb
 def oracle(constraint, tracker, r):
-    """Atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
+    """Return the atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
     return constraint.oracle(tracker, r)
 
 
 @verb
 def refresh(estimate, samples, iterate, gradient, batch, upcoming, t):
-    """Let the estimate look at the batch, and the one after it, before the vertex is chosen."""
+    """Update the gradient estimate from the batch, before the direction calls the oracle; the next batch is known."""
     return estimate.refresh(samples, iterate, gradient, batch, upcoming, t)
 
 
 @verb
 def pull(side, gradient, iterate, kept, t):
-    """Renew what side constraints add to the gradient estimate, of which the part ``kept`` is left."""
+    """Update the term of the side constraints in the gradient estimate, whose old value has been scaled by ``kept``."""
     return side.pull(gradient, iterate, kept, t)
 
 
 @verb
 def follow(estimate, samples, iterate, move, gradient, batch, upcoming, t):
-    """Let the estimate look at both batches once the move is chosen, before the iterate moves."""
+    """Update the gradient estimate after the move is chosen and before the iterate moves."""
     return estimate.follow(samples, iterate, move, gradient, batch, upcoming, t)
 
 
 @verb
 def gradient_point(direction, iterate, t):
-    """Point at which a direction wants the gradient: the iterate, unless it says otherwise."""
+    """Return the point at which the direction needs the gradient: by default the iterate."""
     return direction.gradient_point(iterate, t)
 
 
 @verb
 def choose(direction, constraint, gradient, iterate):
-    """Choose a move: where from, where to, how far at most."""
+    """Return the move that the direction chooses."""
     return direction.choose(constraint, gradient, iterate)
 
 
 @verb
 def pair(pieces, constraint, gradient, iterate):
-    """Move of the pairwise direction."""
+    """Return the move of the pairwise direction."""
     return pieces.pair(constraint, gradient, iterate)
 
 
 @verb
 def turn(pieces, constraint, gradient, iterate):
-    """Move of the away direction."""
+    """Return the move of the away direction."""
     return pieces.turn(constraint, gradient, iterate)
 
 
 @verb
 def blend(pieces, constraint, gradient, iterate):
-    """Move of the blended pairwise direction."""
+    """Return the move of the blended pairwise direction."""
     return pieces.blend(constraint, gradient, iterate)
 
 
 @verb
 def slope(move, gradient, iterate):
-    """Return ``-<r, direction>``: how fast the linear model falls along the move."""
+    """Return ``-<r, direction>``, the rate of decrease of the linear model along the move."""
     return move.slope(gradient, iterate)
 
 
@@ -421,7 +421,7 @@ def target_prediction(move, rows, i):
 
 @verb
 def spread(move, norms, iterate):
-    """Upper bound on ``||X direction||`` from the norms of the columns."""
+    """Return an upper bound on ``||X direction||`` from the norms of the columns."""
     return move.spread(norms, iterate)
 
 
@@ -433,25 +433,25 @@ def active_count(move):
 
 @verb
 def adapt(step, gradient, iterate):
-    """Let a step rule learn from what has become of earlier steps."""
+    """Adapt the parameters of a step rule to the effect of earlier steps."""
     return step.adapt(gradient, iterate)
 
 
 @verb
 def max_step(move):
-    """Largest step that stays feasible."""
+    """Return the largest feasible step."""
     return move.max_step()
 
 
 @verb
 def apply(move, iterate, gamma):
-    """Move the iterate ``gamma`` along the move, in place."""
+    """Move the iterate by a step ``gamma`` along the move, in place."""
     return move.apply(iterate, gamma)
 
 
 @verb
 def length(step, move, samples, gradient, iterate, t):
-    """Step size ``gamma_t`` along the move."""
+    """Return the step size ``gamma_t`` along the move."""
     return step.length(move, samples, gradient, iterate, t)
 
 
@@ -460,17 +460,17 @@ def length(step, move, samples, gradient, iterate, t):
 
 @verb
 def search(step, line, fall, most, t):
-    """Step size of a rule that measures the objective along a line; ``fall`` is minus the estimated slope."""
+    """Return the step size of a line-search rule, at most ``most``; ``fall`` is minus the estimated slope."""
     return step.search(line, fall, most, t)
 
 
 @verb
 def along(line, gamma):
-    """Objective, and its first and second derivative in ``gamma``, after a part ``gamma`` of the line."""
+    """Return the objective, and its first and second derivative in ``gamma``, at the point ``gamma`` of the line."""
     return line.along(gamma)
 
 
 @verb
 def squares(line):
-    """Return ``sum_i p_i q_i^2`` for the changes ``q_i`` of the predictions along the whole line."""
+    """Return ``sum_i p_i q_i^2``, where ``q_i`` is the change of prediction ``i`` for a step of 1."""
     return line.squares()

@@ -1,6 +1,6 @@
-"""Time that a run waits for compiled code, and the notice that says so.
+"""Measure the time that a run spends on compilation, and print a notice if it takes long.
 
-A new combination of loss, set and method takes seconds to compile, once. Without a notice that looks like a hang.
+A new combination of loss, set and method takes seconds to compile, once. Without a notice this looks like a hang.
 """
 
 import os
@@ -16,10 +16,10 @@ from typing import Any, TypeVar, cast
 Function = TypeVar("Function", bound=Callable)
 
 NOTICE_AFTER = 1.0
-"""Seconds of compilation, cache hits aside, after which a run says that it compiles."""
+"""Seconds of compilation, excluding loading from the cache, after which the notice appears."""
 
 POLL = 0.1
-"""Seconds between two looks whether a kernel that was to be loaded is compiled."""
+"""Seconds between two checks whether a kernel was missing from the cache and is being compiled."""
 
 QUIET = "FRANKWOLFE_QUIET"
 """Environment variable that turns notices off."""
@@ -28,16 +28,16 @@ Listener = Callable[[str], None]
 
 
 class Waiting:
-    """Counts the time of a run that goes into compiled code: importing numba, loading from the cache, compiling.
+    """Timer of a run for importing numba, loading kernels from the cache, and compiling them.
 
     Attributes
     ----------
     seconds : float
-        That time. Where several threads compile at once, it is counted once.
+        Total time. Time in which several threads compile at once is counted once.
     what : str
-        What is compiled, for the notice.
+        Description of the compiled code, for the notice.
     listener : callable or None
-        What the notice is passed to; None: see `notices_to`.
+        Function that receives the notice. None uses the function of `notices_to`, or prints to stderr.
     """
 
     def __init__(self, what: str = "numerical code"):
@@ -47,7 +47,7 @@ class Waiting:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count the time of the block. Blocks may be nested, and open in several threads."""
+        """Add the time of the block to `seconds`. Blocks may be nested, and open in several threads."""
         with self._lock:
             if self._inside == 0:
                 self._begun = perf_counter()
@@ -62,7 +62,7 @@ class Waiting:
 
     @contextmanager
     def loading(self, dispatcher: Any) -> Iterator[None]:
-        """Count the time in which a dispatcher of numba loads or compiles; say so once it compiles for long."""
+        """Time the block, in which a numba dispatcher loads or compiles, and issue the notice if that takes long."""
         misses, begun, done = _misses(dispatcher), perf_counter(), Event()
         listener = self.listener or _listener.get() or _print
 
@@ -86,17 +86,17 @@ class Waiting:
 
 
 _current: ContextVar[Waiting] = ContextVar("waiting")
-_outside = Waiting()  # of kernels that are called outside of a run
+_outside = Waiting()  # for kernels called outside of a run
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def waiting() -> Waiting:
-    """Return what counts the time of the present run."""
+    """Return the timer of the current run."""
     return _current.get(_outside)
 
 
 def timed(function: Function) -> Function:
-    """Make a function count the time that it waits for compiled code from zero: a decorator."""
+    """Decorate a function to run with a new `Waiting` timer."""
 
     @wraps(function)
     def run(*args, **kwargs):
@@ -120,7 +120,7 @@ def notices_to(listener: Listener) -> Iterator[None]:
 
 
 def _print(text: str) -> None:
-    if sys.stderr is not None:  # as it is where a program is started without one
+    if sys.stderr is not None:  # None in programs started without stderr
         print(f"frankwolfe: {text}", file=sys.stderr, flush=True)
 
 

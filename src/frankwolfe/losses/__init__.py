@@ -1,15 +1,17 @@
 """Losses: one NamedTuple each, scalar in the prediction ``z`` and the target ``y``.
 
-A loss gives its value, first derivative and curvature (second derivative) at one sample; the Lipschitz constant
-of its derivative; whether it is convex; and which targets it takes (``"labels"``: -1 and +1, ``"real"``: any
-finite number). All stay finite, or overflow to infinity where the true value does, for ``|z|`` up to 1e300:
-exponentials are only taken of negative numbers, and squares only where they cannot make a NaN. A convex loss may also
-give its conjugate and its Fenchel-Young residual, for bounds from the dual (`frankwolfe.solvers.dual_bound`).
+A loss defines its value, first derivative and curvature (second derivative) for one sample; the Lipschitz constant
+of its derivative; whether it is convex; and its targets (``"labels"``: -1 and +1, ``"real"``: any finite number).
+A convex loss may also define its conjugate and its Fenchel-Young residual, for dual bounds
+(`frankwolfe.solvers.dual_bound`).
+
+For ``|z|`` up to 1e300 all results are finite, or infinite where the true value overflows, and never NaN. Exponentials
+are therefore only taken of negative numbers.
 
 Losses with a kink, for the methods that smooth them, are in `frankwolfe.losses.kinked`.
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
-To add one: a class in a file of this folder, a line in `LOSSES`, a row in ``tests/cases.py``.
+To add a loss: write a class in a file of this folder, a line in `LOSSES`, and a row in ``tests/cases.py``.
 """
 
 from typing import Any
@@ -39,7 +41,7 @@ LOSSES: dict[str, type] = {
 
 
 def as_loss(loss: Any) -> Any:
-    """Loss from its name or from an instance."""
+    """Return the loss with a given name, or a checked instance with default methods added to its class."""
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
     require("loss", loss, LOSS_METHODS, "a loss")
@@ -52,5 +54,5 @@ def as_loss(loss: Any) -> Any:
 
 
 def has_dual(loss: Any) -> bool:
-    """Whether a loss is convex and knows the residuals of slopes: then any slopes bound the optimum."""
+    """Return whether a loss is convex and has a Fenchel-Young residual, so that any slopes bound the optimum."""
     return bool(loss.convex and loss.has_residual)

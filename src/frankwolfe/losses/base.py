@@ -1,8 +1,8 @@
-"""What every loss offers, and the pieces that several losses are made of.
+"""The interface of losses, their default methods, and functions that several losses share.
 
-The methods of a loss take numbers or whole arrays. Kernels call them for one sample at a time; exact passes call them
-once for many samples. One source serves both because it is written with NumPy functions and `where`, and has no ``if``
-that depends on a prediction or a target. Of losses with several outputs, ``z`` has the outputs on its first axis: shape
+The methods of a loss take numbers or arrays. Kernels call them for one sample at a time; exact passes call them once
+for many samples. One source serves both because it is written with NumPy functions and `where`, and has no ``if`` that
+depends on a prediction or a target. For losses of several outputs, the first axis of ``z`` is the output: shape
 ``(outputs,)`` in a kernel, ``(outputs, n)`` in an exact pass, so ``z[c]`` is a number or an array.
 
 A loss is a NamedTuple, which can inherit nothing. The decorator `loss` therefore copies the methods of `LossDefaults`
@@ -20,7 +20,7 @@ from frankwolfe.compile.part import Part, lent, part
 from frankwolfe.compile.verbs import conjugate, contract, derivative, routine, value, where
 
 CLOSE = 1e-3
-"""Relative difference below which a series replaces a logarithm, which would lose its digits to cancellation."""
+"""Relative difference below which a series replaces a logarithm that would lose digits by cancellation."""
 
 LARGE = 1e300
 """Quotients below this do not overflow."""
@@ -28,9 +28,9 @@ LARGE = 1e300
 EDGE = 1e-15
 """Relative distance by which a slope may lie beyond the edge of a conjugate's domain and still count as on it.
 
-A slope is a table's entry divided by a weight, so rounding may move a slope on the edge a unit beyond. The distance is
-relative to the edge: an absolute one would be wider than the whole domain of a loss in small units. An edge at zero has
-no room beyond it, because no quotient changes its sign by rounding.
+A slope is an entry of the table divided by a weight, so rounding may move a slope on the edge beyond it. The distance
+is relative to the edge: an absolute distance could be wider than the whole domain of a loss in small units. For an edge
+at zero it is zero, because rounding does not change the sign of a quotient.
 """
 
 LOSS_METHODS = ("value", "derivative", "curvature", "smoothness")
@@ -51,7 +51,7 @@ def clipped(a, low, high):
 
 @routine
 def is_near(a, edge):
-    """Return whether ``a`` is ``edge``, but for the rounding of a quotient; False for NaN."""
+    """Return whether ``a`` equals ``edge`` up to the rounding of a quotient; False for NaN."""
     return np.abs(a - edge) <= EDGE * np.abs(edge)
 
 
@@ -65,25 +65,25 @@ def entropy(q):
 def entropy_term(q, p, difference):
     """Return ``q log(q / p) - q + p``, which is never negative; infinite for a negative ``q``.
 
-    ``difference`` is ``q - p``, which a caller may know to more digits than the two numbers hold.
+    ``difference`` is ``q - p``, which the caller may know more accurately than from ``q`` and ``p``.
     """
     close, some, base = np.abs(difference) < CLOSE * p, where(q > 0.0, q, 1.0), where(p > 0.0, p, 1.0)
     t = where(close, difference, 0.0) / base
     series = p * t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0 - t * (0.05 - t / 30.0))))
-    plain = some < LARGE * base  # else the quotient may overflow
+    plain = some < LARGE * base  # otherwise the quotient may overflow
     ratio = where(plain, np.log(some / where(plain, base, some)), np.log(some) - np.log(base))
     term = where(close, series, where(q == 0.0, p, np.maximum(0.0, q * ratio - difference)))
     return where((q < 0.0) | ((p <= 0.0) & (q > 0.0)), inf, where(p <= 0.0, 0.0, term))
 
 
 class LossDefaults:
-    """Facts about a loss and methods that it may leave out."""
+    """Properties of a loss, and default methods."""
 
     takes_arrays = False
-    """Whether methods take arrays of predictions as well as numbers; if not, kernels call them sample by sample."""
+    """Whether the methods take arrays as well as numbers. If not, kernels call them sample by sample."""
 
     convex = False
-    """Whether the loss is convex in ``z``; False where nothing is known."""
+    """Whether the loss is convex in ``z``; False if unknown."""
 
     smooth = True
     """Whether the loss has a derivative everywhere, of which `smoothness` is the Lipschitz constant."""
@@ -92,17 +92,17 @@ class LossDefaults:
     """Names of similar smooth losses, for a loss with a kink."""
 
     targets = "real"
-    """Which targets fit: ``"real"`` (any finite numbers), ``"labels"`` (-1 and +1), ``"classes"`` or ``"rows"``."""
+    """Kind of targets: ``"real"`` (any finite numbers), ``"labels"`` (-1 and +1), ``"classes"`` or ``"rows"``."""
 
     outputs = 0
-    """Number of entries of a prediction; 0 where a prediction is a number."""
+    """Number of entries of a prediction; 0 if a prediction is a number."""
 
     coupled = True
     """Whether the second derivative may have entries off its diagonal, for losses of several outputs."""
 
     @property
     def is_vector(self) -> bool:
-        """Whether predictions are arrays: such a loss defines ``outputs``, whose number may not be known yet."""
+        """Whether predictions are arrays. The class then defines ``outputs``, which may be 0 until targets are set."""
         return type(self).outputs != 0
 
     @property
@@ -116,11 +116,11 @@ class LossDefaults:
         return type(self).conjugate is not LossDefaults.conjugate
 
     def smoothed_derivative(self, z, y, beta):
-        """First derivative in ``z`` of the loss, smoothed where it has kinks; here it has none."""
+        """Return the derivative in ``z``: a smooth loss needs no smoothing."""
         return derivative(self, z, y)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>`` from its definition, which loses digits close to zero."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - <a, z>`` from its definition, inaccurate near zero."""
         return max(value(self, z, y) + conjugate(self, a, y) - contract(a, z), 0.0)
 
     def conjugate(self, a, y):
@@ -128,26 +128,26 @@ class LossDefaults:
         return inf
 
     def nearest_slope(self, a, y):
-        """Return ``a``: without a conjugate, nothing is known of its domain."""
+        """Return ``a``: without a conjugate its domain is unknown."""
         return a
 
     def for_targets(self, targets):
-        """Return the loss for these targets; by default it does not depend on them."""
+        """Return the loss for these targets, for example with the number of classes; by default the loss itself."""
         return self
 
 
 completed = lent(LossDefaults)
-"""Give a class of losses the members of `LossDefaults` that it lacks."""
+"""Class decorator that adds the members of `LossDefaults` that a class lacks."""
 
 
 def loss(**facts: Any) -> Callable[[type[Part]], type[Part]]:
-    """Make a loss of a class: a decorator for the package's own, whose methods take arrays.
+    """Return a class decorator for the package's own losses, whose methods take arrays.
 
     Parameters
     ----------
     **facts
-        Facts such as ``convex=True, targets="labels"``: those of `LossDefaults` that differ from the defaults. A class
-        may define them as properties instead.
+        Properties of `LossDefaults` that differ from the defaults, such as ``convex=True, targets="labels"``. A class
+        may define them itself instead.
     """
 
     def made(kind: type[Part]) -> type[Part]:

@@ -22,34 +22,34 @@ class Logistic(NamedTuple):
     """
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         margin = y * z
         return np.log1p(np.exp(-np.abs(margin))) - np.minimum(margin, 0.0)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         margin = y * z
-        e = np.exp(-np.abs(margin))  # as in `value`: a kernel that calls both computes it once
+        e = np.exp(-np.abs(margin))  # the same expression as in `value`: a kernel that calls both evaluates it once
         return -y * where(margin > 0.0, e, 1.0) / (1.0 + e)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         e = np.exp(-np.abs(z))
         return e / ((1.0 + e) * (1.0 + e))
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         margin, q = y * z, clipped(-y * a, 0.0, 1.0)
         e = np.exp(-np.abs(margin))
         small, large = e / (1.0 + e), 1.0 / (1.0 + e)
         p, rest = where(margin > 0.0, small, large), where(margin > 0.0, large, small)
-        # if p is close to one, 1 - p has the digits that q - p would lose
+        # if p is close to one, 1 - p is accurate where q - p would cancel
         difference = where(p < 0.5, q - p, rest - (1.0 - q))
         found = entropy_term(q, p, difference) + entropy_term(1.0 - q, rest, -difference)
         return where(is_near(-y * a, q), found, inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         q = clipped(-y * a, 0.0, 1.0)
         return where(is_near(-y * a, q), entropy(q) + entropy(1.0 - q), inf)
 
@@ -58,7 +58,7 @@ class Logistic(NamedTuple):
         return -y * clipped(-y * a, 0.0, 1.0)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 0.25
 
 
@@ -74,27 +74,27 @@ class Squared(NamedTuple):
     """
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         return 0.5 * (z - y) * (z - y)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return z - y
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         return 1.0
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         return 0.5 * (z - y - a) * (z - y - a)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         return a * (0.5 * a + y)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 1.0
 
 
@@ -120,29 +120,29 @@ class Huber(NamedTuple):
         return self._replace(delta=positive("Huber", "delta", self.delta))
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         error = np.abs(z - y)
         near = np.minimum(error, self.delta)
         return near * (error - 0.5 * near)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return clipped(z - y, -self.delta, self.delta)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         return where(np.abs(z - y) <= self.delta, 1.0, 0.0)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         size, slope = np.abs(z - y), clipped(a, -self.delta, self.delta)
-        same = where(z > y, slope, -slope)  # the slope toward the side of the error
+        same = where(z > y, slope, -slope)  # the slope in the direction of the error
         rest = np.minimum(size, self.delta) - same
         beyond = (self.delta - same) * (size - 0.5 * (self.delta + same))
         return where(is_near(a, slope), where(size <= self.delta, 0.5 * rest * rest, beyond), inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         slope = clipped(a, -self.delta, self.delta)
         return where(is_near(a, slope), slope * (0.5 * slope + y), inf)
 
@@ -151,13 +151,13 @@ class Huber(NamedTuple):
         return clipped(a, -self.delta, self.delta)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 1.0
 
 
 @routine
 def _hinge_residual(lack, slope):
-    """Return the Fenchel-Young residual of ``max(0, lack)^2`` for a slope in ``-lack`` that is not positive."""
+    """Return the Fenchel-Young residual of ``max(0, lack)^2`` as a function of ``-lack``, for a ``slope <= 0``."""
     rest = np.maximum(lack, 0.0) + 0.5 * slope
     return rest * rest + slope * np.minimum(lack, 0.0)
 
@@ -174,24 +174,24 @@ class SquaredHinge(NamedTuple):
     """
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         lack = np.maximum(0.0, 1.0 - y * z)
         return lack * lack
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return -2.0 * y * np.maximum(0.0, 1.0 - y * z)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         return where(y * z < 1.0, 2.0, 0.0)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         return where(y * a <= 0.0, _hinge_residual(1.0 - y * z, np.minimum(y * a, 0.0)), inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         slope = np.minimum(y * a, 0.0)
         return where(y * a <= 0.0, slope * (1.0 + 0.25 * slope), inf)
 
@@ -200,7 +200,7 @@ class SquaredHinge(NamedTuple):
         return y * np.minimum(0.0, y * a)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 2.0
 
 
@@ -216,28 +216,28 @@ class ModifiedHuber(NamedTuple):
     """
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         margin = y * z
         lack = clipped(1.0 - margin, 0.0, 2.0)
         return where(margin < -1.0, -4.0 * margin, lack * lack)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return -2.0 * y * clipped(1.0 - y * z, 0.0, 2.0)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         return where((y * z >= -1.0) & (y * z < 1.0), 2.0, 0.0)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         margin, slope = y * z, clipped(y * a, -4.0, 0.0)
         line = (4.0 + slope) * (-margin - 1.0 + 0.25 * (4.0 + slope))
         found = where(margin < -1.0, line, _hinge_residual(1.0 - np.maximum(margin, -1.0), slope))
         return where(is_near(y * a, slope), found, inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         slope = clipped(y * a, -4.0, 0.0)
         return where(is_near(y * a, slope), slope * (1.0 + 0.25 * slope), inf)
 
@@ -246,5 +246,5 @@ class ModifiedHuber(NamedTuple):
         return y * clipped(y * a, -4.0, 0.0)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 2.0

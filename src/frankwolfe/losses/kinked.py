@@ -1,12 +1,13 @@
-"""Losses with a kink: lines on both sides of ``z = y``, and no derivative there.
+"""Losses with a kink: piecewise linear, with two pieces that meet at ``z = y``.
 
 Such a loss is ``f(z, y) = max(low (z - y), high (z - y))`` with slopes ``low <= 0 <= high`` that may depend on the
-target. A class returns them from ``kink_slopes(y)``; `KinkedLoss` has the rest. The conjugate is ``a y`` for
-slopes ``a`` between the two. Smoothed by the Moreau envelope with the parameter ``beta``, the loss has the derivative
+target. A class returns them from ``kink_slopes(y)``; `KinkedLoss` defines the other methods. The conjugate is ``a y``
+for slopes ``a`` in ``[low, high]``. The Moreau envelope with the parameter ``beta``,
 
-    max_a a (z - y) - beta a^2 / 2  is attained at  a = (z - y) / beta,  moved to the nearer end of [low, high],
+    f_beta(z, y) = max over a in [low, high] of  a (z - y) - beta a^2 / 2,
 
-so it is a slope of the loss itself, whatever ``beta``: what it proves of the optimum is proven for the loss itself.
+has the derivative ``a = (z - y) / beta``, clipped to ``[low, high]``. For every ``beta`` this is in the domain of the
+conjugate, so dual bounds from it hold for the loss itself.
 """
 
 from math import inf
@@ -20,38 +21,38 @@ from frankwolfe.losses.base import clipped, is_near, loss
 
 
 class KinkedLoss:
-    """Methods that follow from the slopes on both sides of the kink."""
+    """Methods defined by the slopes on both sides of the kink."""
 
     smooth = False
     convex = True
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         low, high = kink_slopes(self, y)
         return np.maximum(high * (z - y), low * (z - y))
 
     def derivative(self, z, y):
-        """First derivative in ``z``; at the kink zero, which is a subgradient there."""
+        """Return the first derivative in ``z``; at the kink zero, a subgradient."""
         low, high = kink_slopes(self, y)
         return where(z == y, 0.0, where(z > y, high, low))
 
     def smoothed_derivative(self, z, y, beta):
-        """First derivative in ``z`` of the loss's Moreau envelope."""
+        """Return the first derivative in ``z`` of the Moreau envelope."""
         low, high = kink_slopes(self, y)
         return clipped((z - y) / beta, low, high)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``: zero but at the kink."""
+        """Return the second derivative in ``z``: zero except at the kink."""
         return 0.0
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - a z`` for a slope ``a``; infinite where ``f*`` is."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - a z`` at a slope ``a``; infinite if ``f*(a)`` is."""
         low, high = kink_slopes(self, y)
         slope = clipped(a, low, high)
         return where(is_near(a, slope), np.maximum((high - slope) * (z - y), (low - slope) * (z - y)), inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside of its domain."""
+        """Return the conjugate ``sup_z a z - f(z)`` at a slope ``a``; infinite outside its domain."""
         low, high = kink_slopes(self, y)
         slope = clipped(a, low, high)
         return where(is_near(a, slope), slope * y, inf)
@@ -62,7 +63,7 @@ class KinkedLoss:
         return clipped(a, low, high)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative: it jumps."""
+        """Return infinity: the derivative is not continuous."""
         return inf
 
 
@@ -79,14 +80,14 @@ class Hinge(NamedTuple):
     """
 
     def kink_slopes(self, y):
-        """Slopes before and after the kink at ``z = y``."""
+        """Return the slopes to the left and right of the kink at ``z = y``."""
         return where(y > 0.0, -1.0, 0.0), where(y > 0.0, 0.0, 1.0)
 
 
 @loss(targets="real", neighbours=("huber",))
 @lent(KinkedLoss)
 class Pinball(NamedTuple):
-    """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above: of quantiles. For ``"shcgm"``.
+    """Pinball loss, ``q (y - z)`` below the target and ``(1 - q) (z - y)`` above, for quantiles. For ``"shcgm"``.
 
     A constant model that minimises it is the ``q``-quantile of the targets. With ``q = 0.5``, the median, it is half
     the absolute error.
@@ -112,5 +113,5 @@ class Pinball(NamedTuple):
         return self._replace(quantile=quantile)
 
     def kink_slopes(self, y):
-        """Slopes before and after the kink at ``z = y``."""
+        """Return the slopes to the left and right of the kink at ``z = y``."""
         return -self.quantile, 1.0 - self.quantile

@@ -1,8 +1,8 @@
-"""Losses of many samples at once: by NumPy, or by kernels that loop over the samples.
+"""Losses of many samples at once, by NumPy or by kernels that loop over the samples.
 
-Predictions ``z`` have shape ``(n,)``, or ``(n, outputs)`` where there are several outputs; slopes and directions have
-the shape of ``z``. Both ways give the same numbers up to rounding. NumPy needs no compiler. Kernels take a third to a
-half of its time, which pays on large data, and serve users' losses, whose methods may only take numbers.
+Predictions ``z`` have shape ``(n,)``, or ``(n, outputs)`` for several outputs; slopes and directions have the shape of
+``z``. NumPy and kernels give the same numbers up to rounding. NumPy needs no compilation. Kernels take a third to a
+half of its time, and work for users' losses whose methods only take numbers.
 """
 
 from collections.abc import Callable
@@ -28,9 +28,9 @@ class LossArrays:
     Parameters
     ----------
     loss : loss
-        Of one sample.
+        Loss of one sample.
     compiled : bool
-        Whether to use kernels. A loss whose methods only take numbers always does.
+        Whether to use kernels. They are always used for a loss whose methods only take numbers.
     """
 
     def __init__(self, loss: Any, compiled: bool = False):
@@ -45,7 +45,7 @@ class LossArrays:
         return self._fill(fill_derivatives, self.loss.derivative, np.empty(z.shape), z, y)
 
     def fill_values_and_derivatives(self, z: np.ndarray, y: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> None:
-        """Fill in the losses and the first derivatives. The kernel computes once what they share."""
+        """Fill in the losses and the first derivatives. The kernel computes common subexpressions once."""
         if self.compiled:
             with np.errstate(all="ignore"):
                 fill_both(self.loss, z, y, values, slopes)
@@ -54,11 +54,11 @@ class LossArrays:
             self._fill(fill_derivatives, self.loss.derivative, slopes, z, y)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the second derivatives; with several outputs, diagonals that bound them."""
+        """Return the second derivatives; for several outputs, diagonal upper bounds."""
         return self._fill(fill_curvatures, self.loss.curvature, np.empty(z.shape), z, y)
 
     def hessian_product(self, z: np.ndarray, y: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the second derivatives, matrices, times the rows of ``q``."""
+        """Return the Hessian-vector products with the rows of ``q``, for several outputs."""
         return self._fill(fill_hessian_products, self.loss.hessian_product, np.empty(z.shape), z, y, q)
 
     def residual(self, z: np.ndarray, y: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -74,14 +74,14 @@ class LossArrays:
         return self._fill(fill_nearest_slopes, self.loss.nearest_slope, np.empty(a.shape), a, y)
 
     def kink_slopes(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slopes before and after the kinks."""
+        """Return the slopes to the left and right of the kinks."""
         if not self.loss.takes_arrays:
             return tuple(np.array([self.loss.kink_slopes(target) for target in y]).T)
         low, high = self.loss.kink_slopes(y)
         return np.broadcast_to(low, y.shape), np.broadcast_to(high, y.shape)
 
     def _fill(self, fill: Any, method: Callable, found: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
-        """Fill an array by a kernel, or by a method that takes the outputs on the first axis."""
+        """Fill an array by a kernel, or by a method of the loss, which has the outputs on the first axis."""
         with np.errstate(all="ignore"):  # overflow shows in the objective, and `where` discards the rest
             if self.compiled:
                 fill(self.loss, *map(np.ascontiguousarray, arrays), found)
@@ -91,7 +91,7 @@ class LossArrays:
 
 
 def many(loss: Any) -> LossArrays:
-    """Return a loss of many samples; a loss of one sample is taken with NumPy if its methods allow it."""
+    """Return a loss as `LossArrays`: itself if it is one, else with NumPy if its methods take arrays."""
     return loss if isinstance(loss, LossArrays) else LossArrays(loss)
 
 
@@ -119,14 +119,14 @@ def fill_both(loss, z, y, values, slopes):
 
 @kernel
 def fill_curvatures(loss, z, y, found):
-    """Fill in the second derivatives, or diagonals that bound them."""
+    """Fill in the second derivatives, or diagonal upper bounds."""
     for i in range(len(z)):
         found[i] = curvature(loss, z[i], y[i])
 
 
 @kernel
 def fill_hessian_products(loss, z, y, q, found):
-    """Fill in the second derivatives times the rows of ``q``."""
+    """Fill in the Hessian-vector products with the rows of ``q``."""
     for i in range(len(z)):
         found[i] = hessian_product(loss, z[i], y[i], q[i])
 

@@ -1,4 +1,4 @@
-"""Losses that are not convex: their gap measures stationarity, and is no bound on the objective."""
+"""Non-convex losses. Their Frank-Wolfe gap measures stationarity and does not bound the suboptimality."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from frankwolfe.losses.base import clipped, loss
 
 @loss(convex=False, targets="labels")
 class Sigmoid(NamedTuple):
-    """Sigmoid loss ``1 / (1 + exp(y z))``: a smooth, non-convex stand-in for the share of wrong labels.
+    """Sigmoid loss ``1 / (1 + exp(y z))``: a smooth, non-convex approximation of the error rate.
 
     Examples
     --------
@@ -22,24 +22,24 @@ class Sigmoid(NamedTuple):
     """
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         margin = y * z
         e = np.exp(-np.abs(margin))
         return where(margin > 0.0, e, 1.0) / (1.0 + e)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         e = np.exp(-np.abs(z))
         return -y * e / ((1.0 + e) * (1.0 + e))
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         e = np.exp(-np.abs(z))
         found = -e * np.expm1(-np.abs(z)) / ((1.0 + e) * (1.0 + e) * (1.0 + e))  # expm1: all digits near zero
         return where(y * z > 0.0, found, -found)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative: the sigmoid is most curved where it is (3 -+ sqrt 3) / 6."""
+        """Return the Lipschitz constant of the derivative, attained where the sigmoid is (3 -+ sqrt 3) / 6."""
         return sqrt(3.0) / 18.0
 
 
@@ -50,7 +50,7 @@ class Cauchy(NamedTuple):
     Parameters
     ----------
     scale : float
-        Error at which the pull of a sample is strongest; far beyond, it fades.
+        Error at which the derivative is largest. Far beyond, it tends to zero.
 
     Examples
     --------
@@ -65,30 +65,30 @@ class Cauchy(NamedTuple):
         return self._replace(scale=positive("Cauchy", "scale", self.scale))
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         q = np.abs(z - y) / self.scale
         near = np.minimum(q, 1e8)
         # beyond, 1 + q^2 is q^2 to the last digit, and q^2 may overflow
         return self.scale * self.scale * where(q < 1e8, 0.5 * np.log1p(near * near), np.log(np.maximum(q, 1.0)))
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         q = (z - y) / self.scale
         near = clipped(q, -1e8, 1e8)
         return where(near == q, self.scale * near / (1.0 + near * near), self.scale / where(near == q, 1.0, q))
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         error = np.abs(z - y)
         q = error / self.scale
         near = np.minimum(q, 1e8)
-        # 1 - q^2 comes from the error itself: q near one has lost the digits of the difference
+        # compute 1 - q^2 from the error: for q near one the difference would cancel
         rest = (self.scale - np.minimum(error, 1e8 * self.scale)) / self.scale * (1.0 + near)
         far = np.maximum(q, 1.0)
         return where(q < 1e8, rest / ((1.0 + near * near) * (1.0 + near * near)), -1.0 / far / far)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 1.0
 
 
@@ -99,7 +99,7 @@ class Tukey(NamedTuple):
     Parameters
     ----------
     cutoff : float
-        Error from which a sample has no pull at all.
+        Error beyond which the derivative is zero.
 
     Examples
     --------
@@ -114,25 +114,25 @@ class Tukey(NamedTuple):
         return self._replace(cutoff=positive("Tukey", "cutoff", self.cutoff))
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         q = np.minimum(np.abs(z - y) / self.cutoff, 1.0)
-        # 1 - (1 - q^2)^3, expanded so that small errors keep their digits
+        # 1 - (1 - q^2)^3, expanded to avoid cancellation for small errors
         q2 = q * q
         return self.cutoff * self.cutoff / 6.0 * q2 * (3.0 - 3.0 * q2 + q2 * q2)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         error = np.minimum(np.abs(z - y), self.cutoff)
-        # 1 - q^2 comes from the error itself: q near one has lost the digits of the difference
+        # compute 1 - q^2 from the error: for q near one the difference would cancel
         rest = (self.cutoff - error) / self.cutoff * (1.0 + error / self.cutoff)
         return np.copysign(error, z - y) * rest * rest
 
     def curvature(self, z, y):
-        """Second derivative in ``z``."""
+        """Return the second derivative in ``z``."""
         error = np.minimum(np.abs(z - y), self.cutoff)
         q = error / self.cutoff
         return (self.cutoff - error) / self.cutoff * (1.0 + q) * (1.0 - 5.0 * q * q)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 1.0

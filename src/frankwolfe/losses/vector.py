@@ -1,8 +1,8 @@
 """Losses of several outputs: the prediction ``z`` is a short array, one number for each column of ``W``.
 
-Beside value and derivative such a loss has `hessian_product`, its second derivative (a matrix) times an array, and as
-its curvature a diagonal matrix that bounds it. The number of outputs follows from the targets (``for_targets``). The
-methods loop over the outputs, which are on the first axis: ``z[c]`` is a number, or an array with an entry per sample.
+Such a loss defines `hessian_product`, its Hessian-vector product; its ``curvature`` is a diagonal upper bound on the
+Hessian. The targets determine the number of outputs (``for_targets``). The methods loop over the outputs, which are on
+the first axis: ``z[c]`` is a number, or an array with an entry per sample.
 """
 
 from math import inf
@@ -16,7 +16,7 @@ from frankwolfe.losses.base import EDGE, clipped, entropy, entropy_term, is_near
 
 @routine
 def _entry(z, place):
-    """Return the entry of ``z`` at a place, which may differ from sample to sample."""
+    """Return the entry of ``z`` at the index ``place``, which may be an array with an index per sample."""
     found = z[0]
     for c in range(1, len(z)):
         found = where(place == c, z[c], found)
@@ -25,7 +25,7 @@ def _entry(z, place):
 
 @routine
 def _largest(z):
-    """Return the place of the largest prediction, the first of equals, and the prediction."""
+    """Return the index of the largest prediction (the first if there are ties), and the prediction."""
     place, top = where(z[0] == z[0], 0, 0), z[0]
     for c in range(1, len(z)):
         place, top = where(z[c] > top, c, place), where(z[c] > top, z[c], top)
@@ -34,7 +34,7 @@ def _largest(z):
 
 @routine
 def _probabilities(z):
-    """Return the probabilities of the classes, the most probable class, and the sum of the others to full precision."""
+    """Return the class probabilities, the most probable class, and the accurate sum of the other probabilities."""
     largest, top = _largest(z)
     p, rest = np.empty(z.shape), 0.0
     for c in range(len(z)):
@@ -47,7 +47,10 @@ def _probabilities(z):
 
 @routine
 def _shares(a, y):
-    """Return the sum of the other classes' shares, at most one, and whether it cancels the true class's slope."""
+    """Return the sum of the slopes of all classes but ``y``, clipped to [0, 1], and whether all sums are valid.
+
+    Valid means: that sum is in [0, 1], and all slopes sum to zero, up to rounding.
+    """
     others = 0.0
     for c in range(len(a)):
         others = others + where(y == c, 0.0, a[c])
@@ -78,7 +81,7 @@ class Multinomial(NamedTuple):
         return self._replace(outputs=_outputs("Multinomial", self.outputs))
 
     def for_targets(self, targets):
-        """Return the loss for as many classes as the targets name, unless it knows the number already."""
+        """Return the loss with the number of classes from the targets, unless it is set."""
         most = int(targets.max()) + 1
         if self.outputs and most > self.outputs:
             raise ValueError(
@@ -89,7 +92,7 @@ class Multinomial(NamedTuple):
         return self._replace(outputs=self.outputs or most)
 
     def value(self, z, y):
-        """Loss of one sample: how far the largest prediction leads, and ``log1p`` of the odds of all the others."""
+        """Return the loss of one sample, as ``max(z) - z_y + log1p(sum of exp(z_c - max(z)) over the other c)``."""
         largest, top = _largest(z)
         rest = 0.0
         for c in range(len(z)):
@@ -97,37 +100,37 @@ class Multinomial(NamedTuple):
         return top - _entry(z, y) + np.log1p(rest)
 
     def derivative(self, z, y):
-        """First derivative in ``z``: the probabilities, less one for the true class."""
+        """Return the first derivative in ``z``: the probabilities, minus one for the true class."""
         change, _, _ = _probabilities(z)
         others = 0.0
         for c in range(len(z)):
             others = others + where(y == c, 0.0, change[c])
-        for c in range(len(z)):  # for the true class, the sum of the others keeps digits that p - 1 loses
+        for c in range(len(z)):  # for the true class, minus the sum of the others avoids the cancellation in p - 1
             change[c] = where(y == c, -others, change[c])
         return change
 
     def hessian_product(self, z, y, q):
-        """Second derivative in ``z`` times ``q``: ``p q - p <p, q>``."""
+        """Return the Hessian-vector product ``p q - p <p, q>``."""
         p, largest, _ = _probabilities(z)
         lead, mean = _entry(q, largest), 0.0
-        for c in range(len(z)):  # less the entry of the most probable class, which dominates the mean
+        for c in range(len(z)):  # relative to the entry of the most probable class, to avoid cancellation
             mean = mean + p[c] * (q[c] - lead)
         for c in range(len(z)):
             p[c] = p[c] * (q[c] - lead - mean)
         return p
 
     def curvature(self, z, y):
-        """Diagonal matrix that is nowhere below the second derivative, whose rows it outweighs: ``2 p (1 - p)``."""
+        """Return ``2 p (1 - p)``, a diagonal upper bound on the Hessian (by diagonal dominance of the difference)."""
         p, largest, others = _probabilities(z)
         for c in range(len(z)):
             p[c] = 2.0 * p[c] * where(largest == c, others, 1.0 - p[c])
         return p
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``; ``f*`` is finite for differences to the true class.
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - <a, z>``.
 
-        The entry of the true class is taken to be minus the sum of the others: a sum that is zero up to rounding
-        counts as zero.
+        ``f*`` is finite if ``a + e_y`` is a probability vector, where ``e_y`` is the unit vector of the true class. The
+        entry of the true class is taken to be minus the sum of the others, if they agree up to rounding.
         """
         total, difference = 0.0, 0.0
         p, _, _ = _probabilities(z)
@@ -138,7 +141,7 @@ class Multinomial(NamedTuple):
         return where(allowed, total + entropy_term(1.0 - others, _entry(p, y), -difference), inf)
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z <a, z> - f(z)``: a negative entropy where ``a`` is a difference to the true class."""
+        """Return the conjugate ``sup_z <a, z> - f(z)``: the negative entropy of ``a + e_y``, infinite outside."""
         total = 0.0
         for c in range(len(a)):
             total = total + where(y == c, 0.0, entropy(a[c]))
@@ -146,7 +149,7 @@ class Multinomial(NamedTuple):
         return where(allowed, total + entropy(1.0 - others), inf)
 
     def nearest_slope(self, a, y):
-        """Return a slope near ``a`` in the domain: the other classes' shares are cut off at zero, their sum at one."""
+        """Return a slope near ``a`` in the domain: ``a + e_y`` becomes a probability vector."""
         near, others = np.empty(a.shape), 0.0
         for c in range(len(a)):
             near[c] = where(y == c, 0.0, np.maximum(a[c], 0.0))
@@ -156,7 +159,7 @@ class Multinomial(NamedTuple):
         return near
 
     def smoothness(self):
-        """Lipschitz constant of the derivative (Boehning 1992)."""
+        """Return the Lipschitz constant of the derivative (Boehning 1992)."""
         return 0.5
 
 
@@ -183,51 +186,51 @@ class MultitaskSquared(NamedTuple):
         return self._replace(outputs=_outputs("MultitaskSquared", self.outputs))
 
     def for_targets(self, targets):
-        """Return the loss for as many outputs as the targets have columns."""
+        """Return the loss with the number of outputs from the columns of the targets."""
         if self.outputs not in (0, targets.shape[1]):
             raise ValueError(f"y has {targets.shape[1]} columns, but MultitaskSquared({self.outputs}) was asked for")
         return self._replace(outputs=targets.shape[1])
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         total = 0.0
         for c in range(len(z)):
             total = total + 0.5 * (z[c] - y[c]) * (z[c] - y[c])
         return total
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return z - y
 
     def hessian_product(self, z, y, q):
-        """Second derivative in ``z`` times ``q``: ``q`` itself."""
+        """Return the Hessian-vector product: ``q`` itself."""
         return 1.0 * q
 
     def curvature(self, z, y):
-        """Diagonal of the second derivative: ones."""
+        """Return the diagonal of the Hessian: ones."""
         return np.ones(z.shape)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual ``f(z) + f*(a) - <a, z>``."""
+        """Return the Fenchel-Young residual ``f(z) + f*(a) - <a, z>``."""
         total = 0.0
         for c in range(len(z)):
             total = total + 0.5 * (z[c] - y[c] - a[c]) * (z[c] - y[c] - a[c])
         return total
 
     def conjugate(self, a, y):
-        """Conjugate ``sup_z <a, z> - f(z)``."""
+        """Return the conjugate ``sup_z <a, z> - f(z)``."""
         total = 0.0
         for c in range(len(a)):
             total = total + a[c] * (0.5 * a[c] + y[c])
         return total
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return 1.0
 
 
 def _outputs(loss: str, outputs: int) -> int:
-    """Return a number of outputs, or say what is wrong with it."""
+    """Return a checked number of outputs, or raise TypeError or ValueError."""
     if isinstance(outputs, bool) or not isinstance(outputs, int | np.integer):
         raise TypeError(f"{loss}: outputs must be an int, got {type(outputs).__name__}")
     if outputs < 0:

@@ -55,31 +55,31 @@ class ShiftedLoss(NamedTuple):
     shift: np.ndarray
 
     def value(self, z, y):
-        """Loss of one sample."""
+        """Return the loss of one sample."""
         return value(self.base, moved(self.shift, z), y)
 
     def derivative(self, z, y):
-        """First derivative in ``z``."""
+        """Return the first derivative in ``z``."""
         return derivative(self.base, moved(self.shift, z), y)
 
     def smoothed_derivative(self, z, y, beta):
-        """First derivative in ``z`` of the loss, smoothed where it has kinks."""
+        """Return the first derivative in ``z`` of the loss, smoothed if it has kinks."""
         return smoothed_derivative(self.base, moved(self.shift, z), y, beta)
 
     def curvature(self, z, y):
-        """Second derivative in ``z``; for several outputs, a diagonal that bounds it."""
+        """Return the second derivative in ``z``; for several outputs, a diagonal upper bound."""
         return curvature(self.base, moved(self.shift, z), y)
 
     def hessian_product(self, z, y, q):
-        """Second derivative in ``z`` times ``q``, for several outputs."""
+        """Return the Hessian-vector product with ``q``, for several outputs."""
         return hessian_product(self.base, moved(self.shift, z), y, q)
 
     def residual(self, z, y, a):
-        """Fenchel-Young residual for a slope ``a``."""
+        """Return the Fenchel-Young residual at a slope ``a``."""
         return residual(self.base, moved(self.shift, z), y, a)
 
     def smoothness(self):
-        """Lipschitz constant of the derivative."""
+        """Return the Lipschitz constant of the derivative."""
         return smoothness(self.base)
 
 
