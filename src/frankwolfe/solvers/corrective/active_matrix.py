@@ -1,8 +1,8 @@
-"""The matrix ``A`` of the predictions of all active atoms: a compact copy of their columns, in blocks of rows.
+"""The matrix ``A`` whose columns are the predictions of the active atoms, stored in blocks of rows.
 
-What the fully corrective method minimises over are combinations ``u`` of few atoms, and all it needs of an atom is its
-predictions: a column of ``X`` where vertices have one non-zero entry. ``D`` holds the curvatures of the losses: one for
-each prediction or, where outputs are coupled, a matrix for each sample.
+The fully corrective method minimises over the weights ``u`` of few atoms, and needs only their predictions ``A u``. If
+vertices have one non-zero entry, the columns of ``A`` are columns of ``X``. ``D`` holds the curvatures of the losses:
+one per prediction or, if the loss couples the outputs, a matrix per sample.
 """
 
 from itertools import pairwise
@@ -23,21 +23,21 @@ from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import ChunkedRows, DataBlock, Local
 
 JOINED_ENTRIES = 2**18
-"""Entries up to which blocks are joined: less work than that is not worth a call."""
+"""Blocks are joined until they have this number of entries. Smaller blocks are not worth a call."""
 
 PRODUCTS_PER_HESSIAN_ENTRY = 4.0
-"""Least number of products for each entry of a Hessian that a group of blocks makes: each group has one to add."""
+"""Fewest products per entry of the Hessian in a group of blocks. Each group has a Hessian of its own, to be added."""
 
 
 class ActiveMatrix:
-    """The matrix ``A``, wherever the rows are.
+    """The matrix ``A``, for rows in memory, on disk or on a cluster.
 
     Parameters
     ----------
     objective : Objective
-        Of the problem.
+        Objective of the problem.
     blocks : RowBlocks or Kept
-        The matrix, with the rows.
+        The matrix, stored on the machines that hold the rows.
     """
 
     def __init__(self, objective: Objective, blocks: "RowBlocks | Kept"):
@@ -57,7 +57,7 @@ class ActiveMatrix:
 
     @property
     def stored(self) -> int:
-        """Number of stored entries, if only those are kept and they are at hand; else 0."""
+        """Number of stored entries if the matrix is sparse and in this process; else 0."""
         return self.blocks.stored if isinstance(self.blocks, RowBlocks) and self.blocks.sparse else 0
 
     def predict(self, u: np.ndarray) -> Any:
@@ -65,12 +65,12 @@ class ActiveMatrix:
         return self.objective.shards.keep(combine, self.blocks, u)
 
     def project(self, v: Any) -> np.ndarray:
-        """Return ``A' v``: what came with a point, or a sum over all rows."""
+        """Return ``A' v``. It may be known from an earlier pass; otherwise it is computed from all rows."""
         found = self.objective.slopes_along(self.blocks, v)
         return self.objective.shards.run(project, self.blocks, v)[0] if found is None else found
 
     def hessian_sums(self, curvatures: Any, chosen: np.ndarray, shifts: int) -> tuple:
-        """Return ``A' D A`` for some atoms; with an intercept also the second derivatives in both, and in it alone."""
+        """Return ``A' D A`` for chosen atoms and, with an intercept, the mixed Hessian and that in the intercept."""
         return self.objective.shards.run(model_sums, self.blocks, curvatures, chosen, shifts)
 
 
@@ -83,7 +83,7 @@ def project(local: Local, blocks: "RowBlocks", v: np.ndarray) -> tuple:
 
 
 def model_sums(local: Local, blocks: "RowBlocks", D: np.ndarray, chosen: np.ndarray, shifts: int) -> tuple:
-    """Return ``A' D A`` for some atoms and, for intercepts, the second derivatives in them and in both."""
+    """Return ``A' D A`` for chosen atoms and, with an intercept, the mixed Hessian and that in the intercept."""
     H = blocks.gram(D, chosen)
     if not shifts:
         return (H,)
@@ -101,7 +101,7 @@ def model_sums(local: Local, blocks: "RowBlocks", D: np.ndarray, chosen: np.ndar
 def joined_images(local: Local, images: tuple[np.ndarray, ...]) -> "RowBlocks":
     """Return the matrix whose columns are some predictions."""
     values = np.vstack([image.ravel() for image in images]).T
-    whole = local.samples.rows.outputs > 0  # matrices of curvatures go with one block
+    whole = local.samples.rows.outputs > 0  # matrices of curvatures need a single block
     parts = [slice(0, len(values))] if whole else even_parts(len(values), len(images), JOINED_ENTRIES)
     return RowBlocks([DenseBlock(part, values[part]) for part in parts], local.executor)
 
@@ -127,15 +127,15 @@ def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
     local.each(task)
     blocks = [found[start] for start in sorted(found)]
     found.clear()
-    # matrices of curvatures go with one block
+    # matrices of curvatures need a single block
     return RowBlocks([SparseBlock.joined(blocks)] if outputs else _joined_blocks(blocks), local.executor)
 
 
 def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
-    """Return some columns of dense rows: a copy in one piece, unless rows are in pieces themselves.
+    """Return columns of dense rows as blocks of a single copy. Rows in chunks, as on a cluster, are not copied.
 
-    Memory for many small pieces would take longer to get than it takes to fill. Rows in pieces are those of a cluster,
-    where each column is used once or twice: it is taken when it is needed, which takes no longer, and no memory.
+    The allocation of many small arrays would take longer than filling them. On a cluster each column is used only once
+    or twice, so it is read from the rows when it is needed.
     """
     rows, n = local.samples.rows, len(local.samples.weights)
     if isinstance(rows, ChunkedRows):
@@ -154,7 +154,7 @@ def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
 
 
 def _joined_blocks(blocks: list["SparseBlock"]) -> list["SparseBlock"]:
-    """Join blocks that follow each other to larger ones; each is released as it is joined."""
+    """Join successive blocks to larger ones. Each block is released once it is joined."""
     joined: list[SparseBlock] = []
     waiting, stored = [], 0
     blocks.reverse()
@@ -168,10 +168,10 @@ def _joined_blocks(blocks: list["SparseBlock"]) -> list["SparseBlock"]:
 
 
 def _active_outputs(rows: MultiOutput, active: np.ndarray) -> CSR:
-    """Return some columns where there are several outputs: a row for each of them, and a column meets one of them."""
+    """Return active columns for several outputs: a row per sample and output. A column belongs to one output."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)
     if rows.rows.is_sparse:
-        last = max(int(rows.rows.indices.max(initial=0)), int(features.max(initial=0)))  # which may be an empty column
+        last = max(int(rows.rows.indices.max(initial=0)), int(features.max(initial=0)))  # it may be empty
         kept = sparse.csc_array(rows.rows.matrix(last + 1)[:, features])[:, place]
     else:
         kept = sparse.csc_array(rows.rows.some_columns(features))[:, place]
@@ -185,14 +185,14 @@ def _active_outputs(rows: MultiOutput, active: np.ndarray) -> CSR:
 
 
 class RowBlocks:
-    """The matrix ``A`` in blocks of rows, on which an executor works.
+    """The matrix ``A`` in blocks of rows.
 
     Parameters
     ----------
     blocks : list of DenseBlock or SparseBlock
-        The rows, in order.
+        The blocks, in the order of the rows.
     executor : Serial or Threads
-        Works on them.
+        Executor that runs tasks on the blocks.
     """
 
     def __init__(self, blocks: list[Any], executor: Any):
@@ -200,7 +200,7 @@ class RowBlocks:
 
     @property
     def sparse(self) -> bool:
-        """Whether only stored entries are kept."""
+        """Whether the blocks are sparse."""
         return isinstance(self.blocks[0], SparseBlock)
 
     @property
@@ -234,7 +234,7 @@ class RowBlocks:
         def task(group: list[Any]) -> tuple:
             H = np.zeros((size, size))
             for block in group:
-                # matrices of curvatures, one for each sample: their rows are in one block
+                # with a matrix of curvatures per sample there is a single block
                 block.add_gram(curvatures if curvatures.ndim == 3 else curvatures[block.part], chosen, H)
             return (H,)
 
@@ -244,7 +244,7 @@ class RowBlocks:
         return H
 
     def _groups(self, work: float) -> list[list[Any]]:
-        """Return the blocks in groups that multiply so many pairs of entries, or more, on average."""
+        """Return the blocks in groups, each of which multiplies at least ``work`` pairs of entries on average."""
         if len(self.blocks) == 1:
             return [self.blocks]
         rows = self.blocks[-1].part.stop
@@ -255,9 +255,9 @@ class RowBlocks:
 
 
 class DenseBlock(NamedTuple):
-    """Some rows of a matrix of dense columns: which samples they are of, and the entries, row by row.
+    """A block of rows of a dense matrix: the slice of the samples, and the entries in row-major order.
 
-    Without ``values``, the columns ``active`` of ``rows`` are taken when they are needed.
+    Without ``values``, the columns ``active`` of ``rows`` are read when they are needed.
     """
 
     part: slice
@@ -271,7 +271,7 @@ class DenseBlock(NamedTuple):
         return (self.part.stop - self.part.start) * len(self.active) if self.values is None else self.values.size
 
     def columns(self, chosen: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return all columns or some of them; they may be in memory that the next call uses again."""
+        """Return all columns or chosen ones. The next call may overwrite their memory."""
         return self.rows.look_at_columns(self.active[chosen]) if self.values is None else self.values[:, chosen]
 
     def predict(self, u: np.ndarray) -> np.ndarray:
@@ -288,7 +288,7 @@ class DenseBlock(NamedTuple):
         return np.einsum("ij,ij,i->j", values, values, curvatures)
 
     def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add what these rows have of ``A' D A`` for some of the columns."""
+        """Add the contribution of these rows to ``A' D A`` for chosen columns to ``H``."""
         width = len(self.active) if self.values is None else self.values.shape[1]
         values = self.columns() if len(chosen) == width else self.columns(chosen)
         if curvatures.ndim == 3:
@@ -302,9 +302,9 @@ class DenseBlock(NamedTuple):
 
 
 class SparseBlock(NamedTuple):
-    """Some rows of a matrix of sparse columns: which samples they are of, and the stored entries, row by row.
+    """A block of rows of a sparse matrix: the slice of the samples, and the entries in CSR format.
 
-    ``compiled`` says whether kernels work on them, or SciPy.
+    ``compiled`` selects compiled kernels instead of SciPy.
     """
 
     part: slice
@@ -330,9 +330,9 @@ class SparseBlock(NamedTuple):
         return self.rows.weighted_squares(curvatures, self.width, self.compiled)
 
     def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add what these rows have of ``A' D A``, at least its lower half, for some of the columns in ascending order.
+        """Add the contribution of these rows to ``A' D A`` for chosen columns (ascending), at least the lower half.
 
-        ``curvatures`` has an entry per row, or a matrix per sample whose rows are those of its outputs.
+        ``curvatures`` has an entry per row, or a matrix of shape (outputs, outputs) per sample.
         """
         if self.compiled:
             place = np.full(self.width, -1, np.int32)
@@ -354,7 +354,7 @@ class SparseBlock(NamedTuple):
 
     @classmethod
     def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
-        """Return blocks that follow each other as one."""
+        """Return successive blocks as a single block."""
         if len(blocks) == 1:
             return blocks[0]
         rows = [block.rows for block in blocks]
@@ -366,7 +366,7 @@ class SparseBlock(NamedTuple):
 
 
 def _sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:
-    """Return ``A' D B`` for a diagonal ``D``: by BLAS if about one entry in seven is stored, which is as fast then."""
+    """Return ``A' D B`` for a diagonal ``D``, by BLAS if more than one entry in seven is stored, else by SciPy."""
     curved = np.flatnonzero(curvatures)
     if 2 * len(curved) <= len(curvatures):
         A, B, curvatures = A[curved], B[curved], curvatures[curved]
@@ -378,9 +378,9 @@ def _sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarra
 
 @kernel
 def add_pairs(data, columns, starts, curvatures, place, H):
-    """Add the lower half of the Hessian of the columns that have a ``place``; a row only meets pairs of its own.
+    """Add the lower half of ``A' D A`` for the columns with a ``place``, row by row, from the pairs of its entries.
 
-    Two entries at a time take all those before them: what is read of these serves both.
+    The loop over pairs is unrolled by two: two entries of a row are multiplied with each of the entries before them.
     """
     places, entries = np.empty(len(place) + 1, np.uint32), np.empty(len(place) + 1)
     for i in range(len(curvatures)):
@@ -410,7 +410,7 @@ def add_pairs(data, columns, starts, curvatures, place, H):
 
 @kernel
 def add_coupled_pairs(data, columns, starts, curvatures, place, H):
-    """Add the same where a sample has several rows, one for each output, and a matrix of curvatures between them."""
+    """Add ``A' D A`` where a sample has a row per output, and ``D`` has a matrix of curvatures per sample."""
     most, outputs = 0, curvatures.shape[1]
     for i in range(len(curvatures)):
         most = max(most, starts[(i + 1) * outputs] - starts[i * outputs])
@@ -428,7 +428,7 @@ def add_coupled_pairs(data, columns, starts, curvatures, place, H):
             j, c, x = places[k], homes[k], entries[k]
             for other in range(k + 1):
                 H[j, places[other]] += x * curvatures[i, c, homes[other]] * entries[other]
-    for j in range(len(H)):  # entries come output by output: each pair was added once, in one of two places
+    for j in range(len(H)):  # each pair was added once, above or below the diagonal
         for other in range(j):
             total = H[j, other] + H[other, j]
             H[j, other] = total

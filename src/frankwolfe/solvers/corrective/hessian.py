@@ -1,7 +1,7 @@
-"""The Hessian of the objective in all weights, some hundreds at most, and the lower bound that it gives on a face.
+"""The Hessian of the objective in all weights, for some hundreds of weights, and a lower bound by a step on a face.
 
-Second derivatives of a loss are a number for each sample or, with several outputs, a small matrix. A diagonal bound
-would do, but steps that heed it are many times too short where classes share most of what they know.
+The second derivative of a loss is a number per sample or, with several outputs, a small matrix. A diagonal upper bound
+of this matrix would be simpler, but makes steps many times too short if the classes are strongly correlated.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.dual_bound import slopes_after
 
 MIN_PIVOT = 1e-5
-"""Smallest trusted pivot of a Cholesky factor of unit diagonal. Below, too many digits are lost: QR takes its place."""
+"""Smallest accepted pivot of a Cholesky factor of a matrix with unit diagonal. Below it, QR is used instead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,10 @@ class FullHessian:
     H : array
         The matrix.
     rows : function
-        Returns blocks of rows whose squares ``rows' rows`` sum up to it or, where an intercept has been eliminated, to
-        a larger matrix that begins with the intercept.
+        Returns blocks of rows such that ``rows' rows`` sum up to ``H``. If an intercept has been eliminated, they sum
+        up to the larger matrix that starts with the intercept.
     eliminated : int
-        How many columns of these rows are the intercept's.
+        Number of columns of these rows that belong to the intercept.
     """
 
     H: np.ndarray
@@ -50,9 +50,9 @@ class FullHessian:
 
     @cached_property
     def root(self) -> np.ndarray:
-        """A triangle with ``root' root = H``: by Cholesky's method or, where that loses too many digits, by QR.
+        """Upper triangular matrix with ``root' root = H``: by Cholesky or, if that loses too many digits, by QR.
 
-        Squares of rows lose the digits of small directions; a triangle made of the rows themselves keeps them.
+        Forming ``H`` squares the condition number. QR of the rows does not.
         """
         scale = np.sqrt(np.maximum(np.einsum("jj->j", self.H), 0.0))
         if scale.all():
@@ -69,7 +69,8 @@ class FullHessian:
         if not self.eliminated:
             return root
         pivots = np.abs(np.diagonal(root)[: self.eliminated])
-        # an intercept that changes nothing, the same for all classes, takes nothing away
+        # A direction of the intercept that does not change the loss (the same for all classes) has a zero pivot. Its
+        # rows are kept: nothing was eliminated by it.
         idle = np.flatnonzero(pivots <= 1e-13 * pivots.max(initial=0.0))
         kept = np.concatenate([idle, np.arange(self.eliminated, len(root))])
         return root[kept, self.eliminated :]
@@ -80,7 +81,7 @@ class FullHessian:
         return FullHessian(self.H + H, lambda: chain(self.rows(), [padded]), self.eliminated)
 
     def finite(self) -> bool:
-        """Whether nothing has overflowed."""
+        """Whether all entries are finite."""
         return bool(np.isfinite(self.H).all())
 
     def times(self, v: np.ndarray) -> np.ndarray:
@@ -88,15 +89,15 @@ class FullHessian:
         return self.root.T @ (self.root @ v)
 
     def pulled(self, moves: np.ndarray) -> np.ndarray:
-        """Return ``moves' H moves``; a vector stands for a diagonal matrix."""
+        """Return ``moves' H moves``. A vector ``moves`` stands for a diagonal matrix."""
         if moves.ndim == 1:
             return moves[:, None] * self.H * moves
-        images = self.root @ moves  # a product with H itself may turn indefinite by rounding
+        images = self.root @ moves  # a product with H could become indefinite by rounding
         return images.T @ images
 
 
 def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
-    """Return a triangle whose square is the sum of the squares of blocks of rows."""
+    """Return an upper triangular ``R`` such that ``R' R`` is the sum of ``block' block``, by QR block after block."""
     root = np.zeros((0, width))
     for block in blocks:
         root = qr(np.vstack([root, block]), mode="r", check_finite=False)[0][:width]
@@ -104,20 +105,20 @@ def triangle_of(blocks: Iterable[np.ndarray], width: int) -> np.ndarray:
 
 
 def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessian:
-    """Return the second derivative of the objective in the flat weights; the intercept follows them.
+    """Return the Hessian of the objective in the flat weights. An intercept is eliminated.
 
     Parameters
     ----------
     problem : Problem
-        With few weights.
+        Problem with few weights.
     at : Point
-        Where.
+        Point at which to compute the Hessian.
     curvatures : array or Kept
-        What `loss_curvatures` returns there.
+        Result of `loss_curvatures` at this point.
     """
     shards, free = problem.objective.shards, at.shift is not None
     means = None
-    if free and problem.samples.rows.is_sparse:  # else large numbers would cancel; dense rows are centred already
+    if free and problem.samples.rows.is_sparse:  # centre the rows against cancellation; dense rows are centred already
         (means,) = shards.run(mean_row)
     H, cross, total = shards.run(hessian_sums, curvatures, means)
     if free:
@@ -144,7 +145,7 @@ def mean_row(local: Local) -> tuple:
 
 
 def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple:
-    """Return the second derivatives in the weights, in intercept and weights, and in the intercept."""
+    """Return three blocks of the Hessian: in the weights, mixed (intercept and weights), and in the intercept."""
     k, d = _sizes(local)
     matrices = D.reshape(-1, k, k)
     pairs = [(c, e) for c in range(k) for e in range(c + 1) if matrices[:, c, e].any()]
@@ -165,7 +166,7 @@ def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple
 
 
 def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:
-    """Return a list of triangles whose squares sum up to the Hessian, with an intercept in front if there is one."""
+    """Return a list of triangular ``R`` such that ``R' R`` sum up to the Hessian, with the intercept first if free."""
     k, d = _sizes(local)
     matrices = D.reshape(-1, k, k)
 
@@ -179,7 +180,7 @@ def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, fre
 
 
 def _sizes(local: Local) -> tuple[int, int]:
-    """Return the number of outputs, at least one, and of columns."""
+    """Return the number of outputs, at least one, and the number of columns."""
     k = max(1, local.samples.rows.outputs)
     return k, local.size // k
 
@@ -187,7 +188,7 @@ def _sizes(local: Local) -> tuple[int, int]:
 def _dense_rows(
     block: DataBlock, matrices: np.ndarray, means: np.ndarray | None, d: int, width: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows of a block, dense and less their means, with their curvatures; few if ``width`` is large."""
+    """Yield parts of a block as dense, centred rows with their curvatures. Parts are smaller for a large ``width``."""
     some = matrices[block.part]
     for part in even_parts(len(some), width, 2**21):
         rows = block.samples.rows.block(part)
@@ -198,7 +199,7 @@ def _dense_rows(
 
 
 def _roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
-    """Return roots ``B`` with ``B' B`` each of some symmetric matrices, without what rounding makes of their zeros."""
+    """Return roots ``B`` with ``B' B = M`` for a stack of symmetric matrices ``M``. Tiny eigenvalues count as zero."""
     sizes, axes = np.linalg.eigh(blocks)
     sizes[sizes < 1e-14 * sizes[:, -1:]] = 0.0
     return np.sqrt(sizes)[:, :, None] * axes.transpose(0, 2, 1)
@@ -208,30 +209,29 @@ def _roots_of_matrices(blocks: np.ndarray) -> np.ndarray:
 
 
 def loss_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
-    """Return a weighted second derivative for each sample, made positive: a number or, for several outputs, a matrix.
+    """Return a positive, weighted second derivative per sample: a number or, for several outputs, a matrix.
 
     Parameters
     ----------
     problem : Problem
-        With few weights.
+        Problem with few weights.
     at : Point
-        Where.
+        Point at which to compute the derivatives.
     care, floor : float
-        See `frankwolfe.objective.tasks.fill_curvatures`.
+        Damping and smallest curvature, see `frankwolfe.objective.tasks.fill_curvatures`.
     """
     if problem.outputs and problem.loss.convex:
         return coupled_curvatures(problem, at, care, floor)
     curvatures = problem.objective.curvatures(at, care, floor)
-    # for a loss of several outputs that is not convex, a diagonal that bounds its second derivative
+    # a non-convex loss with several outputs: a diagonal upper bound of its second derivative
     return problem.objective.shards.keep(diagonal_matrices, curvatures) if problem.outputs else curvatures
 
 
 def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -> Any:
     """Return the weighted second derivatives at a point, of shape ``(n, outputs, outputs)``.
 
-    As in `frankwolfe.objective.tasks.fill_curvatures`, no sample has less than ``floor``. Along its own slope a loss
-    is taken for the parabola that touches it and has its lowest point at zero, as far as ``care`` says, if that is
-    steeper.
+    As in `frankwolfe.objective.tasks.fill_curvatures`, the smallest curvature is ``floor``. The damping ``care`` adds
+    curvature along the gradient of the loss: up to that of the parabola that touches the loss and has the minimum 0.
     """
     return problem.objective.shards.keep(coupled_at, at.z, at.shift, at.losses, at.alpha, care, floor)
 
@@ -239,7 +239,7 @@ def coupled_curvatures(problem: Problem, at: Point, care: float, floor: float) -
 def coupled_at(
     local: Local, z: np.ndarray, shift: Any, losses: np.ndarray, alpha: np.ndarray, care: float, floor: float
 ) -> np.ndarray:
-    """Return the second derivatives where predictions are ``z`` and the intercept is ``shift``."""
+    """Return the second derivatives at predictions ``z`` and intercept ``shift``."""
     samples, there = local.samples, shifted_by(local, z, shift)
     curvatures = np.empty((*samples.shape, samples.shape[1]))
     given = samples.targets, samples.weights, local.losses, there
@@ -248,37 +248,38 @@ def coupled_at(
 
 
 def diagonal_matrices(local: Local, curvatures: np.ndarray) -> np.ndarray:
-    """Return curvatures, one a prediction, as diagonal matrices of shape ``(n, outputs, outputs)``."""
+    """Return curvatures, one per prediction, as diagonal matrices of shape ``(n, outputs, outputs)``."""
     shape = local.samples.shape
     return curvatures.reshape(shape)[:, :, None] * np.eye(shape[1])
 
 
-# --- a lower bound where rounding hides the gap -----------------------------------------------------------------------
+# --- a lower bound for points whose gap is dominated by rounding ------------------------------------------------------
 
 
 def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
-    """Return the slopes where the objective is lowest on the face of the set that a point lies on, to second order.
+    """Return the loss derivatives at the minimiser of a quadratic model on the face of the set that contains a point.
 
-    The step to that minimiser has more digits than weights have, so the slopes prove more than those at the point.
+    The Newton step to this minimiser may be smaller than the rounding error of the weights. The derivatives, updated to
+    first order by that step, therefore give a better dual point than those at the point.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     at : Point
-        Where.
+        The point.
     hull : Hull
         The set, whose vertices have one non-zero entry.
     w, gradient : array
-        Weights there, and the gradient.
+        Weights and gradient at the point.
 
     Returns
     -------
     array or None
-        In the shape of the predictions; None where that would cost too much, or nothing could be proven by it.
+        Derivatives in the shape of the predictions; None if they are too expensive, or if the loss has no conjugate.
     """
     active = np.flatnonzero(w)
-    if problem.size > 600 or len(active) < 2 or not has_dual(problem.loss):  # it costs the cube of the weights
+    if problem.size > 600 or len(active) < 2 or not has_dual(problem.loss):  # the cost is cubic in the weights
         return None
     curvatures = loss_curvatures(problem, at, 0.0, 0.0)
     hessian = objective_hessian(problem, at, curvatures)
@@ -287,7 +288,7 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
     images, slope, signs = hessian.root[:, active], gradient[active], np.sign(w[active])
     largest = int(np.abs(w[active]).argmax())
     inside = hull.filled and np.abs(w).sum() < (1.0 - 1e-12) * hull.radius
-    if not inside:  # the largest weight makes up for what the others gain: its own column vanishes
+    if not inside:  # the largest weight compensates the changes of the others, so that the l1 norm is constant
         follows = -signs / signs[largest]
         images, slope = images + np.outer(images[:, largest], follows), slope + slope[largest] * follows
     d = np.zeros(problem.size)
@@ -298,9 +299,9 @@ def slopes_on_face(problem: Problem, at: Point, hull: Hull, w: np.ndarray, gradi
 
 
 def _shortest_minimiser(images: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return the shortest minimiser of ``<slope, d> + |images d|^2 / 2``, in scaled columns."""
+    """Return the minimum-norm minimiser of ``<slope, d> + |images d|^2 / 2``, in scaled columns."""
     sizes = np.linalg.norm(images, axis=0)
     scale = np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0.0)
     _, roots, axes = np.linalg.svd(images * scale, full_matrices=False)
-    kept = roots > 1e-12 * roots.max(initial=0.0)  # flat directions are left alone
+    kept = roots > 1e-12 * roots.max(initial=0.0)  # ignore flat directions
     return -scale * (axes[kept].T @ (axes[kept] @ (scale * slope) / roots[kept] ** 2))

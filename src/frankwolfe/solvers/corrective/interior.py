@@ -1,9 +1,9 @@
-"""The corrective method for sets with a barrier: Newton models of the objective, minimised over the set itself.
+"""The corrective method for sets with a barrier: quadratic models of the objective are minimised over the set itself.
 
-A round takes the exact gradient, which certifies; makes a quadratic model of the objective with its true Hessian;
-minimises that over the whole set by an interior-point method, as exactly as the gap is worth; and goes there as far as
-the objective falls. What a round costs does not depend on how the columns of the data are scaled, nor on how many
-vertices the answer is made of.
+A round computes the exact gradient, which certifies, and a quadratic model of the objective with its true Hessian. An
+interior-point method minimises the model over the whole set, to an accuracy in proportion to the gap. A line search on
+the objective follows. The cost of a round does not depend on the scaling of the columns, nor on the number of vertices
+in the optimum.
 
 The interior-point method follows the central path of the set's barrier ``B``: for a falling ``mu`` Newton's method
 minimises ``model + mu B``. No pass over the data is made, and every iterate is strictly inside the set. The Frank-Wolfe
@@ -28,28 +28,29 @@ from frankwolfe.solvers.dual_bound import dual_gap, slopes_after
 from frankwolfe.solvers.state import copied
 
 FIRST_MODEL_SHARE = 1e-3
-"""Part of the gap that may be left in a model at first. Twice: 2% more passes on small problems; half: 3% fewer."""
+"""The first models are solved to this fraction of the gap. Twice: 2% more passes on small problems; half: 3% fewer."""
 
 MAX_LEFT_OF_START = 0.1
-"""Part of the objective at the start that may be left in a model at most. Halved: 2% more passes on small problems."""
+"""Models are solved at least to this fraction of the objective at the start. Halved: 2% more passes on small problems.
+"""
 
 MODEL_TARGET = 0.3
-"""Part of the tolerance that a model aims at, as long as models lead anywhere."""
+"""No model is solved further than to this fraction of the tolerance, unless a round has failed."""
 
 STALLED_ROUNDS = 8
-"""Rounds without a lower gap or objective after which a run is said to have stalled."""
+"""Number of successive rounds without a lower gap or objective after which the run has stalled."""
 
 NEAR_PATH = 0.25
-"""Squared Newton decrement, divided by ``mu``, up to which a point counts as on the path."""
+"""A point counts as on the central path if its squared Newton decrement, divided by ``mu``, is at most this."""
 
 SMALL_SHARE = 0.1
-"""Part of what may be left in a model, and part of the gap, that small common parts may cost. Doubled: 3% fewer passes,
-and one problem of 91 is not certified."""
+"""Largest cost of the penalty in `with_small_common_parts`, as a fraction of the accuracy of a model and of the gap.
+Doubled: 3% fewer passes, and one problem of 91 is not certified."""
 
 ABOUT_AS_LOW, ANY_RISE, A_RECORD = range(3)
-"""When to accept a point with half the gap and a higher objective: if the objective is about as low as here, or no gap
-before was so small; always; only if no gap before was so small. A run that gets no further takes the next rule: by the
-first, points may be refused that lead on, and by the first two, rounds may go in circles."""
+"""Rules for accepting a point that halves the gap but increases the objective: if its distance to the lower bound has
+at most doubled, or its gap is half the smallest so far; always; only if its gap is half the smallest so far. A run
+without progress takes the next rule: the first may reject useful points, and with the first two, rounds may cycle."""
 
 
 class QuadraticModel(NamedTuple):
@@ -60,15 +61,15 @@ class QuadraticModel(NamedTuple):
     curvature: FullHessian
 
     def gradient(self, d: np.ndarray) -> np.ndarray:
-        """Return its gradient at ``centre + d``."""
+        """Return the gradient of the model at ``centre + d``."""
         return self.slope + self.curvature.times(d)
 
 
 class PathPoint(NamedTuple):
-    """A point close to the central path: its ``mu``, the barrier's variables, and the weights they stand for.
+    """A point near the central path: ``mu``, the barrier's variables ``y``, the weights ``w`` and ``d = w - centre``.
 
-    The weights are carried along, not worked out from the variables: in a large set small weights would lose their
-    digits. So is their distance ``d`` from the model's centre, which may be less than the last digit of the weights.
+    The weights are updated along with the variables, not computed from them: in a large set small weights would lose
+    digits. The same holds for ``d``, which may be smaller than the rounding error of the weights.
     """
 
     mu: float
@@ -96,31 +97,32 @@ class InteriorSolver(RoundSolver):
         super().__init__(problem, earlier)
         self.barrier: Any = problem.barrier() if barrier is None else barrier
         self.w = w.copy()
-        self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the point, where they are known
+        self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the iterate, if known
         self.path: list[PathPoint] = []
         self.share, self.aim, self.care = FIRST_MODEL_SHARE, MODEL_TARGET, 1.0
         self.most_left = MAX_LEFT_OF_START
         self.lowest_gap = self.lowest_value = np.inf
-        self.lowest_above, self.vain = np.inf, 0  # how far the objective was above its bound
-        self.rule, self.mattered = ABOUT_AS_LOW, False  # by which a smaller gap counts, and whether that changed a step
-        self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # where the last model led
+        # smallest distance of the objective to the lower bound, and rounds since the last progress
+        self.lowest_above, self.vain = np.inf, 0
+        self.rule, self.mattered = ABOUT_AS_LOW, False  # rule of acceptance, and whether it has decided about a step
+        self.tried: tuple[np.ndarray, Point, tuple[np.ndarray, float]] | None = None  # minimiser of the last model
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, by a round on the first few rows; once for each kind of data and parts."""
+        """Compile the kernels, or load them from the cache, by a round on the first eight rows."""
         if is_new_kind(type(self), self.problem):
             InteriorSolver(self.problem.head(8), self.w, barrier=self.barrier).advance(1)
 
     @property
     def spent(self) -> bool:
-        """Whether the budget allows no further pass, beside the one that may end a round."""
+        """Whether the budget allows no further pass, with one reserved for the end of the round."""
         return self.rows_read + 2 * self.problem.n > self.budget
 
     def point(self) -> np.ndarray:
-        """Return the iterate as a new array."""
+        """Return a copy of the iterate."""
         return self.w.copy()
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        """Return the state from which `from_state` continues. Arrays are not copied."""
         state = super().state()
         if self.exact is not None:
             state |= {"exact.gradient": self.exact[0], "exact.gap": self.exact[1]}
@@ -129,7 +131,7 @@ class InteriorSolver(RoundSolver):
         return state
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Take over all that a state holds."""
+        """Set all attributes from a saved state."""
         super()._restore(state)
         self.exact = None
         if "exact.gap" in state:
@@ -138,33 +140,33 @@ class InteriorSolver(RoundSolver):
         self.path = [PathPoint(float(mu), *rest) for mu, *rest in zip(*columns, strict=True)]
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """Bring ``at`` up to date; return the gradient there and the exact gap."""
+        """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
         if self.at is None or self.exact is None:
             self.at, self.exact = self._exact_at(self.w)
         return self.exact
 
     def _exact_at(self, w: np.ndarray) -> tuple[Point, tuple[np.ndarray, float]]:
-        """Return what the objective is at some weights, and the gradient and the exact gap there."""
+        """Return the point at the weights ``w``, and its gradient and exact gap."""
         at, gradient = self._evaluate_weights(w)
         return at, (gradient, self.problem.gap_for(gradient, w))
 
     # --- a round ----------------------------------------------------------------------------------------------
 
     def _round(self, found: Evaluation) -> None:
-        """Minimise a model over the set and go there as far as the objective falls."""
+        """Minimise a quadratic model over the set, then line search toward its minimiser."""
         if not self.path:
             found = self._from_the_centre(found)
         self._look_back(found)
-        self.stuck = self.stuck or found.gap <= 1e-290  # parts of it, at which a path ends, would underflow
+        self.stuck = self.stuck or found.gap <= 1e-290  # the last mu of the path would underflow
         if self.stuck or self.spent:
             return
         floor = 1e-4 * self.care * self.problem.objective.curvature_scale
         curvatures = loss_curvatures(self.problem, self.at, self.care, floor)
         curvature = objective_hessian(self.problem, self.at, curvatures)
         if not curvature.finite():
-            self.stuck = True  # the curvatures overflowed: there is no model to go by
+            self.stuck = True  # the curvatures overflowed
             return
-        # the gap may be millions of times what the objective can fall: a model that leaves a part of that is no use
+        # The gap may be millions of times the possible decrease of the objective, so `most_left` limits the goal, too.
         goal = max(self.aim * self.target, min(self.share * found.gap, self.most_left * self.scale))
         scale = min(found.gap, abs(found.value)) or found.gap
         model = QuadraticModel(self.w, found.gradient, curvature)
@@ -180,12 +182,12 @@ class InteriorSolver(RoundSolver):
             self._drop_tiny()
         self._found = None if moved else found
         if not moved:
-            # where the gap is millions of times the objective, only the second of these changes the goal
+            # solve the next model further; with a gap far above the objective, `most_left` sets the goal
             self.share, self.most_left, self.aim = 0.1 * self.share, 0.1 * self.most_left, 0.1 * self.aim
             self.vain += 1
 
     def _from_the_centre(self, found: Evaluation) -> Evaluation:
-        """Begin in the middle of the set, if the objective is lower there than where the run was told to start."""
+        """Start the path at the barrier's centre of the set. Move there if the objective is lower than at the start."""
         y = self.barrier.start()
         self.path = [PathPoint(np.inf, y, self.barrier.weights(y), np.zeros(self.problem.size))]
         centre = self.path[0].w
@@ -198,15 +200,15 @@ class InteriorSolver(RoundSolver):
         return self._exact()
 
     def _bound(self, at: Point, w: np.ndarray, alpha: np.ndarray) -> None:
-        """Bound the optimum from below by the slopes where a model has its minimum; charged as a pass."""
+        """Update the lower bound with the slopes ``alpha`` at a model's minimiser. It counts as a pass."""
         if has_dual(self.problem.loss) and not self.spent:
             self.rows_read += self.problem.n
             self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 
     def _go_unseen(self) -> bool:
-        """Go where the last model has its minimum if the bound is still too low and the objective is no higher there.
+        """Move to the minimiser of the last model if the bound is too low and the objective does not increase.
 
-        The gap may tell nothing in the last digits. But the next bound, from slopes that are closer, will be higher.
+        In the last digits the gap may be all rounding. A lower bound from slopes nearer to the optimum is still higher.
         """
         if self.tried is None or self.at.value - self.lower_bound <= self.target:
             return False
@@ -217,10 +219,10 @@ class InteriorSolver(RoundSolver):
         return True
 
     def _first(self, model: QuadraticModel, mu: float) -> PathPoint:
-        """Return the point of the last path where the next one may begin.
+        """Return the start of the next path: the last point of the previous path with at least this ``mu``.
 
-        The middle of the set is no longer near the path where a run starts near the optimum: from there the path begins
-        with what the gap of the model is worth.
+        If there is none, as in a run that starts near the optimum, return the centre of the set, with a ``mu`` in
+        proportion to the gap of the model there.
         """
         for point in reversed(self.path):
             if mu <= point.mu < np.inf:
@@ -230,14 +232,14 @@ class InteriorSolver(RoundSolver):
         return self.path[0]._replace(mu=max(mu, min(gap, abs(self.at.value)) / self.barrier.nu))
 
     def _look_back(self, found: Evaluation) -> None:
-        """Notice when neither gap nor objective has fallen for long, and try the next rule if the last one mattered."""
+        """Count the rounds without progress. Switch to the next rule of acceptance if the last one mattered."""
         gap, value, above = self.lowest_gap, self.lowest_value, self.lowest_above
         bounded = found.value - self.lower_bound
         if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
             self.vain = 0
         else:
             self.vain += 1
-        if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was right: the next one may be solved further
+        if found.gap <= 2.0 * self.share * gap < np.inf:  # the model was accurate: solve the next one further
             self.share = max(1e-8, self.share**2)
         self.lowest_gap, self.lowest_value = min(gap, found.gap), min(value, found.value)
         self.lowest_above = min(above, bounded)
@@ -247,18 +249,18 @@ class InteriorSolver(RoundSolver):
         self.stuck = self.stuck or self.vain >= STALLED_ROUNDS
 
     def _go(self, there: np.ndarray, found: Evaluation) -> bool:
-        """Go toward a point: all the way if the gap is much smaller there, else as far as the objective falls.
+        """Move to ``there`` if the gap is much smaller, else line search toward it. Return whether the iterate moved.
 
-        Say whether that was any way. Near the optimum the gap of a convex loss tells better than its objective, which
-        may even be a little higher where the gap is smaller.
+        Near the optimum of a convex problem the gap is a better criterion than the objective, which may be slightly
+        higher where the gap is smaller.
         """
         self.tried = None
         if not self.problem.constraint.contains(there):
-            return False  # rounding has led the path out of the set
+            return False  # infeasible by rounding
         at, exact = self._exact_at(there)
         fall, convex = -float(found.gradient @ (there - self.w)), bool(self.problem.loss.convex)
         self.tried = there, at, exact
-        unseen = fall <= 100.0 * self._noise()  # the objective cannot tell
+        unseen = fall <= 100.0 * self._noise()  # the predicted decrease is below rounding
         good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
         self._raise_bound(at, at.proven(exact[1]))
         if good or (convex and (exact[1] <= self.target or self._much_closer(at, exact[1], found))):
@@ -271,13 +273,13 @@ class InteriorSolver(RoundSolver):
         gamma = best[0]
         if gamma == 1.0:
             self.w, self.at, self.exact = there, at, exact
-        else:  # predictions on the way were not taken at a point
+        else:  # predictions inside the segment are interpolated: evaluate the new weights
             self.w, self.at, self.exact = (1.0 - gamma) * self.w + gamma * there, None, None
         self._adapt(gamma)
         return True
 
     def _much_closer(self, at: Point, gap: float, found: Evaluation) -> bool:
-        """Whether the gap elsewhere is reason enough to go there, by the rule that holds now."""
+        """Whether to accept a point for its smaller gap, by the current rule (`ABOUT_AS_LOW` and so on)."""
         if gap > 0.5 * found.gap:
             return False
         if self._rise(at) <= self._noise():
@@ -287,8 +289,8 @@ class InteriorSolver(RoundSolver):
         return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest_gap
 
     def _drop_tiny(self) -> None:
-        """Set tiny weights to zero, where the gap stays within the tolerance: inside a set none is exactly zero."""
-        for part in (1e-4, 1e-7):  # of the largest weight, or singular value
+        """Set tiny weights to zero if the gap stays within the tolerance. Interior points have no zero weights."""
+        for part in (1e-4, 1e-7):  # relative to the largest weight
             there = self.barrier.without_tiny(self.w, part * np.abs(self.w).max(initial=0.0))
             if self.spent or np.array_equal(there, self.w) or not self.problem.constraint.contains(there, 1e-13):
                 continue
@@ -298,7 +300,7 @@ class InteriorSolver(RoundSolver):
                 return
 
     def _adapt(self, gamma: float) -> None:
-        """Trust curvatures less where a step had to be cut short, more where it had not."""
+        """Increase the damping after a short step, reduce it after a full step."""
         if gamma < 0.5:
             self.care = min(1.0, max(1e-4, 10.0 * self.care))
         elif gamma == 1.0:
@@ -311,30 +313,31 @@ class InteriorSolver(RoundSolver):
 def with_small_common_parts(
     model: QuadraticModel, problem: Problem, at: Point, goal: float, gap: float
 ) -> QuadraticModel:
-    """Return a model that prefers small common parts, if the loss depends on differences of outputs only.
+    """Return the model with a small penalty on common parts, if the loss depends on differences of outputs only.
 
-    Along common parts the minimisers of a model are then far apart. The one that a barrier prefers may lie far out,
-    where large predictions cancel and digits are lost. A little curvature leads back to the smallest weights.
+    The common part of a feature is the mean of its weights over all outputs. A loss such as the softmax does not depend
+    on it, so the model is flat along it. The barrier may then choose a minimiser with large common parts, where
+    predictions cancel and lose digits. The penalty ``sum_j rho_j outputs c_j^2 / 2`` on the common parts ``c`` leads
+    back to small weights. Its weights ``rho_j`` are limited:
 
-    The common part of a feature is the mean of its weights over all outputs. Its square is added, so weighted that all
-    of them together cost a tenth of ``goal`` where the model begins. None is pressed below the differences between
-    outputs: there it does no harm. The pull toward zero adds no more than a tenth to the gap, else common parts that
-    the set does not let go would keep the gap from falling; what is left of the squares holds them where they are.
-    No square outweighs the curvature of the objective in the weights of its feature: where these are as good as zero,
-    those of a constant column for instance, a tenth of ``goal`` over their squares is more than numbers can hold.
+    - all terms together cost at most a tenth of ``goal`` at the centre;
+    - a common part below the differences between outputs is harmless, so it is not reduced any further;
+    - the gradient of the penalty adds at most a tenth to the gap, since the set may not allow smaller common parts;
+    - ``rho_j`` is at most the curvature of the objective in the weights of the feature, which prevents an overflow for
+      weights near zero, for example of a constant column.
 
     Parameters
     ----------
     model : QuadraticModel
-        Of the objective.
+        Model of the objective.
     problem : Problem
-        Whose loss may have several outputs.
+        Problem whose loss may have several outputs.
     at : Point
-        Where the model begins.
+        The centre of the model.
     goal : float
-        What may be left in the model.
+        Accuracy to which the model is solved.
     gap : float
-        The gap where it begins.
+        The gap at the centre.
     """
     if problem.outputs < 2 or not problem.objective.only_differences(at):
         return model
@@ -343,7 +346,7 @@ def with_small_common_parts(
     size = np.maximum(np.abs(common), np.abs(W - common[:, None]).max(axis=1))
     rho = np.divide(2.0 * SMALL_SHARE * goal, W.size * size**2, out=np.zeros(problem.d), where=size > 0.0)
     own = np.einsum("jj->j", model.curvature.H).reshape(W.shape)
-    rho = np.minimum(rho, np.maximum(own.max(axis=1), 0.0))  # more would drown what the loss says
+    rho = np.minimum(rho, np.maximum(own.max(axis=1), 0.0))  # at most the curvature of the loss
     rows = np.kron(np.diag(np.sqrt(rho / problem.outputs)), np.ones(problem.outputs))
     pull = np.repeat(rho * common, problem.outputs)
     cost = problem.gap_for(pull, model.centre)
@@ -352,16 +355,19 @@ def with_small_common_parts(
 
 
 def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal: float) -> list[PathPoint]:
-    """Follow the central path of a model until ``mu`` is at most ``goal``; return what was met on the way.
+    """Follow the central path of a model until ``mu`` is at most ``goal``. Return the points near the path.
+
+    For a decreasing ``mu``, damped Newton steps minimise ``model + mu B``. If more than twelve steps are needed for a
+    ``mu``, the path is curved: return to the last point, and reduce ``mu`` by less.
 
     Parameters
     ----------
     model : QuadraticModel
-        What to minimise.
+        The model to minimise.
     barrier : Barrier
-        Of the set.
+        Barrier ``B`` of the set.
     first : PathPoint
-        Where to begin: any point inside, and the first ``mu``; its ``d`` may be that of another model.
+        An interior point and the first ``mu``. Its ``d`` is recomputed for this model.
     goal : float
         The last ``mu``.
     """
@@ -369,7 +375,7 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
     first = first._replace(d=first.w - model.centre)
     (mu, y, w, d), last, steps, shrink = first, np.inf, 0, 0.1
     for _ in range(300):
-        if steps > 12 and met:  # the path may be bent: go back, and change mu by less
+        if steps > 12 and met:  # go back, and reduce mu by less
             shrink, steps = np.sqrt(shrink), 0
             mu, (_, y, w, d) = max(goal, shrink * met[-1].mu), met[-1]
         found = _free(barrier.at(y))
@@ -384,31 +390,31 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
             met.append(PathPoint(mu, y, w, d))
             shrink = max(0.1, 0.5 * shrink) if steps <= 5 else np.sqrt(shrink)
             mu, steps = max(goal, shrink * mu), 0
-        if not np.isfinite(fall):  # closer to the boundary than numbers can say: the path ends here
+        if not np.isfinite(fall):  # too close to the boundary for floating-point numbers
             return met or [first]
         curve, change = float(move @ (curved @ move)), found.recover(move)
         step = _step_length(barrier, y, change, mu, float(slope @ move), curve, fall)
         y, d = y + step * change, d + step * _pushed(found.moves, move)
         w = model.centre + d
         if step == 0.0 or (mu <= goal and fall <= 1e-2 * mu and not 1e-24 * mu < fall < 0.1 * last):
-            break  # at the end of the path steps go on while each does much more than the one before
+            break  # at the last mu, Newton steps go on while they converge fast
         last, steps = fall, steps + (not close)
     met.append(PathPoint(mu, y, w, d))
     return met
 
 
 def _pushed(moves: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """Return ``moves e``."""
+    """Return ``moves e``, where a vector ``moves`` stands for a diagonal matrix."""
     return moves * e if moves.ndim == 1 else moves @ e
 
 
 def _pulled_back(moves: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return ``moves' slope``."""
+    """Return ``moves' slope``, where a vector ``moves`` stands for a diagonal matrix."""
     return moves * slope if moves.ndim == 1 else moves.T @ slope
 
 
 def _plus(H: np.ndarray, mu: float, curve: np.ndarray) -> np.ndarray:
-    """Return ``H + mu curve``, where the second may be a diagonal."""
+    """Return ``H + mu curve``, where a vector ``curve`` stands for a diagonal matrix."""
     if curve.ndim == 2:
         return H + mu * curve
     total = H.copy()
@@ -417,9 +423,10 @@ def _plus(H: np.ndarray, mu: float, curve: np.ndarray) -> np.ndarray:
 
 
 class _Followers(NamedTuple):
-    """Variables that follow from the others where equations must hold: as many as there are equations.
+    """Elimination of linear equations: as many dependent variables as there are equations, and the free ones.
 
-    They are those in which the equations are largest, which is where the set is widest.
+    QR with column pivoting selects the variables with the largest coefficients as the dependent ones. ``T`` maps a move
+    of the free variables to that of the dependent ones.
     """
 
     follow: np.ndarray
@@ -428,18 +435,18 @@ class _Followers(NamedTuple):
 
     @classmethod
     def of(cls, equations: np.ndarray) -> "_Followers":
-        """Choose them; ``T`` maps moves of the free variables to theirs."""
+        """Return the elimination for a matrix of equations."""
         count = len(equations)
         triangle, order = qr(equations, mode="r", pivoting=True, check_finite=False)
         T = -np.linalg.solve(triangle[:, :count], triangle[:, count:])
         return cls(order[:count], order[count:], T)
 
     def slope(self, slope: np.ndarray) -> np.ndarray:
-        """Return a slope in the free variables."""
+        """Return the gradient in the free variables."""
         return slope[self.free] + self.T.T @ slope[self.follow]
 
     def hessian(self, H: np.ndarray) -> np.ndarray:
-        """Return a Hessian in the free variables; a vector stands for a diagonal one."""
+        """Return the Hessian in the free variables. A vector ``H`` stands for a diagonal matrix."""
         if H.ndim == 1:
             return np.diag(H[self.free]) + (self.T.T * H[self.follow]) @ self.T
         mixed = self.T.T @ H[np.ix_(self.follow, self.free)]
@@ -447,21 +454,21 @@ class _Followers(NamedTuple):
         return H[np.ix_(self.free, self.free)] + mixed + mixed.T + within
 
     def images(self, root: np.ndarray) -> np.ndarray:
-        """Return a matrix, whose columns belong to all variables, for the free ones: a root of a Hessian, or moves."""
+        """Return a matrix with a column per variable (a root of a Hessian, or moves), reduced to the free variables."""
         return root[:, self.free] + root[:, self.follow] @ self.T
 
     def whole(self, free: np.ndarray) -> np.ndarray:
-        """Return the move of all variables."""
+        """Return the move of all variables, from that of the free ones."""
         move = np.empty(len(self.follow) + len(self.free))
         move[self.free], move[self.follow] = free, self.T @ free
         return move
 
 
 def _free(found: Expansion) -> Expansion:
-    """Return an expansion whose variables need not keep any equations, where each moves many weights.
+    """Return an expansion of the barrier without equations, if each variable moves many weights.
 
-    Differences between their moves are taken before the data sees them: of what all vertices have in common the model
-    may make numbers so large that nothing would be left of the differences.
+    The dependent variables are eliminated before the products with the data. Otherwise a large common part of all
+    vertices could cancel in these products, and their differences would be lost to rounding.
     """
     if found.equations is None or found.moves.ndim == 1:
         return found
@@ -476,7 +483,7 @@ def _free(found: Expansion) -> Expansion:
 
 
 def _joint_root(model: QuadraticModel, found: Expansion, mu: float) -> np.ndarray:
-    """Return ``root`` with ``root' root`` the Hessian of ``model + mu B``."""
+    """Return a matrix ``root`` such that ``root' root`` is the Hessian of ``model + mu B``."""
     if found.hessian.ndim == 1:
         own = np.diag(np.sqrt(found.hessian))
     else:
@@ -489,9 +496,9 @@ def _joint_root(model: QuadraticModel, found: Expansion, mu: float) -> np.ndarra
 def _newton(
     H: np.ndarray, slope: np.ndarray, equations: np.ndarray | None, root: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """Return the move to the minimiser of ``<slope, e> + e' H e / 2`` among those that keep all equations.
+    """Return the minimiser of ``<slope, e> + e' H e / 2`` subject to ``equations e = 0``.
 
-    ``root`` makes a matrix with ``root' root = H``, for where ``H`` itself has lost too many digits.
+    ``root`` returns a matrix with ``root' root = H``. It is used if ``H`` has lost too many digits.
     """
     if equations is None:
         return _minimiser(H, slope, root)
@@ -500,7 +507,11 @@ def _newton(
 
 
 def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the minimiser of ``<slope, e> + e' H e / 2``, NaN if there is no telling."""
+    """Return the minimiser of ``<slope, e> + e' H e / 2``, or NaN if all factorisations fail.
+
+    The first attempt is Cholesky of the scaled ``H``. If a pivot is too small, QR of ``root`` keeps more digits. The
+    last resort is Cholesky with a ridge.
+    """
     if len(slope) == 0 or not np.isfinite(H).all():
         return np.full(len(slope), np.nan)
     diagonal = np.einsum("jj->j", H)
@@ -532,18 +543,19 @@ def _minimiser(H: np.ndarray, slope: np.ndarray, root: Callable[[], np.ndarray])
 def _step_length(
     barrier: Barrier, y: np.ndarray, change: np.ndarray, mu: float, rise: float, curve: float, fall: float
 ) -> float:
-    """Return how much of a Newton move to make: so much that ``model + mu B`` falls enough; 0 if nothing will do.
+    """Return a step size along a Newton step with sufficient decrease of ``model + mu B``; 0 if there is none.
 
-    ``rise`` and ``curve`` are the model's slope and curvature along the move, ``fall`` what the whole promises.
+    ``rise`` and ``curve`` are the model's slope and curvature along the step, ``fall`` the squared Newton decrement. By
+    self-concordance, the step size ``1 / (1 + sqrt(fall / mu))`` is feasible and decreases the function.
     """
     before, step, sure = barrier.value(y), 1.0, 1.0 / (1.0 + np.sqrt(max(fall, 0.0) / mu))
 
     def change_of(step: float) -> float:
         return step * (rise + 0.5 * step * curve) + mu * (barrier.value(y + step * change) - before)
 
-    while step > 1e-10:  # shorter ones have met rounding
+    while step > 1e-10:  # shorter steps are dominated by rounding
         total = change_of(step)
-        # self-concordance: what is `sure` is inside, and lower
+        # by self-concordance the step size `sure` is feasible and decreases the function
         if np.isfinite(total) and (total <= -0.1 * step * fall or step <= sure or fall <= 1e-9 * mu):
             break
         step = max(0.5 * step, sure) if step > sure else 0.5 * step
@@ -551,8 +563,8 @@ def _step_length(
         return 0.0
     if fall <= NEAR_PATH * mu:
         return step
-    # far from the path the best of steps that differ by factors of two: some end too close to the boundary, and a
-    # variable far too close to zero can only double in a plain one
+    # Far from the path, take the best of step sizes that differ by factors of two. Some end too close to the boundary.
+    # A variable that is far too close to zero at most doubles in a full Newton step, so longer steps help.
     ratio = 2.0 if step >= 1.0 else 0.5
     while (there := change_of(ratio * step)) < total:
         step, total = ratio * step, there

@@ -1,9 +1,9 @@
-"""How runs begin: from the optimum of a sample where data is tall, and with code that is compiled already.
+"""The start of a run: from the optimum of a row subsample for tall data, and the compilation of kernels.
 
-Where rows are many and weights few, one row in sixteen tells nearly all that all rows do. The first round then
-minimises over the sample alone. Its optimum is as far from that of all rows as the noise in the sample, which is much
-nearer than where the first rounds over all rows would lead, at a fraction of their cost. Nothing is proven by it: the
-rounds that follow, and their certificates, read all rows.
+If rows are many and weights few, the optimum over one row in sixteen is close to that over all rows: their distance is
+the sampling error. The first round then minimises over the sample alone. This gets closer to the optimum than the first
+rounds over all rows would, at a fraction of their cost. The sample proves nothing: later rounds and their certificates
+read all rows.
 """
 
 from contextlib import nullcontext
@@ -19,25 +19,25 @@ from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.shards.local import ChunkedRows, Local
 
 SAMPLED = 16
-"""One row in so many is in the sample. Twice as many, or half: runs on w8a (49,749 x 300) take about as long. All of
-them take half of what they take without a sample."""
+"""The sample has one row in this number. Twice or half: runs on w8a (49,749 x 300) take about as long. All of them take
+half as long as without a sample."""
 
 ROWS_PER_WEIGHT = 4
-"""Fewest rows in a sample for each weight. With fewer, the sample's optimum has atoms of its own: RCV1 at radius 1000,
-with 0.03 rows a weight, takes as long with a sample as without."""
+"""Fewest rows of the sample per weight. With fewer, the sample's optimum has other atoms: RCV1 at radius 1000, with
+0.03 rows per weight, takes as long with a sample as without."""
 
 LEAST_ENTRIES = {"sparse": 2**19, "dense": 2**21}
 """Fewest stored entries of the data: with less, a sample costs about what it saves, some milliseconds."""
 
 SAMPLE_PASSES = 16
-"""Most passes over the sample: as much work as one pass over all rows."""
+"""Maximum number of passes over the sample. They cost as much as one pass over all rows."""
 
 
 def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
-    """Return whether a sample of the rows is a good start, and ``budget``, in rows, allows for it and three passes.
+    """Return whether to start from a row subsample. ``budget``, in rows, must also allow three passes over all rows.
 
-    Only where the loss is convex is one start as good as another. A sample of a store would be read with all the rest.
-    Each part of a cluster has a sample of its own.
+    The loss must be convex, since otherwise the start determines the local minimum. Data on disk is not sampled, since
+    this would read all of it. On a cluster each part has a sample of its own.
     """
     rows, sampled = problem.samples.rows, -(-problem.n // SAMPLED)
     if problem.objective.reads is not None or not problem.loss.convex:
@@ -50,10 +50,10 @@ def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
 
 
 def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray | None, int]:
-    """Return weights that are about optimal for a sample of the rows, and how many rows were read for them.
+    """Return approximately optimal weights for a row subsample, and the number of rows read.
 
-    Where rows are in several places, it is the mean of their optima by the weights of their samples: it is in the set,
-    and the noise of the samples averages out. None if the rows of the sample have no weight.
+    On a cluster this is the weighted mean of the optima of all parts. It is feasible, and averages the sampling errors.
+    The weights are None if all sampled rows have weight zero.
     """
     given = problem.loss, problem.constraint, problem.intercept, limits
     (found,) = problem.objective.shards.run(sample_optimum, *given)
@@ -66,9 +66,9 @@ def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray 
 
 
 def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, limits: Any) -> tuple:
-    """Return a list of one: the optimum of one row in so many, the weight of the sample, and how many rows were read.
+    """Return a list with one entry: the optimum of the sample of a part, the sample's weight, and the rows read.
 
-    It is minimised to a relative gap of 1e-3. That may be less than the sample's noise, for passes over it are cheap;
+    The relative gap is 1e-3. That may be less than the sampling error, but passes over the sample are cheap. With a gap
     thirty times as large, a million rows of 50 columns take one pass more.
     """
     from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver  # which imports this file
@@ -94,7 +94,7 @@ def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, li
 
 
 def _matrix(rows: Any, local: Local) -> Any:
-    """Return rows as they are in the data, a matrix."""
+    """Return rows as a dense or sparse matrix."""
     rows = rows.rows if isinstance(rows, MultiOutput) else rows
     return rows.matrix(local.size // max(1, local.samples.rows.outputs)) if rows.is_sparse else rows.values
 
@@ -102,11 +102,11 @@ def _matrix(rows: Any, local: Local) -> Any:
 # --- compiled kinds ---------------------------------------------------------------------------------------------------
 
 _warm: set[Any] = set()
-"""Solvers, with the kinds of data and parts that they have been compiled for in this process."""
+"""Pairs of a solver and the types of data, loss and set that it has been compiled for in this process."""
 
 
 def is_new_kind(solver: type, problem: Problem) -> bool:
-    """Return whether a solver has not been compiled for a problem like this one; from then on it has."""
+    """Return whether a solver must be compiled for the types of this problem, and record that it has been."""
     if not (problem.objective.compiled and compiling()):
         return False
     kind = solver, _kind((problem.samples, problem.constraint))
@@ -117,7 +117,7 @@ def is_new_kind(solver: type, problem: Problem) -> bool:
 
 
 def _kind(value: Any) -> Any:
-    """Return what code is compiled for: classes, and the types of arrays."""
+    """Return the signature that kernels are compiled for: classes, and the types and layouts of arrays."""
     if isinstance(value, tuple):
         return type(value), *map(_kind, value)
     return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)
