@@ -1,7 +1,7 @@
-"""Rows of the data by layout: how one row, and all of them, are read.
+"""Row layouts: how the rows of the data are stored and read, one row or all rows at a time.
 
-Kernels read rows only through verbs (`frankwolfe.compile.verbs`), so one kernel serves all layouts. float32 data stays
-float32 in memory; sums are taken in float64.
+Kernels read rows only through verbs (`frankwolfe.compile.verbs`), so the same kernel source serves all layouts. float32
+data stays float32 in memory; sums are computed in float64.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""Rows of dense data less the means of their columns: what an intercept makes of them, without a copy.
+"""Rows of dense data minus the weighted column means, without a copy of the data.
 
-With a free intercept, weights ``w`` and weighted column means ``m``, the predictions ``Xw + b`` are
-``(X - 1 m') w + b'`` with ``b' = b + m'w``. In that form nothing depends on where the columns have their means: no
-large numbers cancel, and ``b'`` hardly moves as ``w`` does. Entries are centred as they are read.
+With an intercept ``b`` and weighted column means ``m``, the predictions ``X w + b`` equal ``(X - 1 m') w + b'`` with
+``b' = b + m'w``. The centred form does not depend on the means of the columns: it avoids cancellation, and ``b'``
+hardly changes with ``w``. Entries are centred when they are read.
 """
 
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from frankwolfe.rows.dense import AllEntries, Dense
 from frankwolfe.rows.multi_output import MultiOutput
 
 BLOCK = 2**16
-"""Entries that are centred at a time, where all rows are read: they stay in cache until they are used."""
+"""Number of entries that a pass over all rows centres at a time, so that they stay in cache."""
 
 
 def centred(rows: Any, weights: np.ndarray) -> Any:
-    """Return dense rows less their weighted mean; sparse rows, which would be dense then, as they are."""
+    """Return dense rows minus their weighted mean. Sparse rows, which would become dense, are returned unchanged."""
     if isinstance(rows, MultiOutput):
         return rows._replace(rows=centred(rows.rows, weights))
     return Centred.of(rows.values, weights) if isinstance(rows, Dense) else rows
 
 
-@relaxed  # as `frankwolfe.rows.dense.dot_row`; differences are taken before they are multiplied and added
+@relaxed  # as `frankwolfe.rows.dense.dot_row`; only the sum is reordered, not the differences
 def dot_centred_row(values, means, i, v):
-    """Return the inner product of row ``i`` of a matrix, less ``means``, with ``v``."""
+    """Return the inner product of row ``i`` of a matrix, minus ``means``, with ``v``."""
     total = 0.0
     for j in range(values.shape[1]):
         total += (values[i, j] - means[j]) * v[j]
@@ -39,23 +39,23 @@ def dot_centred_row(values, means, i, v):
 
 @lent(AllEntries)
 class Centred(NamedTuple):
-    """Rows of a C-ordered matrix, less ``means``."""
+    """Rows of a C-ordered matrix, minus ``means``."""
 
     values: np.ndarray
     means: np.ndarray
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray) -> "Centred":
-        """Return the rows less their weighted mean; a constant column becomes zero, exactly."""
+        """Return the rows minus their weighted mean; a constant column becomes exactly zero."""
         first = values[0].astype(np.float64)
         return cls(values, first + cls(values, first).add_all(weights, len(first)))
 
     def mean_prediction(self, w: np.ndarray) -> Any:
-        """Return what centring subtracts from all predictions: ``means' w``."""
+        """Return ``means' w``, which centring subtracts from all predictions."""
         return self.means @ w
 
     def row_dot(self, i, v):
-        """Inner product of row ``i`` with ``v``."""
+        """Return the inner product of row ``i`` with ``v``."""
         return dot_centred_row(self.values, self.means, i, v)
 
     def row_add(self, i, c, r):
@@ -65,23 +65,23 @@ class Centred(NamedTuple):
             r[j] += c * (values[i, j] - means[j])
 
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds of a lazy argmax."""
         values, means = self.values, self.means
-        for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
+        for j in range(values.shape[1]):  # a copy of `row_add`: for short rows a call takes too long
             r[j] += c * (values[i, j] - means[j])
-        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
+        for j in range(values.shape[1]):  # a second loop, so that the first is vectorised
             track(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
-        """Column and value."""
+        """Return column and value of an entry."""
         return at, self.values[i, at] - self.means[at]
 
     def row_entry(self, i, j):
-        """Entry ``j`` of row ``i``."""
+        """Return entry ``j`` of row ``i``."""
         return self.values[i, j] - self.means[j]
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the centred rows, a block that fits in cache at a time, and which they are; the next overwrites it."""
+        """Yield slices and their centred rows, in blocks that fit in cache. The next block overwrites the memory."""
         n, d = self.values.shape
         size = max(16, BLOCK // max(d, 1))
         for begin in range(0, n, size):
@@ -89,33 +89,33 @@ class Centred(NamedTuple):
             yield block, np.subtract(self.values[block], self.means, out=scratch("centred", block.stop - begin, d))
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
-        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        """Return the weighted column norms ``sqrt(sum_i weights_i x_ij^2)``."""
         return np.sqrt(sum(weights[block] @ rows**2 for block, rows in self._blocks()))
 
     def some_columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return some columns, row by row."""
+        """Return the columns with the indices ``chosen``, as a C-ordered array."""
         return np.ascontiguousarray(self.values.take(chosen, axis=1) - self.means[chosen])
 
     def look_at_columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the same, to be looked at before the next: the memory is used again."""
+        """Return the same as `some_columns`, in scratch memory that the next call overwrites."""
         found = scratch("columns", len(self.values), len(chosen))
         return np.subtract(self.values.take(chosen, axis=1), self.means[chosen], out=found)
 
     def some_rows(self, chosen: np.ndarray) -> "Centred":
-        """Return a copy of some rows."""
+        """Return a copy of the rows with the indices ``chosen``."""
         return Centred(self.values[chosen], self.means)
 
     def block(self, part: slice) -> "Centred":
-        """Return some rows that follow each other."""
+        """Return a slice of the rows."""
         return Centred(self.values[part], self.means)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Inner products of all rows with ``w``."""
-        with np.errstate(over="ignore", invalid="ignore"):  # as sparse rows do: what overflows shows in the objective
+        """Return the inner products of all rows with ``w``."""
+        with np.errstate(over="ignore", invalid="ignore"):  # as for sparse rows: overflow shows in the objective
             return np.concatenate([rows @ w for _, rows in self._blocks()])
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
-        """Sum of all rows, each times its entry of ``alpha``."""
+        """Return ``X' alpha``, the sum of all rows, each times its entry of ``alpha``."""
         with np.errstate(over="ignore", invalid="ignore"):
             total = np.zeros((d, *alpha.shape[1:]))
             for block, rows in self._blocks():

@@ -15,14 +15,14 @@ from frankwolfe.rows.samples import parts_by_size
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 UNSIGNED: dict[np.dtype, type] = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
-"""Types without a sign. Compiled code does not ask whether such a number counts from the end, as -1 would."""
+"""Unsigned types. For unsigned indices, compiled code omits the check for negative indices."""
 
 SIGNED: dict[np.dtype, type] = {np.dtype(np.uint32): np.int32, np.dtype(np.uint64): np.int64}
 
 
 @lent(OneOutput)
 class CSR(NamedTuple):
-    """Rows of a sparse matrix in compressed-row form, column numbers sorted within a row, and without a sign."""
+    """Rows of a sparse matrix in compressed-row form, with sorted, unsigned column indices."""
 
     data: np.ndarray
     indices: np.ndarray
@@ -35,11 +35,11 @@ class CSR(NamedTuple):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether the layout stores the non-zero entries only."""
         return True
 
     def row_dot(self, i, v):
-        """Inner product of row ``i`` with ``v``."""
+        """Return the inner product of row ``i`` with ``v``."""
         data, indices, z = self.data, self.indices, 0.0
         for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             z += data[k] * v[indices[k]]
@@ -56,12 +56,12 @@ class CSR(NamedTuple):
         return self.indptr[i + 1] - self.indptr[i]
 
     def row_item(self, i, at):
-        """Column and value of a stored entry."""
+        """Return column and value of a stored entry."""
         k = self.indptr[i] + at
         return np.int64(self.indices[k]), self.data[k]
 
     def fetch_row(self, i):
-        """Ask for the stored columns and values of row ``i``, a cache line at a time."""
+        """Prefetch the stored columns and values of row ``i``, a cache line at a time."""
         data, indices = self.data, self.indices
         start, stop = self.indptr[i], self.indptr[i + 1]
         for k in range(start, stop, 16):
@@ -70,7 +70,7 @@ class CSR(NamedTuple):
             hint(data, k)
 
     def row_entry(self, i, j):
-        """Entry ``j`` of row ``i``, by bisection."""
+        """Return entry ``j`` of row ``i``, by bisection."""
         indices = self.indices
         low, high = self.indptr[i], self.indptr[i + 1]
         while low < high:
@@ -84,7 +84,7 @@ class CSR(NamedTuple):
         return 0.0
 
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds of a lazy argmax."""
         data, indices = self.data, self.indices
         for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             j = indices[k]
@@ -93,7 +93,7 @@ class CSR(NamedTuple):
             track(bounds, starts, flip, j, x)
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``c`` times row ``i`` to ``r``, tracked by a tracker over groups."""
+        """Add ``c`` times row ``i`` to ``r`` and update the keys of a tracker over groups."""
         data, indices, homes, ends, keys = self.data, self.indices, groups.homes, groups.home_ends, groups.keys
         shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
         for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
@@ -103,11 +103,11 @@ class CSR(NamedTuple):
             track_groups(keys, shares, flat, bounds, starts, homes, ends, j, before, abs(r[j]))
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
-        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        """Return the weighted column norms ``sqrt(sum_i weights_i x_ij^2)``."""
         return np.sqrt(self.weighted_squares(weights, d))
 
     def weighted_squares(self, weights: np.ndarray, d: int, compiled: bool | None = None) -> np.ndarray:
-        """Return the sums of the squares of the columns, row ``i`` counted ``weights[i]`` times."""
+        """Return ``sum_i weights_i x_ij^2`` for all columns ``j``."""
         if not self._compiled(compiled):
             return self._replace(data=np.square(self.data, dtype=np.float64)).matrix(d).T @ weights
         squares = np.zeros(d)
@@ -115,7 +115,7 @@ class CSR(NamedTuple):
         return squares
 
     def _compiled(self, told: bool | None = None) -> bool:
-        """Whether to use kernels, or SciPy, for work on all rows: as told, or by the size of the whole data."""
+        """Return whether passes over all rows use kernels rather than SciPy: ``told``, or by the size of the data."""
         return worth_compiling(len(self.data), is_sparse=True) if told is None else told
 
     def stored(self) -> int:
@@ -123,27 +123,27 @@ class CSR(NamedTuple):
         return int(self.indptr[-1] - self.indptr[0])
 
     def cut(self, entries: int) -> list[slice]:
-        """Cut the rows into blocks of about so many stored entries, at least a row each."""
+        """Return slices of the rows with about ``entries`` stored entries, and at least one row, each."""
         return parts_by_size(self.indptr, entries)
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient, interleaved: a row meets both at the same few places."""
+        """Return memory for an iterate and a gradient, interleaved: a row accesses both at the same few positions."""
         pairs = np.empty((d, 2))
         return pairs[:, 0], pairs[:, 1]
 
     def some_rows(self, chosen: np.ndarray) -> "CSR":
-        """Return a copy of some rows."""
+        """Return a copy of the rows with the indices ``chosen``."""
         sizes = np.diff(self.indptr)[chosen]
         starts = np.concatenate([np.zeros(1, self.indptr.dtype), np.cumsum(sizes, dtype=self.indptr.dtype)])
         places = np.repeat(self.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
         return CSR(self.data[places], self.indices[places], starts)
 
     def block(self, part: slice) -> "CSR":
-        """Return some rows that follow each other; entries are not copied, and counted as in the whole."""
+        """Return a slice of the rows. Entries are not copied, and ``indptr`` refers to the arrays of all rows."""
         return CSR(self.data, self.indices, self.indptr[part.start : part.stop + 1])
 
     def dot_all(self, w: np.ndarray, compiled: bool | None = None) -> np.ndarray:
-        """Inner products of all rows with ``w``, or with its columns."""
+        """Return the inner products of all rows with ``w``, or with its columns."""
         if w.ndim > 1 or not self._compiled(compiled):
             return self.matrix(len(w)) @ w
         z = np.empty(len(self.indptr) - 1)
@@ -151,7 +151,7 @@ class CSR(NamedTuple):
         return z
 
     def add_all(self, alpha: np.ndarray, d: int, compiled: bool | None = None) -> np.ndarray:
-        """Sum of all rows, each times its entry of ``alpha``."""
+        """Return ``X' alpha``, the sum of all rows, each times its entry of ``alpha``."""
         if alpha.ndim > 1 or not self._compiled(compiled):
             return self.matrix(d).T @ alpha
         r = np.zeros(d)
@@ -159,23 +159,23 @@ class CSR(NamedTuple):
         return r
 
     def pressed(self, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return a copy of the entries whose columns have a place (not -1): values, places, and where rows begin."""
+        """Return the submatrix of the columns with ``place >= 0``, as data, column indices ``place`` and row starts."""
         if not self._compiled():
             first, last = self.indptr[0], self.indptr[-1]
             kept = first + np.flatnonzero(place[self.indices[first:last]] >= 0)
             columns = place[self.indices[kept]].view(np.uint32)
             return self.data[kept].astype(np.float64), columns, np.searchsorted(kept, self.indptr)
-        most = self.stored()  # room for all entries: what is not written to is not memory yet
+        most = self.stored()  # allocate for all entries: pages never written to take no memory
         starts = np.zeros(len(self.indptr), np.int64)
         data, columns = np.empty(most + 1), np.empty(most + 1, np.int32)
         press(*self, place, data, columns, starts)
         stored = int(starts[-1])
-        data.resize(stored, refcheck=False)  # in place: gives back what was not needed
+        data.resize(stored, refcheck=False)  # in place: releases unused memory
         columns.resize(stored, refcheck=False)
         return data, columns.view(np.uint32), starts
 
     def matrix(self, d: int) -> sparse.csr_array:
-        """Return the rows as a matrix of SciPy's with ``d`` columns."""
+        """Return the rows as a SciPy array with ``d`` columns."""
         whole = slice(self.indptr[0], self.indptr[-1])
         starts = self.indptr - self.indptr[0]
         columns: np.ndarray = self.indices[whole].view(SIGNED[self.indices.dtype])
@@ -187,7 +187,7 @@ def multiply(data, indices, indptr, w, z):
     """Fill ``z`` with the inner products of all rows with ``w``."""
     for i in range(len(z)):
         even, odd, k, stop = 0.0, 0.0, np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        while k + ONE < stop:  # two at a time: a plain loop is compiled to vector fetches, which take longer
+        while k + ONE < stop:  # two at a time: LLVM compiles a plain loop to vector gathers, which are slower
             even += data[k] * w[indices[k]]
             odd += data[k + ONE] * w[indices[k + ONE]]
             k += TWO
@@ -199,7 +199,7 @@ def combine(data, indices, indptr, alpha, r):
     """Add all rows, each times its entry of ``alpha``, to ``r``."""
     for i in range(len(alpha)):
         c, k, stop = alpha[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        while k + ONE < stop:  # two at a time: a seventh less time
+        while k + ONE < stop:  # two at a time takes a seventh less time
             r[indices[k]] += c * data[k]
             r[indices[k + ONE]] += c * data[k + ONE]
             k += TWO
@@ -209,7 +209,7 @@ def combine(data, indices, indptr, alpha, r):
 
 @kernel
 def add_weighted_squares(data, indices, indptr, weights, squares):
-    """Add the squares of all entries, each times its row's weight, to their columns."""
+    """Add ``weights_i x_ij^2``, over all rows ``i``, to ``squares_j``."""
     for i in range(len(weights)):
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             x = np.float64(data[k])
@@ -218,10 +218,10 @@ def add_weighted_squares(data, indices, indptr, weights, squares):
 
 @kernel
 def press(data, indices, indptr, place, to_data, to_columns, starts):
-    """Copy the entries of the columns that have a ``place``.
+    """Copy the entries of the columns with ``place >= 0``.
 
-    Every entry is written and the next one overwrites it unless it was wanted: a branch could not be foreseen. Hence
-    the room for one entry more.
+    The loop writes every entry, and the next entry overwrites it unless its place is valid. This avoids a branch that
+    the processor could not predict. The output arrays need memory for one more entry.
     """
     at = np.uint64(0)
     for i in range(len(indptr) - 1):

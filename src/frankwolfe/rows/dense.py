@@ -22,22 +22,22 @@ def dot_row(values, i, v):
 
 
 class AllEntries(OneOutput):
-    """Members of layouts that store all entries in an array ``values``."""
+    """Methods of layouts that store all entries in an array ``values``."""
 
     values: np.ndarray
 
     is_sparse = False
-    """Whether only some entries are stored."""
+    """Whether the layout stores the non-zero entries only."""
 
     def row_size(self, i):
         """Return the number of columns."""
         return self.values.shape[1]
 
     def fetch_row(self, i):
-        """Do nothing: the processor fetches memory that is read in order by itself."""
+        """Do nothing: the processor prefetches sequential memory by itself."""
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``c`` times row ``i`` to ``r``; every group has changed, and is looked at when a leader is asked for."""
+        """Add ``c`` times row ``i`` to ``r`` and mark the tracker as stale, since all groups have changed."""
         row_add(self, i, c, r)
         groups.stale[0] = 1
 
@@ -46,11 +46,11 @@ class AllEntries(OneOutput):
         return self.values.size
 
     def cut(self, entries: int) -> list[slice]:
-        """Cut the rows into blocks of about so many entries."""
+        """Return slices of the rows with about ``entries`` entries each."""
         return even_parts(len(self.values), self.values.shape[1], entries)
 
     def vectors(self, d: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient: each in one piece, as vector instructions want it."""
+        """Return memory for an iterate and a gradient, each contiguous, for vector instructions."""
         return np.empty(d), np.empty(d)
 
 
@@ -61,7 +61,7 @@ class Dense(NamedTuple):
     values: np.ndarray
 
     def row_dot(self, i, v):
-        """Inner product of row ``i`` with ``v``."""
+        """Return the inner product of row ``i`` with ``v``."""
         return dot_row(self.values, i, v)
 
     def row_add(self, i, c, r):
@@ -71,61 +71,61 @@ class Dense(NamedTuple):
             r[j] += c * values[i, j]
 
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
-        """Add ``c`` times row ``i`` to ``r``, tracked by a lazy argmax."""
+        """Add ``c`` times row ``i`` to ``r`` and update the bounds of a lazy argmax."""
         values = self.values
-        for j in range(values.shape[1]):  # as in `row_add`, which is not called: for short rows that takes too long
+        for j in range(values.shape[1]):  # a copy of `row_add`: for short rows a call takes too long
             r[j] += c * values[i, j]
-        for j in range(values.shape[1]):  # on its own: the sum above is vectorised
+        for j in range(values.shape[1]):  # a second loop, so that the first is vectorised
             track(bounds, starts, flip, j, r[j])
 
     def row_item(self, i, at):
-        """Column and value."""
+        """Return column and value of an entry."""
         return at, self.values[i, at]
 
     def row_entry(self, i, j):
-        """Entry ``j`` of row ``i``."""
+        """Return entry ``j`` of row ``i``."""
         return np.float64(self.values[i, j])
 
     def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
-        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times."""
+        """Return the weighted column norms ``sqrt(sum_i weights_i x_ij^2)``."""
         return np.sqrt(np.einsum("i,ij,ij->j", weights, self.values, self.values, dtype=np.float64))
 
     def some_columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return some columns, in ascending order, row by row; a copy unless they are all."""
-        # `take` needs a quarter of the time of an index
+        """Return the columns ``chosen``, in ascending order, as a C-ordered array; a copy unless all are chosen."""
+        # `take` needs a quarter of the time of indexing
         values = self.values if len(chosen) == self.values.shape[1] else self.values.take(chosen, axis=1)
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def look_at_columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the same, to be looked at before the next: the memory is used again."""
+        """Return the same as `some_columns`, in scratch memory that the next call overwrites."""
         if len(chosen) == self.values.shape[1]:
             return self._doubles()
         found = scratch("columns", len(self.values), len(chosen))
         if self.values.dtype == np.float64:
-            return self.values.take(chosen, axis=1, out=found, mode="clip")  # else it goes by way of another copy
+            return self.values.take(chosen, axis=1, out=found, mode="clip")  # mode="clip" avoids a second copy
         found[:] = self.values.take(chosen, axis=1)
         return found
 
     def some_rows(self, chosen: np.ndarray) -> "Dense":
-        """Return a copy of some rows."""
+        """Return a copy of the rows with the indices ``chosen``."""
         return Dense(self.values[chosen])
 
     def block(self, part: slice) -> "Dense":
-        """Return some rows that follow each other."""
+        """Return a slice of the rows."""
         return Dense(self.values[part])
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Inner products of all rows with ``w``."""
-        with np.errstate(over="ignore", invalid="ignore"):  # as sparse rows do: what overflows shows in the objective
+        """Return the inner products of all rows with ``w``."""
+        with np.errstate(over="ignore", invalid="ignore"):  # as for sparse rows: overflow shows in the objective
             return self._doubles() @ w
 
     def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
-        """Sum of all rows, each times its entry of ``alpha``."""
+        """Return ``X' alpha``, the sum of all rows, each times its entry of ``alpha``."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._doubles().T @ alpha
 
     def _doubles(self) -> np.ndarray:
-        """Return the values in double precision; a copy of others is overwritten by the next."""
+        """Return the values as float64. A converted copy is in scratch memory that the next call overwrites."""
         if self.values.dtype == np.float64:
             return self.values
         found = scratch("doubles", *self.values.shape)

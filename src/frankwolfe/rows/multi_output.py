@@ -1,7 +1,7 @@
-"""Weights that are a matrix ``W``: rows that predict one number for each of its columns, and matrices of low rank.
+"""Row layouts for several outputs, where the weights are a matrix ``W``, and data restricted to low-rank weights.
 
-``W`` has a row for each column of the data and a column for each output, and is kept flat, row after row: entry
-``(j, c)`` at ``j * outputs + c``. A set, a tracker or an active set sees a vector like any other; only the rows know.
+``W`` has a row for each column of the data and a column for each output. It is stored flat, row after row: entry
+``(j, c)`` is at ``j * outputs + c``. Sets, trackers and active sets treat it as a vector; only the rows use the shape.
 """
 
 from typing import Any, NamedTuple
@@ -13,19 +13,19 @@ from frankwolfe.linalg.argmax import track, track_groups
 
 
 class MultiOutput(NamedTuple):
-    """Rows of the data, whatever their layout, met with weight matrices of ``outputs`` columns."""
+    """Rows of any layout, for weight matrices of ``outputs`` columns."""
 
     rows: Any
     outputs: int
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether the layout stores the non-zero entries only."""
         return self.rows.is_sparse
 
     def row_dot(self, i, v):
         """Return ``W' x_i``, for the weights ``v``."""
-        rows, outputs = self.rows, np.uint64(self.outputs)  # unsigned: no test for counting from the end
+        rows, outputs = self.rows, np.uint64(self.outputs)  # unsigned: no check for negative indices
         z = np.zeros(outputs)
         for at in range(row_size(rows, i)):
             j, x = row_item(rows, i, at)
@@ -44,7 +44,7 @@ class MultiOutput(NamedTuple):
                 r[first + k] += x * c[k]
 
     def fetch_row(self, i):
-        """Ask for what is stored of row ``i``."""
+        """Prefetch the stored entries of row ``i``."""
         fetch_row(self.rows, i)
 
     def row_size(self, i):
@@ -52,14 +52,14 @@ class MultiOutput(NamedTuple):
         return self.outputs * row_size(self.rows, i)
 
     def row_entry(self, i, j):
-        """Return what a one at place ``j`` of the weights adds to the prediction."""
+        """Return the prediction of row ``i`` for the ``j``-th unit vector of flat weights."""
         rows, outputs = self.rows, self.outputs
         z = np.zeros(outputs)
         z[j % outputs] = row_entry(rows, i, j // outputs)
         return z
 
     def row_add_tracked(self, i, c, r, bounds, starts, flip):
-        """Add ``x_i c'`` to ``r``, tracked by a lazy argmax."""
+        """Add ``x_i c'`` to ``r`` and update the bounds of a lazy argmax."""
         rows, outputs = self.rows, self.outputs
         for at in range(row_size(rows, i)):
             j, x = row_item(rows, i, at)
@@ -70,7 +70,7 @@ class MultiOutput(NamedTuple):
                 track(bounds, starts, flip, here, entry)
 
     def row_add_grouped(self, i, c, r, groups):
-        """Add ``x_i c'`` to ``r``, tracked by a tracker over groups."""
+        """Add ``x_i c'`` to ``r`` and update the keys of a tracker over groups."""
         rows, outputs, homes, ends, keys = self.rows, self.outputs, groups.homes, groups.home_ends, groups.keys
         shares, flat, bounds, starts = groups.shares, groups.flat, groups.tree.bounds, groups.tree.starts
         for at in range(row_size(rows, i)):
@@ -86,19 +86,19 @@ class MultiOutput(NamedTuple):
         return row_dot(self.rows, i, left) * right
 
     def mean_prediction(self, w: np.ndarray) -> np.ndarray:
-        """Return what centring subtracts from all predictions, one number for each output."""
+        """Return the vector that centring subtracts from all predictions, one number for each output."""
         return self.rows.mean_prediction(w.reshape(-1, self.outputs)) * np.ones(self.outputs)
 
     def column_norms(self, weights: np.ndarray, size: int) -> np.ndarray:
-        """Euclidean norms of the columns, row ``i`` counted ``weights[i]`` times, for each entry of ``W``."""
+        """Return the weighted column norms ``sqrt(sum_i weights_i x_ij^2)``, repeated for each output."""
         return np.repeat(self.rows.column_norms(weights, size // self.outputs), self.outputs)
 
     def vectors(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for an iterate and a gradient: each in one piece, since a row meets whole rows of both."""
+        """Return memory for an iterate and a gradient, each contiguous: a row of data accesses whole rows of both."""
         return np.empty(size), np.empty(size)
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Predictions of all rows."""
+        """Return the predictions of all rows."""
         return np.ascontiguousarray(self.rows.dot_all(w.reshape(-1, self.outputs)))
 
     def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
@@ -110,15 +110,15 @@ class MultiOutput(NamedTuple):
         return self.outputs * self.rows.stored()
 
     def cut(self, entries: int) -> list[slice]:
-        """Cut the rows into blocks of about so many entries, each counted once for each output."""
+        """Return slices of the rows with about ``entries`` entries each, each entry counted once for each output."""
         return self.rows.cut(max(1, entries // self.outputs))
 
     def some_rows(self, chosen: np.ndarray) -> "MultiOutput":
-        """Return a copy of some rows."""
+        """Return a copy of the rows with the indices ``chosen``."""
         return MultiOutput(self.rows.some_rows(chosen), self.outputs)
 
     def block(self, part: slice) -> "MultiOutput":
-        """Return some rows that follow each other."""
+        """Return a slice of the rows."""
         return MultiOutput(self.rows.block(part), self.outputs)
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "FactoredOutputs":
@@ -140,7 +140,7 @@ class FactoredOutputs(NamedTuple):
         return self.images @ (S @ self.right.T)
 
     def pull(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the gradient in ``S``, given the derivatives."""
+        """Return the gradient in ``S``, given the derivatives ``alpha`` in the predictions."""
         return (self.images.T @ alpha) @ self.right
 
 
@@ -156,16 +156,16 @@ class FactoredMatrices(NamedTuple):
         return np.asarray(self.rows.dot_all((self.left @ S @ self.right.T).ravel()), dtype=np.float64)
 
     def pull(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the gradient in ``S``, given the derivatives."""
+        """Return the gradient in ``S``, given the derivatives ``alpha`` in the predictions."""
         gradient = self.rows.add_all(alpha, len(self.left) * len(self.right))
         return self.left.T @ gradient.reshape(len(self.left), len(self.right)) @ self.right
 
 
 class OneOutput:
-    """Members of row layouts whose predictions are numbers."""
+    """Methods of row layouts whose predictions are numbers."""
 
     outputs = 0
-    """Number of entries of a prediction; 0 where it is a number."""
+    """Number of entries of a prediction; 0 if it is a number."""
 
     def row_sandwich(self, i, left, right):
         """Return the prediction of row ``i``, a matrix stored flat, for the weight matrix ``left right'``."""
@@ -180,5 +180,5 @@ class OneOutput:
         return FactoredMatrices(self, left, right)
 
     def mean_prediction(self, w: np.ndarray) -> float:
-        """Return what centring subtracts from all predictions: nothing."""
+        """Return zero: these rows are not centred."""
         return 0.0

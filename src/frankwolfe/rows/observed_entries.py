@@ -1,7 +1,7 @@
-"""Observed entries of a matrix as rows of data, and a matrix of low rank as its factors: never one of full size.
+"""Matrix completion: observed entries as rows of data, and low-rank matrices as factors. No full matrix is formed.
 
-Row ``i`` of the data is a one at the place of entry ``i``. The gradient is then the sparse matrix with ``alpha_i``
-there, and is kept as ``alpha`` alone: a vector as long as there are entries.
+Row ``i`` of the data is the unit vector of observed entry ``i``. The gradient is then the sparse matrix with the values
+``alpha_i`` at these entries, and is stored as the vector ``alpha``.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import accept, compress, row_sandwich
 
 ROOM_BYTES = 2**27
-"""Memory for the factors of an iterate; when it is full, the smallest singular values go."""
+"""Maximum memory for the factors of an iterate. When it is full, the smallest singular values are dropped."""
 
 LEAST_ROOM = 32
-"""Fewest columns of the factors, whatever their memory."""
+"""Minimum number of columns of the factors, regardless of their memory."""
 
 
 @kernel
 def predict_entries(rows, columns, left, right, z):
-    """Fill ``z`` with the entries of ``left right'`` at the given places."""
+    """Fill ``z`` with the entries of ``left right'`` at the given rows and columns."""
     for i in range(len(z)):
         row, column, total = left[rows[i]], right[columns[i]], 0.0
         for k in range(len(row)):
@@ -35,7 +35,7 @@ def predict_entries(rows, columns, left, right, z):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The matrix ``left @ right.T``, of low rank, which is never formed.
+    """The low-rank matrix ``left @ right.T``, stored as its factors.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Factors:
         return self.left @ self.right.T
 
     def decomposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Singular value decomposition: left vectors, values, right vectors, without those that are zero."""
+        """Return the singular value decomposition: left vectors, non-zero values, right vectors."""
         if self.rank == 0:
             return self.left, np.zeros(0), self.right
         (one, triangle), (other, second) = np.linalg.qr(self.left), np.linalg.qr(self.right)
@@ -94,12 +94,12 @@ class Factors:
 
     @property
     def singular_values(self) -> np.ndarray:
-        """Singular values, in falling order."""
+        """Singular values, in decreasing order."""
         return self.decomposed()[1]
 
 
 def named_weights(name: str, w: Any) -> dict[str, np.ndarray]:
-    """Return weights, an array or factors, as arrays by name.
+    """Return weights, an array or `Factors`, as a dictionary of arrays by name.
 
     Examples
     --------
@@ -110,17 +110,17 @@ def named_weights(name: str, w: Any) -> dict[str, np.ndarray]:
 
 
 def weights_named(name: str, arrays: Mapping[str, Any]) -> Any:
-    """Return the weights that `named_weights` wrote under a name."""
+    """Return the weights that `named_weights` has stored under a name."""
     return arrays[name] if name in arrays else Factors(arrays[f"{name}.left"], arrays[f"{name}.right"])
 
 
 class ObservedEntries(NamedTuple):
-    """Places of the observed entries, in order of row and column.
+    """Positions of the observed entries, sorted by row and column.
 
     Attributes
     ----------
     rows, columns : arrays of int
-        Of each entry.
+        Row and column of each entry.
     starts : array of int
         Where the entries of each row of the matrix start.
     """
@@ -131,31 +131,31 @@ class ObservedEntries(NamedTuple):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether only some entries are stored."""
+        """Whether the layout stores the non-zero entries only."""
         return True
 
     @property
     def outputs(self) -> int:
-        """Number of entries of a prediction; 0 where it is a number."""
+        """Number of entries of a prediction; 0: it is a number."""
         return 0
 
     def row_add(self, i, c, r):
-        """Add ``c`` to what ``r`` holds at entry ``i``."""
+        """Add ``c`` to entry ``i`` of ``r``."""
         r[i] += c
 
     def row_sandwich(self, i, left, right):
-        """Entry ``i`` of ``left right'``."""
+        """Return entry ``i`` of ``left right'``."""
         return left[self.rows[i]] * right[self.columns[i]]
 
     def fetch_row(self, i):
-        """Leave it: an entry is two numbers."""
+        """Do nothing: an entry is only two numbers."""
 
     def matrix(self, values: np.ndarray, columns: int) -> sparse.csr_array:
         """Return the sparse matrix with these values at the entries."""
         return sparse.csr_array((values, self.columns, self.starts), shape=(len(self.starts) - 1, columns))
 
     def dot_all(self, w: Factors) -> np.ndarray:
-        """Entries of a matrix at all places."""
+        """Return the observed entries of a matrix."""
         return w.at(self.rows, self.columns)
 
     def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
@@ -167,16 +167,16 @@ class ObservedEntries(NamedTuple):
         return len(self.rows)
 
     def cut(self, entries: int) -> list[slice]:
-        """Return all entries as one block: a gradient has a number for each of them, and is no sum."""
+        """Return all entries as one block: the gradient is not a sum over blocks, but has a number for each entry."""
         return [slice(0, len(self.rows))]
 
     def block(self, part: slice) -> "ObservedEntries":
-        """Return some entries that follow each other, in arrays of the same types."""
+        """Return a slice of the entries."""
         starts = np.clip(self.starts, part.start, part.stop) - part.start
         return ObservedEntries(self.rows[part], self.columns[part], starts)
 
     def some_rows(self, chosen: np.ndarray) -> "ObservedEntries":
-        """Return some entries, whose numbers are in ascending order, copied."""
+        """Return a copy of the entries with the ascending indices ``chosen``."""
         return ObservedEntries(self.rows[chosen], self.columns[chosen], np.searchsorted(chosen, self.starts))
 
     def sandwich(self, left: np.ndarray, right: np.ndarray) -> "FactoredEntries":
@@ -192,16 +192,16 @@ class FactoredEntries(NamedTuple):
     right: np.ndarray
 
     def predict(self, S: np.ndarray) -> np.ndarray:
-        """Entries of ``left S right'``."""
+        """Return the observed entries of ``left S right'``."""
         return Factors(self.left @ S, self.right).at(self.entries.rows, self.entries.columns)
 
     def pull(self, alpha: np.ndarray) -> np.ndarray:
-        """Gradient in ``S``, given the derivatives."""
+        """Return the gradient in ``S``, given the derivatives ``alpha`` in the predictions."""
         return self.left.T @ (self.entries.matrix(alpha, len(self.right)) @ self.right)
 
 
 class EntryAtom(NamedTuple):
-    """The matrix ``amount * left right'``, seen at the observed entries."""
+    """The atom ``amount * left right'``, evaluated at the observed entries."""
 
     left: np.ndarray
     right: np.ndarray
@@ -209,11 +209,11 @@ class EntryAtom(NamedTuple):
     entries: ObservedEntries
 
     def prediction(self, rows, i):
-        """Entry ``i`` of the atom."""
+        """Return entry ``i`` of the atom."""
         return self.amount * row_sandwich(rows, i, self.left, self.right)
 
     def inner(self, r):
-        """Inner product of the atom with the sparse matrix ``r``."""
+        """Return the inner product of the atom with the sparse matrix ``r``."""
         total = 0.0
         for i in range(len(r)):
             total += r[i] * row_sandwich(self.entries, i, self.left, self.right)
@@ -225,7 +225,7 @@ class EntryAtom(NamedTuple):
 
 
 class Factored(NamedTuple):
-    """The iterate ``scale[0] * left right'``, of which the first ``number[0]`` columns of both factors are in use."""
+    """The iterate ``scale[0] * left right'``, with the first ``number[0]`` columns of both factors in use."""
 
     left: np.ndarray
     right: np.ndarray
@@ -235,7 +235,7 @@ class Factored(NamedTuple):
 
     @classmethod
     def at(cls, w: Factors, entries: ObservedEntries) -> "Factored":
-        """Iterate that starts at ``w``."""
+        """Return an iterate that starts at ``w``."""
         p, q = w.shape
         room = max(LEAST_ROOM, min(2 * min(p, q), ROOM_BYTES // (8 * (p + q))), 2 * w.rank)
         left, right = np.zeros((p, room)), np.zeros((q, room))
@@ -243,20 +243,20 @@ class Factored(NamedTuple):
         return cls(left, right, np.array([w.rank]), np.ones(1), entries)
 
     def require_sound(self, iterate: Any) -> None:
-        """Raise ValueError unless so many columns are in use as there are."""
+        """Raise ValueError unless both factors have the same width and ``number`` is at most that width."""
         columns = self.left.shape[1]
         if self.right.shape[1] != columns or not 0 <= self.number[0] <= columns:
             raise ValueError("its factors have not as many columns as are in use")
 
     def prediction(self, rows, i):
-        """Entry ``i`` of the iterate."""
+        """Return entry ``i`` of the iterate."""
         left, right, total = self.left[rows.rows[i]], self.right[rows.columns[i]], 0.0
         for k in range(self.number[0]):
             total += left[k] * right[k]
         return self.scale[0] * total
 
     def inner(self, r):
-        """Inner product of the iterate with the sparse matrix ``r``."""
+        """Return the inner product of the iterate with the sparse matrix ``r``."""
         rows, columns, left, right, total = self.entries.rows, self.entries.columns, self.left, self.right, 0.0
         for i in range(len(r)):
             one, other, entry = left[rows[i]], right[columns[i]], 0.0
@@ -266,7 +266,7 @@ class Factored(NamedTuple):
         return self.scale[0] * total
 
     def shrink(self, c):
-        """Multiply the iterate by ``c``; times zero, nothing is left of it."""
+        """Multiply the iterate by ``c``; a factor of zero frees all columns."""
         scale = self.scale[0] * c
         if scale < 1e-100:
             if scale == 0.0:
@@ -276,7 +276,7 @@ class Factored(NamedTuple):
         self.scale[0] = scale
 
     def accept(self, left, right, c):
-        """Add ``c left right'``: one more column in both factors."""
+        """Add ``c left right'`` as a new column of both factors."""
         if self.number[0] == self.left.shape[1]:
             compress(self)
         at, share = self.number[0], c / self.scale[0]
@@ -285,7 +285,7 @@ class Factored(NamedTuple):
         self.number[0] = at + 1
 
     def compress(self):
-        """Decompose the factors and keep the larger singular values, at most half as many as there is room."""
+        """Replace the iterate by a truncated SVD whose rank is at most half the number of columns."""
         left, right, m = self.left, self.right, self.number[0]
         one, triangle = np.linalg.qr(left[:, :m].copy())
         other, second = np.linalg.qr(right[:, :m].copy())
@@ -304,7 +304,7 @@ class Factored(NamedTuple):
         self.number[0] = kept
 
     def dense(self) -> Factors:
-        """Return the iterate as factors of its own, its singular vectors."""
+        """Return the iterate as new `Factors` from its singular value decomposition."""
         m = self.number[0]
         left, sizes, right = Factors(self.scale[0] * self.left[:, :m], self.right[:, :m]).decomposed()
         return Factors(left * sizes, right)
@@ -348,7 +348,7 @@ def as_places(name: str, index: Any, side: int | None) -> np.ndarray:
 
 
 def in_order(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> tuple[ObservedEntries, np.ndarray]:
-    """Return the entries in order of row and column, in numbers as narrow as will do, and that order."""
+    """Return the entries sorted by row and column, in the narrowest sufficient int type, and the permutation."""
     kind = np.int32 if max(*shape, len(rows)) < 2**31 else np.int64
     rows, columns = rows.astype(kind, copy=False), columns.astype(kind, copy=False)
     order = np.lexsort((columns, rows)).astype(kind)

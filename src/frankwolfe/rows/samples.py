@@ -1,7 +1,7 @@
-"""The samples of a problem, and how they are cut into blocks of bounded size.
+"""The samples of a problem, and their division into blocks of bounded size.
 
-Blocks are cut by size alone, never by the number of threads: sums over blocks, taken in their order, have the same bits
-however many threads work on them. Small data is one block.
+The blocks depend on the size of the data, not on the number of threads. Sums over blocks in a fixed order are therefore
+bitwise the same for any number of threads. Small data is one block.
 """
 
 from itertools import pairwise
@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SMALL = 2**17
-"""Entries up to which data is one block: threads would take longer to start than to work."""
+"""Number of entries up to which data is one block: starting threads would take longer than the work."""
 
 LEAST, MOST = 2**16, 2**22
-"""Entries of a block, at the least and at the most."""
+"""Minimum and maximum number of entries of a block."""
 
 PER_COLUMN = 4
-"""Entries of a block for each column, within these bounds: each block adds a gradient of its own to the sum."""
+"""Entries of a block for each weight, within these bounds, because each block computes a gradient of its own."""
 
 
 class Samples(NamedTuple):
-    """Everything a kernel needs to know of the data: rows, targets, weights that sum to one, and the loss."""
+    """The data of a problem: rows, targets, weights that sum to one, and the loss."""
 
     rows: Any
     targets: np.ndarray
@@ -29,7 +29,7 @@ class Samples(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of all predictions: a number a sample, or a row for several outputs."""
+        """Shape of all predictions: ``(n,)``, or ``(n, outputs)`` for several outputs."""
         return (len(self.weights), self.rows.outputs) if self.rows.outputs else (len(self.weights),)
 
     def table(self) -> np.ndarray:
@@ -37,24 +37,24 @@ class Samples(NamedTuple):
         return np.zeros(self.shape)
 
     def block(self, part: slice) -> "Samples":
-        """Return consecutive samples, in arrays of the same types."""
+        """Return a slice of the samples."""
         return Samples(self.rows.block(part), self.targets[part], self.weights[part], self.loss)
 
 
 def block_entries(stored: int, size: int) -> int:
-    """Return how many of the stored entries a block should have, where a gradient has ``size`` numbers."""
+    """Return the number of entries of a block, for data of ``stored`` entries and gradients of ``size`` numbers."""
     return stored if stored <= SMALL else min(max(LEAST, PER_COLUMN * size), MOST)
 
 
 def even_parts(n: int, width: int, entries: int) -> list[slice]:
-    """Cut ``n`` rows of ``width`` entries each into parts of at most about ``entries`` entries, of even size."""
+    """Return slices of ``n`` rows of ``width`` entries, equal in size, with at most about ``entries`` entries each."""
     count = max(1, -(-n * width // max(entries, 1)))
     ends = np.linspace(0, n, min(count, max(n, 1)) + 1).round().astype(int).tolist()
     return [slice(first, last) for first, last in pairwise(ends)]
 
 
 def parts_by_size(starts: np.ndarray, entries: int) -> list[slice]:
-    """Cut rows that begin at ``starts`` into parts of about ``entries`` entries and at least one row each."""
+    """Return slices of rows that begin at ``starts``, with about ``entries`` entries and at least one row each."""
     n, stored = len(starts) - 1, int(starts[-1] - starts[0])
     count = max(1, -(-stored // max(entries, 1)))
     goals = starts[0] + np.linspace(0, stored, count + 1)[1:-1]

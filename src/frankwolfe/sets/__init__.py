@@ -1,4 +1,4 @@
-"""Constraint sets, each known through its linear minimisation oracle, and some of them by name and radius."""
+"""Constraint sets, each defined by its linear minimisation oracle, and the names of some of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 DEFAULT_RADIUS = 10.0
-"""Radius of a set that is named without one; that of the simplex is 1."""
+"""Default radius of a set given by name; the simplex has the default 1."""
 
 
 def _rows_as_groups(radius: float, d: int, outputs: int) -> GroupBall:
@@ -72,9 +72,10 @@ SETS: dict[str, Callable[[float, int, int], Any]] = {
 
 
 def as_constraint(constraint: Any, radius: float | None, d: int, outputs: int) -> Any:
-    """Return the set for a name or an object and a radius, for weights of ``d`` columns and a number of outputs.
+    """Return the constraint set given by a name and a radius, or by an object.
 
-    A name without a radius gets the default. An object has its own radius, and a second one is an error.
+    A name without a radius gets the default radius. An object has its own radius, so ``radius`` must be None. ``d`` is
+    the number of columns of the data.
     """
     if isinstance(constraint, str):
         make = lookup("constraint", constraint, SETS)

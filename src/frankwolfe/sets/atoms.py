@@ -1,4 +1,4 @@
-"""Atoms: the vertices that an oracle returns, typed by what they cost to use.
+"""Atoms: the vertices that an oracle returns, in types that differ in the cost of their operations.
 
 An atom has three compiled methods: ``prediction(rows, i)`` is its inner product with row ``i``, ``inner(r)`` with a
 dense vector, and ``deposit(iterate, c)`` adds ``c`` times the atom to the iterate. Its arrays belong to the tracker:
@@ -13,7 +13,7 @@ import numpy as np
 from frankwolfe.compile.verbs import coordinate, deposit, inner, prediction, routine, row_dot, row_entry
 
 SMALLEST_SCALE = 1e-100
-"""Below this the scale is folded into ``v``: long before it could underflow."""
+"""Scale below which the iterate is rescaled (``v`` times the scale, scale 1), well before underflow."""
 
 
 class Iterate(NamedTuple):
@@ -24,15 +24,15 @@ class Iterate(NamedTuple):
 
     @classmethod
     def at(cls, w: np.ndarray) -> "Iterate":
-        """Iterate that starts at ``w``."""
+        """Return an iterate that starts at ``w``."""
         return cls(np.array(w, dtype=np.float64), np.ones(1))
 
     def prediction(self, rows, i):
-        """Inner product of row ``i`` with ``w``."""
+        """Return the inner product of row ``i`` with ``w``."""
         return self.scale[0] * row_dot(rows, i, self.v)
 
     def inner(self, r):
-        """Inner product of ``w`` with ``r``."""
+        """Return the inner product of ``w`` with ``r``."""
         v, total = self.v, 0.0
         for j in range(len(v)):
             total += v[j] * r[j]
@@ -212,7 +212,7 @@ def normalise(r, room):
     if largest == 0.0:
         room[:] = 0.0
         return False
-    lift = 1e200 if largest < 1e-200 else 1.0  # subnormal entries are lifted first, or 1 / largest would overflow
+    lift = 1e200 if largest < 1e-200 else 1.0  # scale up subnormal entries first, because 1 / largest would overflow
     largest *= lift
     for j in range(len(r)):
         room[j] = lift * r[j] / largest

@@ -1,4 +1,4 @@
-"""Self-concordant barriers of the sets.
+"""Self-concordant barriers of constraint sets.
 
 A barrier ``B`` of a set is smooth and convex inside it and grows without bound toward its boundary. The minimisers of
 ``F + mu B`` are the *central path*: there ``grad F = -mu grad B``, and for a self-concordant barrier of parameter
@@ -61,7 +61,7 @@ class Barrier(ABC):
     middle : array
         Variables strictly inside, near the centre.
     quick_up_to : int
-        Number of weights up to which the barrier is as fast as the vertices even on easy problems, as measured.
+        Number of weights up to which the barrier method is, as measured, as fast as vertex methods on easy problems.
     """
 
     nu: float
@@ -107,7 +107,7 @@ class Barrier(ABC):
         return self.factor * self.point_without_tiny(w / self.factor, least / abs(self.factor))
 
     def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
-        """Do the same before the set is scaled."""
+        """Return the same as `without_tiny`, before the set is scaled."""
         return np.where(np.abs(w) > least, w, 0.0)
 
     def scaled(self, factor: float) -> "Barrier":
@@ -173,7 +173,7 @@ class ProductBarrier(Barrier):
 
 
 def _square(matrix: np.ndarray) -> np.ndarray:
-    """Return a matrix, of which a vector is the diagonal."""
+    """Return a matrix; a vector represents a diagonal matrix."""
     return np.diag(matrix) if matrix.ndim == 1 else matrix
 
 
@@ -203,10 +203,10 @@ def eliminate(
     units: Any = 1.0,
     reduced: bool = False,
 ) -> Expansion:
-    """Eliminate auxiliary variables ``t`` from a quadratic in ``e`` and ``t``: return it for the best ``t``.
+    """Return a quadratic in ``e`` and ``t``, minimised over the auxiliary variables ``t``, as a quadratic in ``e``.
 
-    Toward the boundary of a set the logarithm of a common bound (a budget) adds a huge term of rank one that the
-    auxiliary variables compensate almost entirely. In a plain Schur complement all digits would cancel. It is therefore
+    Near the boundary of a set the logarithm of a common bound (a budget) adds a huge rank-one term, which the auxiliary
+    variables compensate almost entirely. In a plain Schur complement all digits would cancel. The term is therefore
     passed separately, as columns ``(a, b)`` that represent ``(a'e + b't)^2 / 2`` each.
 
     Parameters
@@ -222,7 +222,7 @@ def eliminate(
     units : array of shape (m,)
         Factors from ``t`` to changes of the auxiliary variables in ``y``.
     reduced : bool
-        Whether ``hessian`` is the Schur complement already, a diagonal for which a sum of positive terms is known.
+        Whether ``hessian`` is already the Schur complement, a diagonal that the caller computes without cancellation.
     """
     a = np.zeros((len(gradient), b.shape[1])) if a is None else a
     scale = 1.0 / np.sqrt(inner if inner.ndim == 1 else np.diagonal(inner))
@@ -383,7 +383,7 @@ class OrthantBarrier(Barrier):
         return Expansion(-ones, ones, self.moves * y, lambda e: y * e, self.equations * y)
 
     def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
-        """Set tiny weights to zero and change the others by factors, which keep zeros, to satisfy the equations."""
+        """Set tiny weights to zero and multiply the others by factors such that the equations hold."""
         kept = super().point_without_tiny(w, least)
         if self.moves.ndim == 2:
             return kept  # the weights do not determine the variables
@@ -451,7 +451,7 @@ class LargestBarrier(Barrier):
         each, left = t[self.groups], self.budget - t.sum()
         room = (each - v) * (each + v)
         other = t / (1.0 - t) if self.capped else np.zeros(self.count)
-        # In units of each room nothing overflows.
+        # The coupling divides factor by factor, so that no product overflows.
         curve, coupling = 2.0 * (each * each + v * v) / room**2, -4.0 * (v * each / room) * each / room
         inner = np.bincount(self.groups, curve * each**2, self.count) + other**2
         slope = np.bincount(self.groups, -2.0 * each * each / room, self.count) + t / left + other
@@ -535,7 +535,7 @@ class GroupBarrier(Barrier):
         each, lean = p[self.groups], v / p[self.groups]
         squares = np.bincount(self.groups, v * lean, self.count)
         room = 2.0 - p.sum() - squares.sum()
-        fall, drop = -2.0 * lean / room, (squares - p) / room  # derivatives of the room in v and in log p, over it
+        fall, drop = -2.0 * lean / room, (squares - p) / room  # derivatives of log(room) in v and in log p
         inner, cross = 2.0 * squares / room + 1.0, self.within * fall[:, None]
         hessian, columns = 2.0 / (each * room), (drop[:, None], fall[:, None])
         return eliminate(self.moves, -fall, hessian, -drop - 1.0, cross, inner, *columns, units=p)
@@ -588,7 +588,8 @@ def symmetric_basis(side: int) -> np.ndarray:
 class TraceBarrier(Barrier):
     """``-log(2 - tr P - tr W P^-1 W') - log det P`` for matrices whose singular values sum to at most one.
 
-    For the best ``P``, the root of ``W' W``, both traces are the trace norm. ``P`` has the shorter side of ``W``.
+    At the optimal ``P``, the square root of ``W' W``, both traces equal the trace norm. ``P`` is a square matrix whose
+    side is the shorter side of ``W``.
     """
 
     def __init__(self, rows: int, columns: int):

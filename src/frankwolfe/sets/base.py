@@ -1,4 +1,4 @@
-"""What a constraint set provides, and the defaults for what it leaves out.
+"""The interface of constraint sets, and its default methods.
 
 A set is a NamedTuple. It must have three methods:
 
@@ -6,8 +6,8 @@ A set is a NamedTuple. It must have three methods:
 - ``support(direction)`` returns the largest ``<direction, s>`` over the set;
 - ``contains(w, tolerance)`` returns whether ``w`` is in the set, with a tolerance relative to the size of the set.
 
-Everything else has a default in `Defaults`. The most important is ``tracker(d)``: it returns what the set keeps about
-``r``, of ``d`` entries, so that its oracle is cheap. By default that is memory for one dense vertex.
+All other methods have a default in `Defaults`. The most important is ``tracker(d)``: it returns the state about ``r``,
+of ``d`` entries, that makes the oracle cheap. By default the tracker is memory for one dense vertex.
 
 A NamedTuple cannot inherit, so the decorator `constraint_set` copies the defaults into the package's classes, and
 `a_set` into a user's class when a set of it is first passed in. Internal code therefore never checks for optional
@@ -30,7 +30,7 @@ from frankwolfe.sets.atoms import dense
 SPENT = 1e-12
 """A budget counts as exhausted if at most this fraction of it is left."""
 
-# --- structure: what is known about the points of a set beyond its oracle ------------------------------------------
+# --- structure: descriptions of sets that solvers can exploit beyond the oracle ------------------------------------
 
 
 class Hull(NamedTuple):
@@ -77,8 +77,9 @@ class Hull(NamedTuple):
     def along(self, slope: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
         """Return ``<slope, end - start>`` without the rounding error of sums that should both equal the radius.
 
-        Where both points exhaust the budget, slopes share a level that is large beside their differences. Any rounding
-        of the sums is multiplied by that level, so its contribution is subtracted.
+        If both points exhaust the budget, the entries of ``slope`` on the support have a common level that is large
+        compared with their differences. The rounding error of the sums is multiplied by that level, so this term is
+        subtracted.
         """
         total = float(slope @ (end - start))
         sizes = np.abs(start).sum(), np.abs(end).sum()
@@ -237,11 +238,11 @@ def of_columns(radius: float, images: Any, with_zero: bool) -> Diameters:
     return {p: (radius * distance, exact) for p, (distance, exact) in found.items()}
 
 
-# --- trackers: what a set keeps about r so that its oracle is cheap ------------------------------------------------
+# --- trackers: state about r that makes the oracle of a set cheap --------------------------------------------------
 
 
 class TrackerDefaults:
-    """Defaults of a tracker that keeps nothing: the set's oracle reads all of ``r``."""
+    """Defaults of a tracker without state: the oracle of the set reads all of ``r``."""
 
     @property
     def lazy(self) -> bool:
@@ -256,7 +257,7 @@ class TrackerDefaults:
         """Do nothing: there is no state to recompute."""
 
     def connected(self, failed: np.ndarray) -> Any:
-        """Return the tracker with the flag to set if its oracle fails. Compiled oracles cannot fail."""
+        """Return the tracker with the flag ``failed`` for failures of the oracle. Compiled oracles cannot fail."""
         return self
 
 
@@ -277,7 +278,7 @@ class Workspace(NamedTuple):
 
 
 def tracker_of(constraint: Any, d: int) -> Any:
-    """Return a set's tracker for ``d`` weights, with defaults for what it does not define."""
+    """Return the tracker of a set for ``d`` weights, with default methods added to its class."""
     made = constraint.tracker(d)
     tracker(type(made))
     return made
@@ -287,7 +288,7 @@ def tracker_of(constraint: Any, d: int) -> Any:
 
 
 class Defaults:
-    """Defaults of a set. What is declared here without a value comes from the set's own class."""
+    """Default methods of a set. The set's own class provides the members declared here without a value."""
 
     _fields: Any
     _replace: Any
@@ -300,11 +301,11 @@ class Defaults:
         return self._replace(radius=positive(name, "radius", self.radius)) if "radius" in self._fields else self
 
     def tracker(self, d):
-        """Return what the set keeps about ``r``, of ``d`` entries: here memory for a vertex."""
+        """Return the tracker for ``d`` weights: by default memory for a vertex."""
         return Workspace.over(d)
 
     def hull(self):
-        """Return the `Hull` of a set whose vertices have one non-zero coordinate, None for others."""
+        """Return the `Hull` of a set whose vertices have one non-zero coordinate, None for other sets."""
         return
 
     def structure(self):
@@ -312,11 +313,11 @@ class Defaults:
         return Structure(self.hull())
 
     def shaped(self, rows, columns):
-        """Return the set for a weight matrix of that shape, by default for its entries row after row."""
+        """Return the set for a weight matrix of this shape, by default for its entries row after row."""
         return self
 
     def for_size(self, d):
-        """Return the set for ``d`` weights, or raise ValueError if it has another number of them."""
+        """Return the set for ``d`` weights, or raise ValueError if it is defined for another number of weights."""
         return self
 
     def for_run(self):
@@ -328,7 +329,7 @@ class Defaults:
         return vertex_of(self, r)
 
     def proven_support(self, direction):
-        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         return self.support(direction)
 
     def attains_support(self):
@@ -350,7 +351,7 @@ class Defaults:
     def is_ball(self):
         """Return whether the set is a ball around zero, or the non-negative part of one.
 
-        The radius of a ball bounds all weights alike, so advice about the scales of columns applies to it.
+        The radius of a ball bounds all weights equally, so warnings about the scales of columns apply to it.
         """
         return False
 
@@ -464,7 +465,7 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
 
 
 def answer(constraint: Any, tracker: Any, r: np.ndarray) -> np.ndarray:
-    """Return the vertex that the oracle finds with a given tracker, which may know another ``r``."""
+    """Return the oracle's vertex for ``r`` as an array. The tracker is rebuilt for ``r`` first."""
     tracker.rebuild(r)
     atom = constraint.oracle(tracker, r)
     raise_stored()

@@ -1,4 +1,4 @@
-"""Wrappers that count oracle calls or remember their answers."""
+"""Wrappers that count oracle calls or cache their results."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -19,7 +19,7 @@ from frankwolfe.sets.checks import whole
 
 
 class Ledger:
-    """The arrays that runs are counting in, and the sums of those that are gone."""
+    """The counters of all open runs, and the sums over closed runs."""
 
     def __init__(self, past: Sequence[int]):
         self._lock = RLock()  # reentrant: the garbage collector may call `_close` while the lock is held
@@ -27,7 +27,7 @@ class Ledger:
         self._open: dict[int, np.ndarray] = {}
 
     def open(self, counts: "Counts", numbers: np.ndarray) -> None:
-        """Include an array in the totals, and add it to the past once its view ``counts`` is collected."""
+        """Include an array in the totals. Its values are added to the past when its view ``counts`` is collected."""
         self._open[id(numbers)] = numbers
         finalize(counts, self._close, numbers)
 
@@ -49,9 +49,9 @@ class Ledger:
 
 
 class Counts(Opaque):
-    """An array that one run counts in. Its object is the `Ledger` that sums the counts of all runs.
+    """The counters of one run. Its object is the `Ledger` that sums the counts of all runs.
 
-    Every run has an array of its own, because compiled code in two threads must not increment the same one.
+    Every run has an array of its own, because compiled code in two threads must not increment the same array.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class Counted(NamedTuple):
         return self.set.support(direction)
 
     def proven_support(self, direction):
-        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         self.tally[1] += 1
         return self.set.proven_support(direction)
 
@@ -220,7 +220,7 @@ class Memory(NamedTuple):
 
 
 class CoordinateMemory(NamedTuple):
-    """The same for atoms with one non-zero coordinate, so that steps on such sets keep their cost and their bits."""
+    """A `Memory` for atoms with one non-zero coordinate: steps cost the same as without a cache, with equal bits."""
 
     questions: np.ndarray
     at: np.ndarray
@@ -276,7 +276,7 @@ class CachedTracker(NamedTuple):
 
 @routine
 def recall(memory, r):
-    """Return the place of the answer for exactly this direction, -1 if there is none."""
+    """Return the position of the cached answer for exactly this direction, -1 if there is none."""
     questions = memory.questions
     for place in range(len(questions)):
         same = True
@@ -293,7 +293,7 @@ def recall(memory, r):
 
 @routine
 def remember(memory, r, atom):
-    """Store an answer over the oldest one and return its place. An answer that is not finite is never recalled."""
+    """Overwrite the oldest answer and return its position. An answer that is not finite is never recalled."""
     place = memory.place[0] % len(memory.questions)
     question = memory.questions[place]
     question[0] = np.nan  # until the answer is complete
@@ -307,7 +307,7 @@ def remember(memory, r, atom):
 
 
 class Shelf:
-    """The memories of a cached set by number of weights. They do not distinguish sets.
+    """The memories of a cached set, by number of weights. All shelves compare equal, so they do not affect equality.
 
     Attributes
     ----------
@@ -337,10 +337,10 @@ class Shelf:
 
 @wrapper
 class Cached(NamedTuple):
-    """Another set, with a cache of the latest answers of its oracle: for oracles that are expensive.
+    """Another set, with a cache of the latest results of its oracle, for expensive oracles.
 
-    The cache is exact: it answers only if the direction equals a stored one entry by entry, and then with the vertex
-    that the set's oracle returned. Results therefore do not depend on it. It pays off where the same direction occurs
+    The cache is exact: it applies only if the direction equals a stored direction entry by entry, and returns the
+    vertex that the set's oracle returned. Results therefore do not depend on it. It pays off if a direction occurs
     twice: in a certificate and the step after it, with `"corrective"` in every round. The support function uses it too.
     Every run has its own cache, so runs in several threads may share the set.
 

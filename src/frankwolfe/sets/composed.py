@@ -76,7 +76,7 @@ class Product(NamedTuple):
     Parameters
     ----------
     sets : sequence of sets
-        One for each block. Every combination of kinds is compiled anew: a few sets, not thousands.
+        One set for each block. Every combination of set types is compiled anew: use a few sets, not thousands.
     sizes : sequence of int
         Number of coordinates of each block. With a loss of several outputs they may be numbers of columns of ``X``: a
         block then holds the rows of the weight matrix that belong to its columns.
@@ -181,7 +181,7 @@ class Product(NamedTuple):
         return float(sum(inner.support(direction[block]) for inner, block in self.blocks()))
 
     def proven_support(self, direction):
-        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         direction = np.asarray(direction, dtype=np.float64)
         return float(sum(inner.proven_support(direction[block]) for inner, block in self.blocks()))
 
@@ -213,7 +213,7 @@ class Translated(NamedTuple):
     set : set
         Any constraint set.
     shift : float or array of shape (d,)
-        A number is added to every coordinate. Of a weight matrix, its entries row after row.
+        A number is added to every coordinate. For a weight matrix, the entries are in row-major order.
 
     Examples
     --------
@@ -246,7 +246,7 @@ class Translated(NamedTuple):
         return self.set.support(direction) + self._level(direction)
 
     def proven_support(self, direction):
-        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         return self.set.proven_support(direction) + self._level(direction)
 
     def _level(self, direction: Any) -> float:
@@ -263,7 +263,7 @@ class Translated(NamedTuple):
             shift = np.broadcast_to(self.shift, w.shape)
             blocks = self.set.blocks()
             return all(Translated(inner, shift[block]).contains(w[block], tolerance) for inner, block in blocks)
-        # Points far from zero are rounded there, which may be large beside a small set. Entries within rounding of
+        # The rounding error of points far from zero may be large compared with a small set. Entries within rounding of
         # zero, or of a bound, are moved onto it; then the tolerance is increased by the rounding over the diameter.
         blurs = rounding(self.shift)
         moved = np.where(np.abs(moved) <= 2.0 * blurs, 0.0, moved)
@@ -334,7 +334,7 @@ class Scaled(NamedTuple):
         return self.factor * self.set.support(direction)
 
     def proven_support(self, direction):
-        """Return an upper bound on ``<direction, s>`` over the set, proven where that is affordable."""
+        """Return an upper bound on ``<direction, s>`` over the set, proven if the proof is affordable."""
         return self.factor * self.set.proven_support(direction)
 
     def contains(self, w, tolerance=1e-9):

@@ -1,4 +1,4 @@
-"""Sets that are simple in coordinates: the l1 ball, the simplex, its filled version, and boxes."""
+"""Sets with coordinate-wise oracles: the l1 ball, the simplex, the non-negative l1 ball, and boxes."""
 
 from typing import Any, NamedTuple
 
@@ -287,7 +287,7 @@ class Box(NamedTuple):
         width = np.broadcast_to(np.subtract(self.upper, self.lower), X.shape[1])
         reach = weighted_row_sums(X, width)
         two = min(float(np.linalg.norm(reach)), spectral_norm(X) * float(np.linalg.norm(width)))
-        single = X.shape[0] == 1 or X.shape[1] == 1  # with one row or one column all attain them at the same points
+        single = X.shape[0] == 1 or X.shape[1] == 1  # then all rows attain their ranges at the same points
         return {1: (float(reach.sum()), single), 2: (two, single), np.inf: (float(reach.max()), True)}
 
 

@@ -203,8 +203,8 @@ class GroupBall(NamedTuple):
 class LatentGroupBall(NamedTuple):
     """The hull of the l2 balls of a ``radius`` over single groups, which may overlap: the latent group lasso's ball.
 
-    A point is a sum of vectors, each supported on one group, whose norms sum to at most ``radius``. Its non-zeros form
-    a union of groups, while the zeros of a point of `GroupBall` do.
+    A point is a sum of vectors, each supported on one group, whose norms sum to at most ``radius``. The support of a
+    point is a union of groups; for `GroupBall` the set of zeros is a union of groups.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def _latent_norm_at_most_one(w: np.ndarray, groups: Groups, tolerance: float) ->
     members = np.unique([np.isin(used, group) for group in groups], axis=0).astype(np.float64)
     members = members[members.any(axis=1)]
     r, steep = np.zeros(len(w)), 1.0
-    while steep < 1e14:  # beyond, only rounding is left
+    while steep < 1e14:  # beyond this, rounding errors dominate
         r = _centred(w, members, r, steep)
         least, sum_of_norms = _latent_norm_bounds(w, members, r, steep)
         if sum_of_norms <= most:

@@ -188,7 +188,7 @@ class CallbackTracker(NamedTuple):
     Attributes
     ----------
     messenger : Messenger
-        To the code that finds them.
+        Messenger to the code that computes the vectors.
     left, right : arrays
         The vectors found last: views of the messenger's memory.
     memory : array
@@ -219,7 +219,7 @@ class CallbackTracker(NamedTuple):
         return self._replace(messenger=self.messenger.connected(failed))
 
     def recount(self, r):
-        """Find the vectors."""
+        """Compute the vectors by the callback."""
         consult(self.messenger, r)
 
 
@@ -269,11 +269,11 @@ class TraceNormMethods:
         return self.radius * self.triplets(direction, tolerance=1e-3).bound
 
     def proven_support(self, direction):
-        """Return the same, proven where that is affordable: see `frankwolfe.linalg.singular.leading_triplets`."""
+        """Return an upper bound on the support function, proven if affordable: see `leading_triplets`."""
         return self.radius * self.triplets(direction, tolerance=1e-5, proof=True).bound
 
     def attains_support(self):
-        """Return False: singular vectors of large matrices are only as accurate as a step needs them."""
+        """Return False: singular vectors of large matrices are computed only to the accuracy that a step needs."""
         return False
 
 
