@@ -151,17 +151,17 @@ class LazyArgmax(NamedTuple):
         top = len(starts) - 2
         level, at = top, _largest(bounds, starts[top], starts[top + 1])
         while True:
-            node, promise = at - starts[level], bounds[at]
+            node, bound = at - starts[level], bounds[at]
             if level == 0:
                 j = _leading(r, node << BITS, min((node + 1) << BITS, len(r)), flip)
                 held = max(-r[j], flip * r[j])
-                if not held < promise:  # equal, or NaN: then there is no largest entry, and the search must end
+                if not held < bound:  # equal, or NaN: then there is no largest entry, and the search must end
                     return j
             else:
                 low = starts[level - 1] + (node << BITS)
                 below = _largest(bounds, low, min(low + (1 << BITS), starts[level]))
                 held = bounds[below]
-                if not held < promise:
+                if not held < bound:
                     level, at = level - 1, below
                     continue
             bounds[at] = held  # the bound was too high: correct it and restart at the root

@@ -255,7 +255,7 @@ def find_atom(dictionary, atom):
 @routine
 def _same(one, other, tolerance):
     """Return whether all entries agree up to the tolerance."""
-    for j in range(len(one)):  # noqa: SIM110 - compiled code knows no generators
+    for j in range(len(one)):  # noqa: SIM110 - numba does not compile generator expressions
         if not abs(one[j] - other[j]) <= tolerance:
             return False
     return True

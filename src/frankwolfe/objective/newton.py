@@ -156,13 +156,13 @@ def trust_region(
             H = None  # the reused Hessian predicts no decrease: recompute it
             continue
         there = sums(here + step)
-        promised, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
+        predicted, fall = -float(at.slope @ step) - 0.5 * float(step @ H @ step), at.value - there.value
         if abs(fall) <= max(SIGNIFICANT * max(abs(at.value), abs(there.value)), NOISE * at.noise):
             fall = -0.5 * float((at.slope + there.slope) @ step)
         length, left = float(np.linalg.norm(step)), np.linalg.norm(there.slope) / np.linalg.norm(at.slope)
-        good = bool(np.isfinite(there.value)) and fall > 1e-4 * promised
+        good = bool(np.isfinite(there.value)) and fall > 1e-4 * predicted
         if good:
-            radius = EXPANSION * max(radius, length) if fall > 0.75 * promised else radius
+            radius = EXPANSION * max(radius, length) if fall > 0.75 * predicted else radius
             H = H if left <= FRESH else None
             here, at, fresh = here + step, there, False
         elif fresh:
@@ -178,18 +178,18 @@ def restricted_step(H: np.ndarray, slope: np.ndarray, radius: float, rounding: f
     The step is ``s = -(|H| + ridge I)^-1 slope``. Bisection finds the ridge at which the step is as long as the radius.
     Every such step is a descent direction. It is zero where the slope is rounding error.
     """
-    bows, axes = np.linalg.eigh(H)
-    bows, pulls = np.abs(bows), slope @ axes
+    curvatures, axes = np.linalg.eigh(H)
+    curvatures, slopes = np.abs(curvatures), slope @ axes
     # drop flat directions whose slope is noise: a quotient of noise and a tiny eigenvalue would be a huge step
-    kept = np.abs(pulls) > np.where(bows > FLAT * bows.max(), 2.0, NOISE) * rounding
-    bows, axes, pulls = bows[kept], axes[:, kept], pulls[kept]
-    if not np.isfinite(pulls).all() or not len(pulls):
+    kept = np.abs(slopes) > np.where(curvatures > FLAT * curvatures.max(), 2.0, NOISE) * rounding
+    curvatures, axes, slopes = curvatures[kept], axes[:, kept], slopes[kept]
+    if not np.isfinite(slopes).all() or not len(slopes):
         return np.zeros(len(slope))
 
-    steep = float(np.linalg.norm(pulls))
+    steep = float(np.linalg.norm(slopes))
 
     def move(ridge: float) -> np.ndarray:
-        return pulls / np.maximum(bows + ridge, 1e-100 * steep)
+        return slopes / np.maximum(curvatures + ridge, 1e-100 * steep)
 
     low, high, ridge = 0.0, steep / radius, 0.0
     if np.linalg.norm(move(0.0)) > radius:

@@ -114,9 +114,9 @@ class CSR(NamedTuple):
         add_weighted_squares(*self, weights, squares)
         return squares
 
-    def _compiled(self, told: bool | None = None) -> bool:
-        """Return whether passes over all rows use kernels rather than SciPy: ``told``, or by the size of the data."""
-        return worth_compiling(len(self.data), is_sparse=True) if told is None else told
+    def _compiled(self, compiled: bool | None = None) -> bool:
+        """Return whether passes use kernels rather than SciPy: ``compiled``, or by the size of the data."""
+        return worth_compiling(len(self.data), is_sparse=True) if compiled is None else compiled
 
     def stored(self) -> int:
         """Return the number of stored entries."""

@@ -92,7 +92,7 @@ def to_unit_length(vector):
     """Scale a vector to length one, in place; a zero vector becomes the first unit vector."""
     size = largest(vector)
     if size > 0.0:
-        vector /= size  # first, or the squares of small entries would underflow
+        vector /= size  # otherwise the squares of small entries would underflow
         vector /= sqrt(contract(vector, vector))
     else:
         vector[:] = 0.0
@@ -101,9 +101,9 @@ def to_unit_length(vector):
 
 @tracker
 class Gram(NamedTuple):
-    """Tracker that keeps the Gram matrix of ``r`` over its shorter side.
+    """Tracker that updates the Gram matrix of ``r`` over its shorter side.
 
-    Where the columns are the outputs, adding ``x c'`` to ``r`` changes ``r'r`` by ``c (r'x)' + (r'x) c' + |x|^2 c c'``,
+    If the columns are the outputs, adding ``x c'`` to ``r`` changes ``r'r`` by ``c (r'x)' + (r'x) c' + |x|^2 c c'``,
     which costs no more than the row itself. After as many updates as ``r`` has rows the matrix is recomputed, to limit
     the accumulation of rounding errors.
 
