@@ -1,4 +1,4 @@
-"""Bounds from the dual: how far a point can be above the optimum, by slopes that need not be those at the point.
+"""Dual bounds on ``F(w) - F*`` by any dual point ``alpha``, called slopes: one number per sample.
 
 For a convex loss and any slopes ``alpha``, with ``r = X' alpha`` and weights ``p``, weak duality gives
 
@@ -25,15 +25,15 @@ from frankwolfe.solvers.protocol import Evidence
 
 
 def sum_rounding(problem: Problem, value: float) -> float:
-    """Return what rounding may do to a value of the objective, a sum over all rows."""
+    """Return a bound on the rounding error of a value of the objective, which is a sum over all rows."""
     return 4.0 * EPSILON * problem.n**0.5 * abs(value)
 
 
 def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> float:
     """Return the bound ``-sum_i p_i f_i*(alpha_i / p_i) - max_s <-r, s>`` of a step that has read all rows.
 
-    Such a step knows the first sum, and its ``r`` is the exact gradient. Minus infinity if the bound is not above a
-    number, or if there is none: the support is proven only where it pays.
+    Such a step has computed the first sum, and its ``r`` is the exact gradient. The result is minus infinity if there
+    is no such bound or if it is not larger than ``above``; the costly proof of the support function is then skipped.
     """
     if found.conjugates is None or found.gradient is None:
         return -np.inf
@@ -47,21 +47,21 @@ def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> floa
 
 
 def slopes_after(problem: Problem, at: Any, curvatures: Any, d: np.ndarray) -> Any:
-    """Return the slopes after a move of the weights by ``d``, to first order.
+    """Return the slopes after a move of the weights by ``d``, to first order: ``alpha + D X d``.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     at : Point
-        Where the move begins.
+        The point before the move.
     curvatures : array
-        Weighted second derivatives there: a number, or a matrix, for each sample.
+        Weighted second derivatives ``D`` there: a number or a matrix per sample.
     d : array
-        The move, which may be far smaller than the last digit of the weights.
+        The move. It may be smaller than the rounding error of the weights.
     """
     objective, ahead, shift = problem.objective, problem.objective.predict(d), None
-    if at.shift is not None:  # the intercept follows, so that the slopes still sum to zero
+    if at.shift is not None:  # move the intercept, too, so that the slopes still sum to zero
         change, total = objective.shards.run(curved_sums, curvatures, ahead)
         if np.ndim(total):
             shift = np.linalg.lstsq(total, change, rcond=None)[0]
@@ -78,13 +78,13 @@ def curved_sums(local: Local, curvatures: np.ndarray, ahead: np.ndarray) -> tupl
 
 
 def moved_slopes(local: Local, alpha: np.ndarray, curvatures: np.ndarray, ahead: np.ndarray, shift: Any) -> np.ndarray:
-    """Return slopes after a change of predictions, less what the intercept takes back, to first order."""
+    """Return the slopes after a change ``ahead - shift`` of the predictions, to first order."""
     alpha, moved = alpha.reshape(local.samples.shape), ahead if shift is None else ahead - shift
     return alpha + (curvatures * moved if curvatures.ndim == 1 else np.einsum("icd,id->ic", curvatures, moved))
 
 
 def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> float:
-    """Return a bound on how far the objective at ``w`` is above the optimum; infinite where there is none.
+    """Return an upper bound on ``F(w) - F*`` by the slopes ``alpha``; infinite if they prove none.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def dual_gap(problem: Problem, at: Point, w: np.ndarray, alpha: np.ndarray) -> f
 
 
 def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
-    """Return `dual_gap` where nothing is known of the point but its weights, and its rounding: a pass over the data."""
+    """Return `dual_gap` at the weights ``w`` and its rounding error. This takes a pass over the data."""
     if np.shape(alpha) != problem.samples.shape or not has_dual(problem.loss):
         return np.inf, 0.0
     at = problem.objective.point(problem.objective.predict(w), problem.zero_model)
@@ -118,39 +118,39 @@ def bound_at(problem: Problem, w: np.ndarray, alpha: np.ndarray) -> tuple[float,
 
 
 FARTHEST = 0.1
-"""How far to shift predictions at most in mixing slopes in, relative to how far the linear model may be trusted.
+"""Largest shift of the predictions in `balanced`, relative to the range of the linear model of the slopes.
 
-Farther slopes would prove less. The linear model of a slope is trusted about as far as it takes to change slopes by
-their own size, ``sum |alpha| / curvature``: a length in the units of the predictions, about 2 for a logistic loss.
+Slopes at a larger shift would give a weaker bound. The range is the shift that changes slopes by their own size,
+``sum |alpha| / curvature``, in the units of the predictions. It is about 2 for a logistic loss.
 """
 
 MOST_ROUNDS = 12
-"""Sums over the samples, each of which squares the error. Four are usual."""
+"""Maximum number of Newton steps in `balanced`. Each takes a sum over all samples. Four are usual."""
 
 
 def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
-    """Return slopes near ``alpha`` that prove something: itself, or with an intercept some that sum to zero.
+    """Return a dual feasible point near ``alpha``: ``alpha`` itself or, with an intercept, slopes that sum to zero.
 
-    With the part ``theta`` of the derivatives at the predictions shifted by ``t``, the sum is
+    The slopes are mixed with a fraction ``theta`` of the derivatives at predictions shifted by ``t``. Newton's method
+    finds the ``t`` for which their sum vanishes:
 
-        (1 - theta) sum_i alpha_i + theta sum_i p_i f_i'(z_i + t),
+        (1 - theta) sum_i alpha_i + theta sum_i p_i f_i'(z_i + t) = 0.
 
-    which some ``t`` makes zero. Mixed so, every slope stays in the domain of its conjugate, which is convex, whatever
-    the loss; and as little as will do is mixed in.
+    The domain of a conjugate is convex, so the mixed slopes stay in it for any loss. ``theta`` is as small as possible.
 
     Parameters
     ----------
     problem : Problem
         What is minimised.
     at : Point
-        A point, with the best intercept.
+        A point, with the optimal intercept.
     alpha : array
         Slopes, in the shape of the predictions.
 
     Returns
     -------
     array or None
-        None where no such slopes were found.
+        None if no such slopes were found.
     """
     proves, excess = problem.balance(alpha)
     if proves:
@@ -181,5 +181,5 @@ def balanced(problem: Problem, at: Point, alpha: Any) -> Any:
 
 
 def mixed_slopes(local: Local, alpha: np.ndarray, z: np.ndarray, shift: np.ndarray, theta: float) -> np.ndarray:
-    """Return slopes, of which a part ``theta`` is the derivatives at predictions with another intercept."""
+    """Return ``(1 - theta) alpha`` plus ``theta`` times the derivatives at predictions with another intercept."""
     return (1.0 - theta) * alpha.reshape(local.samples.shape) + theta * evaluate(local, z, shift)[1]

@@ -1,4 +1,4 @@
-"""Whole passes between steps (the optimal intercept, snapshots of the exact gradient), and what a budget allows."""
+"""Full passes between steps (optimal intercepts, snapshots of the exact gradient), and the planning of the budget."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,23 +13,23 @@ from frankwolfe.solvers.state import built, flat, require_entries
 
 
 class ExactPasses:
-    """The passes over all rows that a run takes between two steps, and what is left of them.
+    """The passes over all rows that a run makes between two steps.
 
-    Where there is an intercept, it is made the best one for the iterate at fixed steps. A snapshot is the exact
-    gradient, before the steps that the estimate names. It makes the intercept optimal too, and certifies the iterate.
+    An intercept is optimised for the iterate at fixed steps. A snapshot computes the exact gradient before the steps
+    that the estimate specifies. It also optimises the intercept, and certifies the iterate.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised. Its loss knows the shift of the predictions, which the passes change.
+        The problem to minimise. The passes set the intercept in its loss.
     estimate : NamedTuple
         The state of the gradient estimate.
     facts : EstimateDefaults
-        What the estimate can do.
+        Properties of the estimate.
     clock : array of two int
-        Steps made, and the rows that those of this run have read: the solver's own.
+        Number of steps, and of rows that the steps of this run have read. Shared with the solver.
     every_step : bool
-        Whether every step begins with a pass anyway, which finds the best intercept.
+        Whether every step begins with a pass, which also optimises the intercept.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ExactPasses:
         self.intercept, self._every_step = problem.intercept and not every_step, every_step
         self.next_intercept = self.steps
         self.cost = 0  # rows
-        self.left_out = False  # whether a pass was, for want of budget
+        self.left_out = False  # whether a pass was skipped because the budget was exhausted
         self._exact: tuple[int, Evaluation] | None = None
         self._at: tuple[int, Point] | None = None
         self._guess: Guess | None = None  # of the intercept: the one found last
@@ -60,16 +60,16 @@ class ExactPasses:
         return self.intercept and self.steps == self.next_intercept
 
     def steps_to_snapshot(self) -> float:
-        """Return the number of steps until a snapshot is due, as far as that is known; infinity if none is planned."""
+        """Return the number of steps until the next planned snapshot; infinity if there is none."""
         if not self.facts.takes_snapshots:
             return np.inf
         first = self.steps + (2 if self.certificate() is not None else 1)
         return float(self.estimate.next_snapshot(first) - self.steps - 1)
 
     def steps_to_certificate(self) -> float:
-        """Return the number of steps until a snapshot will tell the exact gap; infinity if none is planned.
+        """Return the number of steps until the next exact gap; infinity if none is planned.
 
-        To optimise an intercept may change the plan, which is then told again.
+        The optimisation of an intercept may change the plan, so the result never reaches beyond it.
         """
         if not (self.facts.takes_snapshots and self.intercept):
             return self.steps_to_snapshot()
@@ -85,12 +85,12 @@ class ExactPasses:
         return self._exact[1] if self._exact is not None and self._exact[0] == self.steps else None
 
     def snapshot(self, w: Any) -> Evaluation:
-        """Return the exact evaluation of the iterate ``w``, with the best intercept; charged as a pass."""
+        """Return the exact evaluation of the iterate ``w``, with the optimal intercept. It counts as a pass."""
         self.cost += self.problem.n
         return self.exact(w)
 
     def exact(self, w: Any) -> Evaluation:
-        """Return the exact evaluation of the iterate ``w``, with the best intercept; remembered until the next step."""
+        """Return the exact evaluation of the iterate ``w``, with the optimal intercept. It is cached for this step."""
         known = self.certificate()
         if known is not None:
             return known
@@ -101,7 +101,7 @@ class ExactPasses:
         return found
 
     def pass_at(self, w: Any) -> tuple[Point, np.ndarray]:
-        """Return what is known of the iterate ``w``, with the best intercept, and the gradient there."""
+        """Return the point at the iterate ``w``, with the optimal intercept, and the gradient there."""
         at, gradient = self.problem.objective.at(w, self._start if self.problem.intercept else None)
         self._note_intercept(at)
         return at, gradient
@@ -114,22 +114,22 @@ class ExactPasses:
 
     @property
     def _start(self) -> Any:
-        """Where the search for an intercept starts."""
+        """Starting point of the search for an intercept."""
         return self._guess or self.problem.guess
 
     def _note_intercept(self, at: Point) -> None:
-        """Shift predictions by the best intercept of a point, if there is one, and start the next search there."""
+        """Set the intercept of the loss to that of a point, and start the next search there."""
         if self.problem.intercept:
             assert at.shift is not None and at.mean is not None  # noqa: PT018 - there is an intercept
             self._guess = Guess(at.shift, at.mean, at.curve)
             self.problem.samples.loss.shift[:] = at.shift
 
     def price_of_intercept(self, w: Any) -> int:
-        """Return the rows that the best intercept costs: none at zero, where all predictions are known."""
+        """Return the cost of the optimal intercept, in rows. It is zero at ``w = 0``, where predictions are zero."""
         return self.problem.n if w.any() else 0
 
     def optimise_intercept(self, w: Any) -> Point:
-        """Make the intercept the best one for the iterate ``w``; return what is then known of it."""
+        """Optimise the intercept for the iterate ``w``. Return the point there."""
         objective, cost = self.problem.objective, self.price_of_intercept(w)
         self.cost += cost
         at = objective.point(objective.predict(w) if cost else objective.zeros(), self._start)
@@ -137,7 +137,7 @@ class ExactPasses:
         return at
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the run's own."""
+        """Return the state from which `restore` continues. Arrays are not copied."""
         found: dict[str, Any] = {"next_intercept": self.next_intercept, "rows_read_in_passes": self.cost}
         if self.problem.intercept:
             found["shift"] = self.problem.samples.loss.shift
@@ -147,7 +147,7 @@ class ExactPasses:
         return found | flat("intercept", self._guess) | flat("snapshot", exact)
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the one with this state was; the clock has been set to its steps."""
+        """Continue from a saved state. The clock must have been restored already."""
         self.next_intercept, self.cost = state["next_intercept"], state["rows_read_in_passes"]
         require_entries(self.problem, state)
         if self.intercept and self.next_intercept < self.steps:
@@ -161,27 +161,27 @@ class ExactPasses:
 
 
 PLANNED_STEPS = 4096
-"""Steps whose costs are added up in advance, where they differ."""
+"""Number of steps whose costs are summed in advance, if steps differ in cost."""
 
 MOST_PLANNED = 2**20
-"""Most steps whose costs are added up when a run starts, to know how many it will make."""
+"""Maximum number of steps whose costs are summed at the start of a run, to find its number of steps."""
 
 
 class StepPlan:
-    """The steps ahead of a run: costs are in rows, that is, in gradient evaluations.
+    """Planning of future steps within a budget. Costs are in rows, that is, in gradient evaluations.
 
     Parameters
     ----------
     passes : ExactPasses
-        Those between steps; also where the run is, and what it has cost.
+        The passes between steps, with the step number and the cost so far.
     sampler : WholeData, ShardGroups, ExactGradient or SharedTable
         Has the sizes of batches.
     rows_a_step : int
-        Rows that a step is charged for, where batches do not grow.
+        Cost of a step if batches do not grow.
     least : int
-        Rows that a step is charged for at least.
+        Smallest cost of a step.
     budget : float
-        Rows that the run may read.
+        Number of rows that the run may read.
     """
 
     def __init__(self, passes: ExactPasses, sampler: Any, rows_a_step: int, least: int, budget: float):
@@ -201,7 +201,7 @@ class StepPlan:
         return bool(self.passes.rows_read + self.costs(1)[0] <= self.budget)
 
     def allows_pass(self, price: int) -> bool:
-        """Whether a pass can be taken at this price, and a step be made after it."""
+        """Whether the budget allows a pass at this price and a step after it."""
         return self.passes.rows_read + price + self.rows_a_step <= self.budget
 
     def affordable(self, most: float) -> float:
@@ -221,7 +221,7 @@ class StepPlan:
         return float(min(most, ahead + np.floor(left / self.rows_a_step + 1e-9)))
 
     def horizon(self) -> float:
-        """Return the number of steps that the budget allows, those of the distant future at the price of the others."""
+        """Return the number of steps that the whole budget allows. Beyond `MOST_PLANNED` steps it is extrapolated."""
         if not np.isfinite(self.budget) or not self._differ:
             return self.affordable(np.inf)
         steps, costs = PLANNED_STEPS, np.cumsum(self.costs(PLANNED_STEPS))
@@ -233,12 +233,12 @@ class StepPlan:
         return float(np.searchsorted(costs, self.budget + 1e-9, side="right"))
 
     def costs(self, steps: int) -> np.ndarray:
-        """Rows that each of the next steps will be charged, with the whole passes before it."""
+        """Return the cost of each of the next steps, including the full passes before it."""
         made = self.passes.steps
         costs = self._batch_costs(made, steps)
         if self._intercept:
             read, at, left = np.cumsum(costs), self.passes.next_intercept - made, self.left
-            while at < steps and left > 0.0:  # what comes after the budget's end is of no interest
+            while at < steps and left > 0.0:  # stop where the budget is exhausted
                 costs[at] += self._n
                 left -= self._n
                 whole = int(np.searchsorted(read, (read[at - 1] if at else 0) + self._n)) + 1
@@ -250,13 +250,13 @@ class StepPlan:
         return costs
 
     def _batch_costs(self, before: int, steps: int) -> np.ndarray:
-        """Rows that steps are charged for their batches, beginning after so many steps."""
+        """Return the cost of the batches of the ``steps`` steps after number ``before``."""
         sizes = self.sampler.sizes(before + 1 + np.arange(steps + 1))
         return np.maximum(sizes[:-1] + self.sampler.ahead * sizes[1:], self.least)
 
     @property
     def intercept_period(self) -> int:
-        """Steps from the next optimisation of the intercept to the one after it: those of a pass."""
+        """Number of steps between the next two optimisations of the intercept: about one pass."""
         if not self._grows:
             return self._longest_pass
         read = np.cumsum(self._batch_costs(self.passes.next_intercept, self._longest_pass))
@@ -264,5 +264,5 @@ class StepPlan:
 
     @property
     def _longest_pass(self) -> int:
-        """Steps of a pass, where batches have not grown yet."""
+        """Number of steps of a pass with batches of the initial size."""
         return max(1, -(-self._n // self.rows_a_step))

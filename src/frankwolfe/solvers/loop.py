@@ -1,7 +1,6 @@
-"""The one loop that all stepwise methods share, and the batches of rows that it is given.
+"""The compiled loop that all stepwise methods share, and the sampler of its batches.
 
-A method that visits samples at random would be free to draw them one by one. Batches are drawn many at a time instead,
-so that the compiled loop makes many steps per call.
+Batches are drawn for many steps at a time, so that a call of the compiled loop makes many steps.
 """
 
 import json
@@ -16,42 +15,42 @@ from frankwolfe.compile.verbs import apply, choose, fetch_row, follow, gradient_
 from frankwolfe.methods.gradient import AHEAD, EVERY, FAILED, ROWS_READ, TABLE_CHANGE, sample_residuals, take_back
 
 Sizes = Callable[[np.ndarray], np.ndarray]
-"""Rows in the batches of the steps with these numbers."""
+"""Function from step numbers to the batch sizes of these steps."""
 
 
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-"""Those of NumPy."""
+"""Names of NumPy's bit generators."""
 
 
 class Batches(NamedTuple):
-    """Batches of several steps, one after the other: number ``k`` is ``order[offsets[k]:offsets[k + 1]]``."""
+    """Batches of several steps, concatenated: batch ``k`` is ``order[offsets[k]:offsets[k + 1]]``."""
 
     order: np.ndarray
     offsets: np.ndarray
 
 
 class Sampler:
-    """Deals batches: rows drawn uniformly, none twice within a batch, batches independent of each other.
+    """Sampler of batches: rows are drawn uniformly, without replacement within a batch. Batches are independent.
 
     A step has one batch, or two of the same size, one after the other.
 
-    The numbers come from one NumPy generator in one stream, so the batches do not depend on how many are asked for at
-    a time, and every method sees the same rows for the same seed.
+    Random numbers come from a single stream. The batches therefore do not depend on the number of steps per call, and
+    every method gets the same rows for the same seed.
 
     Parameters
     ----------
     n : int
         Rows of the data.
     batch_size : int
-        Rows of a batch; 0 for none at all.
+        Rows of a batch; 0 for no batches.
     generator : numpy.random.Generator
-        Where the numbers come from.
+        Source of random numbers.
     growing : callable, optional
-        Number of rows in the batches of the steps with these numbers, where it is not the same in all of them.
+        Function from step numbers to batch sizes, if these differ.
     first : int
         Number of the first step.
     ahead : bool
-        Whether the batch after those that are taken is handed out with them.
+        Whether `take` also returns the batch of the following step.
     two : bool
         Whether a step has two batches.
     """
@@ -73,17 +72,17 @@ class Sampler:
         self._upcoming = np.empty(0, dtype=np.int64)
 
     def sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows that the steps with these numbers are dealt."""
+        """Return the number of rows that each of these steps gets."""
         return self._batches * self._batch_sizes(steps)
 
     def _batch_sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows in a batch of the steps with these numbers."""
+        """Return the batch sizes of these steps."""
         if self._growing is None:
             return np.full(len(steps), self.batch_size)
         return np.clip(np.asarray(self._growing(steps), dtype=np.int64), 1, len(self._deck))
 
     def draw(self, steps: int) -> np.ndarray:
-        """Rows of the next ``steps`` steps, one batch after the other."""
+        """Draw the rows of the next ``steps`` steps, concatenated."""
         sizes = self._batch_sizes(self._next_drawn + np.arange(steps))
         offsets = _ends(np.repeat(sizes, self._batches))
         self._next_drawn += steps
@@ -96,7 +95,7 @@ class Sampler:
         return order
 
     def take(self, steps: int) -> Batches:
-        """Batches of the next ``steps`` steps; where they are dealt ahead, also the one that comes after them."""
+        """Return the batches of the next ``steps`` steps and, with ``ahead``, that of the following step."""
         if steps == 0:
             return Batches(np.empty(0, dtype=np.int64), np.zeros(1 + self.ahead, dtype=np.int64))
         offsets = _ends(self.sizes(self._next_taken + np.arange(steps + self.ahead)))
@@ -108,7 +107,7 @@ class Sampler:
         return Batches(order, offsets)
 
     def state(self) -> dict[str, Any]:
-        """Return the order of the rows, which batches leave behind, what was dealt ahead, and the generator as JSON."""
+        """Return the state: the permutation of the rows, the batch drawn ahead, and the generator as JSON."""
         return {
             "sampler.deck": self._deck,
             "sampler.next_drawn": self._next_drawn,
@@ -119,15 +118,15 @@ class Sampler:
 
     @property
     def deck(self) -> np.ndarray:
-        """The rows in the order that batches leave behind."""
+        """The current permutation of the rows."""
         return self._deck
 
     def restore_deck(self, deck: np.ndarray) -> None:
-        """Go on with the rows in this order."""
+        """Set the permutation of the rows."""
         self._deck[:] = deck
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the sampler with this state was; with the generator at hand."""
+        """Continue from a saved state, with the current generator."""
         require_permutation("sampler.deck", state["sampler.deck"], len(self._deck))
         self._deck[:] = state["sampler.deck"]
         drawn, taken, upcoming = (state[f"sampler.{name}"] for name in ("next_drawn", "next_taken", "upcoming"))
@@ -139,31 +138,31 @@ class Sampler:
 
 
 def require_permutation(name: str, order: Any, n: int) -> None:
-    """Raise ValueError unless an entry of a state is an order of ``n`` things: compiled code does not look twice."""
+    """Raise ValueError unless an entry of a state is a permutation of ``n`` numbers. Compiled code indexes with it."""
     whole = isinstance(order, np.ndarray) and order.shape == (n,) and order.dtype == np.int64
     if not whole or not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError(f"its entry {name} is not an order of {n} things")
 
 
 def _ends(sizes: np.ndarray) -> np.ndarray:
-    """Where pieces of these sizes begin, and where the last one ends."""
+    """Return the offsets of consecutive pieces of these sizes, and the end of the last one."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
 def saved_generator(generator: np.random.Generator) -> dict[str, str]:
-    """Return the state of a generator, under the name that it has in the states of runs."""
+    """Return the state of a generator as a state entry."""
     return {"sampler.generator": json.dumps(generator.bit_generator.state, default=plain)}
 
 
 def generator_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state of the generator that batches came from, as NumPy's bit generators take it."""
+    """Return the state of the batches' generator, in the format of NumPy's bit generators."""
     return dict(json.loads(state["sampler.generator"], object_hook=_with_arrays))
 
 
 def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
-    """Return a generator that goes on where the one that batches came from was.
+    """Return a generator that continues from the saved state of the batches' generator.
 
     Examples
     --------
@@ -182,20 +181,20 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
 
 
 def _with_arrays(entries: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of a generator's state with arrays where there are lists."""
+    """Return a part of a generator's state with lists converted to arrays."""
     return {
         name: np.array(entry, dtype=np.uint64) if isinstance(entry, list) else entry for name, entry in entries.items()
     }
 
 
 def plain(entry: Any) -> Any:
-    """Return an array or a number of NumPy as JSON has them."""
+    """Convert an array or a number of NumPy for JSON."""
     return entry.tolist() if isinstance(entry, np.ndarray | np.generic) else repr(entry)
 
 
 @kernel
 def deal(uniform, offsets, deck, order):
-    """Turn uniform numbers into batches without repeats: a few steps of a Fisher-Yates shuffle for each batch."""
+    """Turn uniform numbers into batches without replacement, by a partial Fisher-Yates shuffle for each batch."""
     for k in range(len(offsets) - 1):
         first = offsets[k]
         for at in range(offsets[k + 1] - first):
@@ -208,10 +207,10 @@ def deal(uniform, offsets, deck, order):
 def advance(samples, constraint, method, gradient, iterate, table, surplus, order, offsets, ahead, least, clock, steps):
     """Make ``steps`` steps in place, with the batches ``order[offsets[k]:offsets[k + 1]]``.
 
-    ``clock`` counts the steps and the rows that they read, so that counts and iterate cannot come apart. A step is
-    charged ``least`` rows at least: all of them, where its step rule reads all. Unless ``ahead`` is None, which is
-    known when this is compiled and costs nothing then, the batch of the next step is shown as well. Unless ``table`` is
-    None, its residuals are sampled. Unless ``surplus`` is None, it is what the estimate adds to ``r`` for one step.
+    ``clock`` counts the steps and the rows that they read, and is updated with each step. A step costs at least
+    ``least`` rows: all rows, if its step rule reads all. Unless ``ahead`` is None, which is decided at compile time,
+    the estimate also gets the batch of the next step. Unless ``table`` is None, its residuals are sampled. Unless
+    ``surplus`` is None, it is a term that the estimate adds to ``r`` for one step.
     """
     estimate, direction, step = method
     rows, counters = samples.rows, gradient.counters
@@ -223,21 +222,21 @@ def advance(samples, constraint, method, gradient, iterate, table, surplus, orde
         if ahead is not None:
             upcoming = order[end : offsets[k + 2]]
         counters[ROWS_READ] = len(batch)
-        # ask for the first rows of the next batch, or for those of the batches after it
+        # prefetch rows of the next batches into the cache
         for at in range(end + max(0, AHEAD - len(batch)), min(end + AHEAD, len(order))):
             fetch_row(rows, order[at])
-        if table is not None and -t % EVERY < len(batch):  # most small batches are left alone
+        if table is not None and -t % EVERY < len(batch):  # most small batches are not sampled
             sample_residuals(samples, iterate, counters, table, batch, -t % EVERY, t)
         point = gradient_point(direction, iterate, t)
         refresh(estimate, samples, point, gradient, batch, upcoming, t)
         move = choose(direction, constraint, gradient, iterate)
         follow(estimate, samples, point, move, gradient, batch, upcoming, t)
         if not isfinite(counters[TABLE_CHANGE]) or counters[FAILED] != 0.0:
-            return  # the iterate has not moved: it is still the last good one
+            return  # the iterate has not moved
         gamma = length(step, move, samples, gradient, iterate, t)
         if not isfinite(gamma):
             return
-        apply(move, iterate, min(gamma, max_step(move)))  # no rule, not even a user's, may leave the set
+        apply(move, iterate, min(gamma, max_step(move)))  # no step rule, not even a user's, can leave the set
         clock[0] = t
         clock[1] += max(least, int(counters[ROWS_READ]))
         if surplus is not None:

@@ -1,9 +1,9 @@
-"""Groups of rows in memory, on which the compiled loop makes steps, and the batches that are dealt from them.
+"""Groups of rows in memory, on which the compiled loop makes steps, and the samplers of their batches.
 
 Data in memory is one group (`WholeData`). Data on disk is read in groups of shards, in a new random order for each pass
-(`ShardGroups`). A group is read while steps are made on the one before it. On a group as many steps are made as are its
-share of a pass, with batches of its rows alone. What a run remembers of single rows is stored for all of them; the
-entries of the group are copied when it begins, and back when it ends.
+(`ShardGroups`). A thread reads the next group while steps are made on the current one. The number of steps on a group
+is proportional to its rows, and their batches contain only its rows. Arrays with an entry per row, such as the table,
+are stored for all rows; the entries of a group are copied when it starts, and copied back when it ends.
 """
 
 import json
@@ -22,14 +22,14 @@ from frankwolfe.store.reader import Room
 
 
 class RowGroup:
-    """Rows that are in memory together, and what is remembered of them.
+    """Rows that are in memory together, and the estimate's state for them.
 
     Parameters
     ----------
     samples : Samples
         The rows, with their targets and weights.
     state : NamedTuple
-        The estimate's, with entries for these rows.
+        State of the estimate, with entries for these rows.
     """
 
     def __init__(self, samples: Samples, state: Any):
@@ -42,9 +42,9 @@ class WholeData(Sampler):
     Parameters
     ----------
     problem : Problem
-        Of the rows.
+        Problem with all its rows in memory.
     others
-        As those of `Sampler`.
+        Arguments of `Sampler`.
     """
 
     left = float("inf")
@@ -54,15 +54,15 @@ class WholeData(Sampler):
         self._problem = problem
 
     def head(self, whole: Any) -> RowGroup:
-        """Return a group to compile for."""
+        """Return a group for the compilation of kernels."""
         return RowGroup(self._problem.samples, whole)
 
     def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> RowGroup:
-        """Return the group that steps are made on; ``whole`` is the estimate's state for all rows."""
+        """Return the group for the next steps. ``whole`` is the estimate's state for all rows."""
         return RowGroup(self._problem.samples, whole)
 
     def present(self, whole: Any) -> RowGroup | None:
-        """Return the group that steps were made on last."""
+        """Return the group of the last steps."""
         return RowGroup(self._problem.samples, whole)
 
     def leave_if_done(self, whole: Any) -> None:
@@ -83,7 +83,7 @@ class ShardGroup(RowGroup):
     samples : Samples
         The rows, with their targets and weights.
     parts : list of slice
-        Where they are among all rows.
+        Slices of these rows among all rows.
     whole : NamedTuple
         The estimate's state for all rows.
     names : tuple of str
@@ -95,7 +95,7 @@ class ShardGroup(RowGroup):
         super().__init__(samples, whole._replace(**{name: joined(getattr(whole, name), parts) for name in names}))
 
     def copy_from(self, whole: Any) -> None:
-        """Take over the entries of the group from the arrays for all rows."""
+        """Copy the entries of the group from the arrays for all rows."""
         for name in self._names:
             getattr(self.state, name)[:] = joined(getattr(whole, name), self._parts)
 
@@ -110,23 +110,23 @@ class ShardGroup(RowGroup):
 
 
 def joined(values: np.ndarray, parts: list[slice]) -> np.ndarray:
-    """Return some parts of an array, one after the other."""
+    """Return the concatenation of slices of an array."""
     return np.concatenate([values[part] for part in parts])
 
 
 class ShardGroups:
-    """Deals batches within groups of shards, which are read one after the other. To the solver it is a `Sampler`.
+    """Sampler of batches from groups of shards, which are read one after the other. It has the interface of `Sampler`.
 
     Parameters
     ----------
     samples : Samples
-        All of them, with the rows of a store.
+        All samples, with the rows of a store.
     names : tuple of str
         Arrays of the estimate's state that have an entry for each row.
     batch_size : int
         Rows of a batch.
     generator : Generator
-        Where batches come from. The orders of the shards have a generator of their own, which this one seeds.
+        Random generator of the batches. It also seeds the generator for the order of the shards.
     """
 
     ahead = 0
@@ -141,7 +141,7 @@ class ShardGroups:
                 f"batch_size={batch_size:,} is more than the {fewest:,} rows that may be in memory together: choose a "
                 f"smaller one, or open {store.path} with more memory"
             )
-        self.left = 0  # steps on the present group
+        self.left = 0  # steps left on the current group
         self._sampler: Sampler | None = None
         self._deck: np.ndarray | None = None
         self._group: ShardGroup | None = None
@@ -151,13 +151,13 @@ class ShardGroups:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
 
     def sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows in the batches of the steps with these numbers."""
+        """Return the batch sizes of the steps with these numbers."""
         return np.full(len(steps), self.batch_size)
 
     # --- groups ---------------------------------------------------------------------------------------------------
 
     def head(self, whole: Any) -> ShardGroup:
-        """Return the first row as a group, to compile for."""
+        """Return the first row as a group, for the compilation of kernels."""
         return self._grouped(self._samples.rows.block(slice(0, 1)), [slice(0, 1)], whole)
 
     def present(self, whole: Any) -> ShardGroup | None:
@@ -170,9 +170,9 @@ class ShardGroups:
         return ShardGroup(samples, parts, whole, self._names)
 
     def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> ShardGroup:
-        """Return the group that steps are made on, read if need be.
+        """Return the group for the next steps, and read it if necessary.
 
-        The next one is read meanwhile, if the run goes on after the steps on this one.
+        A thread starts to read the following group, if the budget allows steps on it.
         """
         if self._group is None:
             chosen = self.order.group()
@@ -188,7 +188,7 @@ class ShardGroups:
         return self._group
 
     def _begin(self, rows: int) -> None:
-        """Deal from a group of so many rows: a new one, or the one that a restored state was at."""
+        """Start the sampler of a group: a new one, or the unfinished one of a restored state."""
         self._sampler = Sampler(rows, self.batch_size, self._batches)
         if self._deck is not None:
             self._sampler.restore_deck(self._deck)
@@ -197,7 +197,7 @@ class ShardGroups:
             self.left = self.order.steps(self.batch_size)
 
     def _read(self, chosen: np.ndarray) -> None:
-        """Begin to read some shards."""
+        """Start a thread that reads the chosen shards."""
         rows, plan = self._samples.rows, self.order.plan
         room = self._spare.pop() if self._spare else None
 
@@ -208,13 +208,13 @@ class ShardGroups:
         self._next = tuple(chosen), self._pool.submit(read)
 
     def take(self, steps: int) -> Batches:
-        """Batches of the next steps on the present group."""
+        """Return the batches of the next steps on the current group."""
         assert self._sampler is not None
         self.left -= steps
         return self._sampler.take(steps)
 
     def leave_if_done(self, whole: Any) -> None:
-        """Once all steps on the group are made, write back what was learned of it, and go on to the next."""
+        """After the last step on a group, copy its arrays back and move on to the next group."""
         if self.left:
             return
         self.write_back(whole)
@@ -224,19 +224,19 @@ class ShardGroups:
         self.order.go_on()
 
     def write_back(self, whole: Any) -> None:
-        """Bring the arrays for all rows up to date."""
+        """Copy the entries of the current group to the arrays for all rows."""
         if self._group is not None:
             self._group.copy_to(whole)
 
     def take_over(self, whole: Any) -> None:
-        """Bring the arrays of the group up to date."""
+        """Copy the entries of the current group from the arrays for all rows."""
         if self._group is not None:
             self._group.copy_from(whole)
 
-    # --- what a later run can go on from --------------------------------------------------------------------------
+    # --- state ----------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return where the sampler is: the orders of the shards, the group, its rows, and both generators as JSON."""
+        """Return the state: the order of the shards, the group, the order of its rows, and both generators as JSON."""
         order = self.order.state()
         found = {
             "sampler.orders": order["orders"],
@@ -249,7 +249,7 @@ class ShardGroups:
         return found if deck is None else found | {"sampler.deck": deck}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the sampler with this state was; with the generator at hand."""
+        """Continue from a saved state, with the current generator."""
         order = {"orders": state["sampler.orders"], "group": state["sampler.group"]}
         shards = self.order.shards
         if np.ndim(order["orders"]) != 2 or order["group"] >= self.order.plan.groups:
@@ -273,7 +273,7 @@ def groups_of(
     growing: Sizes | None,
     first: int,
 ) -> WholeData | ShardGroups:
-    """Return the groups of a problem's rows, and what deals batches from them, for steps from number ``first`` on."""
+    """Return the groups of a problem's rows with their sampler, for steps from number ``first`` on."""
     if problem.objective.shards.groups > 1:
         return ShardGroups(problem.samples, facts.row_arrays, batch_size, generator)
     ahead, two = facts.reads_upcoming, facts.two_batches

@@ -1,7 +1,7 @@
-"""The stepwise solver: the arrays of one run, the steps that change them, and the evidence that they are.
+"""The stepwise solver: it runs methods that are composed of a gradient estimate, a direction and a step rule.
 
-The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.row_groups`). Where no group has all that
-a step reads, the gradient is computed by tasks on the shards (`frankwolfe.solvers.task_steps`).
+The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.row_groups`). If no group has all rows
+that a step reads, tasks on the shards compute the gradient (`frankwolfe.solvers.task_steps`).
 """
 
 from collections.abc import Callable, Mapping
@@ -45,11 +45,11 @@ COUNTED = ("steps", "first_step", "rows_read_in_steps", "rows_read_in_passes", "
 
 
 def smoothing_units(problem: Problem) -> Units:
-    """Return what smoothing is measured in on a problem."""
+    """Return the units of the smoothing parameters: typical sizes of the loss and of the side constraints."""
     if not problem.needs_smoothing:
         return Units()
     loss, reach = problem.zero_value, problem.side_reach
-    if not loss > 0.0:  # an intercept alone fits: what it has to fit has the right units too
+    if not loss > 0.0:  # the intercept alone fits: use the loss without it
         loss = problem.objective.value_without_intercept()
     loss = loss if 0.0 < loss < np.inf else 1.0
     return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
@@ -61,19 +61,19 @@ class StepwiseSolver:
     Parameters
     ----------
     problem : Problem
-        What to minimise.
+        The problem to minimise.
     method : Method
-        The composition.
+        The method: estimate, direction and step rule.
     batch_size : int
-        Rows that a step draws.
+        Number of rows that a step draws.
     generator : Generator
-        Where batches come from.
+        Random generator of the batches.
     w : array, or Factors
         Feasible start.
     earlier : mapping, optional
-        What the result of another run hands over (`frankwolfe.solvers.state.handed_over`).
+        State of an earlier run (`frankwolfe.solvers.state.handed_over`).
     budget : float
-        Rows that the run may read: what it is planned for. `begin` says it again.
+        Number of rows that the run may read, for step rules that depend on it. `begin` sets it again.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class StepwiseSolver:
         self.clock = np.array([0 if earlier is None else earlier["steps"], 0])  # steps; rows that those here have read
         self._first_step = self.steps
         if earlier is not None and earlier["rows"] != problem.n:
-            earlier = None  # other data: what was remembered of its rows means nothing here
+            earlier = None  # other data: the table of its rows is useless here
         self.facts, by_tasks = method.estimate, steps_by_tasks(problem, method)
         setting = Setting(
             problem.samples,
@@ -147,7 +147,7 @@ class StepwiseSolver:
         return np.zeros(self.problem.size) if earlier is None else np.array(earlier["gradient"])
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, without making a step. What tasks need is compiled where rows are."""
+        """Compile the kernels, or load them from the cache, without a step. Tasks are compiled where the rows are."""
         if self.tasks is not None:
             return
         head, nothing = self.sampler.head(self.parts[0]), np.zeros(1 + self.sampler.ahead, np.int64)
@@ -164,18 +164,18 @@ class StepwiseSolver:
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
     def begin(self, budget: float, target: float) -> None:
-        """Go on within a budget of rows; no step aims at a gap."""
+        """Set the budget, in rows read. The target gap is not used."""
         self.plan.budget = budget
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:
-        """Steps made, those of the run that is continued included."""
+        """Number of steps made, including those of the run that this one continues."""
         return int(self.clock[0])
 
     def advance(self, steps: int) -> int:
-        """Make up to ``steps`` steps; return how many were made. If fewer, `finished` says why."""
+        """Make up to ``steps`` steps and return their number. If it is smaller, `finished` returns the reason."""
         before, goal = self.steps, self.steps + steps
         self._failed = False
         while self.steps < goal and not self._failed:
@@ -186,14 +186,14 @@ class StepwiseSolver:
         return self.steps - before
 
     def finished(self) -> Status | None:
-        """Why no further step can be made, or None."""
+        """Return the reason why no further step can be made, or None."""
         if self._failed:
             return Status.NON_FINITE
         return None if self.plan.affordable(1) >= 1.0 else Status.MAX_PASSES
 
     @property
     def unhindered(self) -> bool:
-        """Whether no pass was left out for the budget, and no step has failed."""
+        """Whether the budget has not suppressed any pass, and no step has failed."""
         return not (self._failed or self.passes.left_out)
 
     @property
@@ -202,7 +202,7 @@ class StepwiseSolver:
         return self.passes.rows_read
 
     def _advance_with_passes(self, steps: int) -> int:
-        """Make up to ``steps`` steps, with intercepts and snapshots as they fall due; return how many were made."""
+        """Make up to ``steps`` steps, with the passes for intercepts and snapshots. Return the number of steps."""
         before, goal = self.steps, self.steps + steps
         while self.steps < goal:
             if self.passes.intercept_is_due:
@@ -216,7 +216,7 @@ class StepwiseSolver:
         return self.steps - before
 
     def _advance(self, steps: int) -> None:
-        """Make up to ``steps`` steps with the intercept as it is; fewer if a number is not finite."""
+        """Make up to ``steps`` steps with a fixed intercept. Stop early if a number is not finite."""
         goal = self.steps + steps
         if self.tasks is not None:
             while self.steps < goal and self._step_by_tasks(self.tasks):
@@ -230,7 +230,7 @@ class StepwiseSolver:
             self.sampler.leave_if_done(self.parts[0])
 
     def _call(self, group: RowGroup, batches: Batches, steps: int) -> int:
-        """Make steps on a group of rows by the compiled loop; return how many were made."""
+        """Make steps on a group of rows by the compiled loop. Return their number."""
         before, state = self.steps, group.state
         advance(
             group.samples,
@@ -263,14 +263,14 @@ class StepwiseSolver:
     # --- passes between steps -------------------------------------------------------------------------------------
 
     def _take_snapshot(self) -> None:
-        """Take the exact gradient at the iterate, if the estimate is due it and a pass is left."""
+        """Compute the exact gradient at the iterate if a snapshot is due and the budget allows it."""
         if self.passes.steps_to_snapshot() == 0:
             self._make_exact(self.plan.allows_snapshot())
             if not np.isfinite(self.gradient.r).all():
                 self.gradient.counters[FAILED] = 1.0  # the loop stops on it
 
     def _make_exact(self, allowed: bool) -> None:
-        """Make what is remembered of the data exact, by a pass, if the budget allows it."""
+        """Replace table and gradient estimate by exact ones, in a pass, if the budget allows it."""
         if not allowed:
             self.passes.left_out = True
             return
@@ -278,7 +278,7 @@ class StepwiseSolver:
         self._renew(found.alpha, found.gradient)
 
     def _optimise_intercept(self) -> None:
-        """Make the intercept the best one for the iterate, and what is remembered of it exact, if a pass is left."""
+        """Optimise the intercept for the iterate, and make table and gradient exact, if the budget allows a pass."""
         passes, w = self.passes, self.point()
         passes.next_intercept += self.plan.intercept_period
         if passes.certificate() is not None:
@@ -293,7 +293,7 @@ class StepwiseSolver:
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
     def _renew(self, alpha: Any, exact: np.ndarray) -> None:
-        """Make what is remembered of the data exact: derivatives of all samples and the gradient."""
+        """Replace the table by ``alpha`` and the gradient estimate by ``exact``."""
         gradient = self.gradient
         if self.tasks is not None:
             self.sampler.renew(alpha)
@@ -308,11 +308,11 @@ class StepwiseSolver:
     # --- evidence -------------------------------------------------------------------------------------------------
 
     def point(self) -> Any:
-        """Return the iterate as a new object, as the problem keeps its weights."""
+        """Return a copy of the iterate, in the type that the problem uses for its weights."""
         return self.iterate.dense()
 
     def evidence(self) -> Evidence:
-        """Return what is known about the iterate."""
+        """Return the evidence about the iterate."""
         exact = self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
         table, gradient = self.table(), self._table_gradient()
         residual, residual_error = self._mean_residual(table)
@@ -334,7 +334,7 @@ class StepwiseSolver:
         )
 
     def _part_left(self) -> Callable[[int], float] | None:
-        """Return the part of earlier iterates that is left; None where calls are costly: a line search makes many."""
+        """Return ``part_left`` of `Evidence`; None where calls are costly, since its line search makes many."""
         if self._left is None or self.problem.objective.shards.calls_are_costly:
             return None
         return partial(self._left, last=self.steps)
@@ -345,21 +345,21 @@ class StepwiseSolver:
         return self.tasks is not None and self.facts.reads_all_rows
 
     def _table_gradient(self) -> np.ndarray:
-        """Return ``X' alpha``, or the gradient estimate where there is no table."""
+        """Return ``X' alpha``, or the gradient estimate if there is no table."""
         return self.parts[0].total if self.facts.sums_table else self.gradient.dense()
 
     def _slopes(self) -> Any:
-        """Return the remembered derivatives of all samples, brought up to date; None where there are none."""
+        """Return the table of all samples, including the current group's changes; None if there is none."""
         if self.tasks is not None:
             return self.sampler.alpha
         self.sampler.write_back(self.parts[0])
         return self.parts[0].alpha if self.facts.has_table or self.facts.smooths else None
 
     def table(self) -> Any:
-        """Return the table, if there is one that batches refresh and that is of use.
+        """Return the table if batches refresh it and it can be used, else None.
 
-        If the loss knows its conjugate, the table bounds the optimum. If not, a sample of rows tells how stale it is,
-        where all rows are in memory.
+        If the loss implements its conjugate, the table yields a lower bound. If not, a sample of rows can estimate its
+        error, provided that all rows are in memory.
         """
         of_use = has_dual(self.problem.loss) or self.problem.objective.shards.groups == 1
         return self._slopes() if self._keeps_table and of_use else None
@@ -375,11 +375,11 @@ class StepwiseSolver:
 
     @property
     def _sums_conjugates(self) -> bool:
-        """Whether steps read all rows, and sum up the conjugates of the derivatives."""
+        """Whether steps read all rows and sum the conjugates of the derivatives."""
         return self.tasks is None and self.facts.sums_conjugates and has_dual(self.problem.loss)
 
     def _mean_residual(self, table: Any) -> tuple[float, float]:
-        """Return the mean residual of the rows that steps were about to refresh of late, and its standard error."""
+        """Return the mean residual of the table on recent batches, before they refreshed it, and its standard error."""
         if self.tasks is not None:
             return self.sampler.mean_residual()
         group = self.sampler.present(self.parts[0])
@@ -389,10 +389,10 @@ class StepwiseSolver:
         elsewhere = 0 if mine is table else unvisited(table) - unvisited(mine)
         return mean_residual(group.samples, self.iterate, self.gradient.counters, mine, self.steps, elsewhere)
 
-    # --- what a later run can go on from ------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return all that a later run needs to go on; the arrays are the solver's own."""
+        """Return the state from which `from_state` continues. Arrays are not copied."""
         found: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
         found |= {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
         slopes = self._slopes()
@@ -416,12 +416,12 @@ class StepwiseSolver:
         batch_size: int,
         generator: np.random.Generator,
     ) -> Self:
-        """Return a solver that goes on where the one with this state was.
+        """Return a solver that continues from a saved state.
 
-        Batches come from the generator that is given. The state of the other one is in ``state["sampler.generator"]``.
+        Batches come from ``generator``. The saved generator is in ``state["sampler.generator"]``.
         """
-        upcoming = generator.bit_generator.state  # parts may toss coins as they are made
-        start = {"steps": state["first_step"], "rows": 0}  # the rest is taken over below
+        upcoming = generator.bit_generator.state  # the construction of parts may draw random numbers
+        start = {"steps": state["first_step"], "rows": 0}  # the rest is restored below
         solver = cls(problem, method, batch_size, generator, problem.default_start(), start)
         generator.bit_generator.state = upcoming
         require_like({name: value for name, value in solver.state().items() if name in COUNTED}, state)
@@ -434,7 +434,7 @@ class StepwiseSolver:
         solver.parts = tuple(restored(name, part, state, problem.n) for name, part in named)
         solver.passes.estimate = solver.parts[0]
         require_sound((solver.iterate, solver.parts), solver.iterate)
-        if isinstance(solver._slopes(), Kept):  # a table on a cluster is not in a state: it is made exact by a pass
+        if isinstance(solver._slopes(), Kept):  # a table on a cluster is not saved: compute it by a pass
             at, exact = solver.passes.pass_at(solver.point())
             solver.passes.cost += problem.n
             solver._renew(at.alpha, exact)
