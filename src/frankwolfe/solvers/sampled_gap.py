@@ -1,13 +1,13 @@
 """The Frank-Wolfe gap, estimated from a sample of rows, with an error bar: a trigger where nothing bounds the optimum.
 
-Where a loss is not convex, no table proves anything, and only the exact gap certifies, a pass over the data. Whether
-that pass is worth its price can be asked of a few rows. The table's ``r = X' alpha`` is known; only its error
-``X' (grad f - alpha)`` has to be estimated, and that is small where the table is fresh (a control variate):
+For a non-convex loss a table yields no bound, and only the exact gap certifies, which takes a pass over the data. A
+sample of rows estimates whether that pass is worthwhile. The table's ``r = X' alpha`` is known and serves as a control
+variate; only its error ``X' (grad f - alpha)`` is estimated, which is small for a recent table:
 
     delta = (n / |S|) sum_{i in S} (p_i f_i'(z_i) - alpha_i) x_i,        estimate = max_s <r + delta, w - s>.
 
-How far off it may be is the size of the same sum with each row multiplied by a standard normal number of its own (a
-multiplier bootstrap). It is an estimate, and never called anything else.
+The error bar comes from a multiplier bootstrap: the same sum with each row multiplied by an independent standard normal
+number. It is an estimate, not a bound.
 """
 
 from typing import Any, NamedTuple
@@ -20,13 +20,13 @@ from frankwolfe.problem import Problem
 from frankwolfe.solvers.protocol import Evidence
 
 SMALLEST = 64
-"""Rows in a sample at least, or all."""
+"""Smallest number of rows in a sample, unless there are fewer."""
 
 SAMPLED = 1.0 / 32.0
-"""Part of the rows in a sample."""
+"""Fraction of the rows in a sample."""
 
 QUANTILE = 2.33
-"""Standard deviations above the mean of the draws: what 99% of normal numbers are below."""
+"""The 99% quantile of the standard normal distribution."""
 
 
 class SampledGap(NamedTuple):
@@ -35,11 +35,11 @@ class SampledGap(NamedTuple):
     Attributes
     ----------
     estimate : float
-        The gap, about. It tends to be high: noise adds to a maximum.
+        The estimated gap. It tends to be too high, since noise increases a maximum.
     error : float
-        How far the estimate is off at most, in about 99 of 100 samples.
+        Bound on the error of the estimate, for about 99 of 100 samples.
     passes : float
-        What it has read of the data: a row is read for its derivative, and for half of that by each sum over rows.
+        Cost in passes: a row counts once for its derivative, and half for each draw of the bootstrap.
     """
 
     estimate: float
@@ -49,7 +49,7 @@ class SampledGap(NamedTuple):
 
 @kernel
 def table_error(samples, iterate, table, chosen, error):
-    """Fill in how much the derivatives of some rows differ from what the table has."""
+    """Fill ``error`` with the derivatives of the chosen rows minus their entries in the table."""
     rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
     for k in range(len(chosen)):
         i = chosen[k]
@@ -58,7 +58,7 @@ def table_error(samples, iterate, table, chosen, error):
 
 @kernel
 def sum_rows(samples, chosen, amounts, total):
-    """Add up some rows, each so many times."""
+    """Fill ``total`` with the sum of the chosen rows, multiplied by ``amounts``."""
     rows = samples.rows
     total[:] = 0.0
     for k in range(len(chosen)):
@@ -66,7 +66,7 @@ def sum_rows(samples, chosen, amounts, total):
 
 
 def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: int) -> SampledGap:
-    """Estimate the gap at an iterate from a sample of rows, or return the exact one where that is known.
+    """Estimate the gap at an iterate from a sample of rows, or return the exact gap if it is known.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: 
     w : array or Factors
         The iterate.
     evidence : Evidence
-        What the solver knows about it.
+        The solver's evidence about the iterate.
     seed : int
-        Of the sample, which is no part of the run's own random numbers.
+        Seed of the sample. The random numbers of the run are not used.
     draws : int
-        Draws of the bootstrap; each adds up the rows of the sample once more. With none the error is infinite.
+        Number of bootstrap draws. Each sums the rows of the sample once. With 0 the error is infinite.
     """
     table, r = evidence.table, evidence.gradient
     if evidence.exact is not None:
@@ -93,7 +93,7 @@ def sampled_gap(problem: Problem, w: Any, evidence: Evidence, seed: int, draws: 
     table_error(samples, problem.point(w), table, chosen, error)
     error *= n / number
     sum_rows(samples, chosen, error, delta)
-    rest = (1.0 - number / n) ** 0.5  # of a sample of all rows nothing is left to chance
+    rest = (1.0 - number / n) ** 0.5  # finite-population correction
     off = rest * deviation(problem, w, chosen, error, delta, rng, draws) if draws else np.inf
     return SampledGap(problem.gap_for(r + delta, w), off, (1.0 + draws / 2.0) * number / n)
 
@@ -107,9 +107,9 @@ def deviation(
     rng: np.random.Generator,
     draws: int,
 ) -> float:
-    """Return how far off a gap is at most, in about 99 of 100 samples, where a sum over some rows stands for all.
+    """Return the 99% error bar of a gap whose gradient was estimated from a sample, by a multiplier bootstrap.
 
-    ``total`` is the sum of the rows ``chosen``, each ``amounts`` times. The draws are of a multiplier bootstrap.
+    ``total`` is the sum of the rows ``chosen``, multiplied by ``amounts``.
     """
     noise, deviations = np.empty(problem.size), []
     for _ in range(draws):

@@ -1,7 +1,7 @@
-"""States of solvers as flat mappings: arrays, numbers and strings by name, and nothing else.
+"""States of solvers as flat mappings from names to arrays, numbers and strings.
 
-A named tuple is written field by field, under names with dots: ``at.z`` is field ``z`` of what is called ``at``. What
-is None is left out. States that come from a file are checked before they are used, since compiled code indexes with
+A named tuple is written field by field, under names with dots: ``at.z`` is the field ``z`` of the tuple ``at``. None is
+left out. States that come from a file are checked before they are used, since compiled code indexes with
 some of their entries.
 """
 
@@ -66,25 +66,25 @@ ARRAYS = {
     "start.rest.multipliers": ("sides",),
     "start.rest.intercept": ("shifts",),
 }
-"""Shapes of arrays: equal names stand for equal numbers, within one state."""
+"""Shapes of arrays by the names of their dimensions. Within a state, a dimension has the same size everywhere."""
 
 INDICES = {"atoms.active": "size", "nonzero": "size", "hessian.chosen": "atoms", "columns": "width of the data"}
-"""Ascending whole numbers, and what they are below; all other arrays of that table are floats."""
+"""Arrays of ascending integers, and the dimension that bounds them. All other entries of `ARRAYS` are floats."""
 
 WEIGHTS = ("w", "values", "left", "right", "best.w", "recent.w", "start.w", "atoms.u", "atoms.points")
 """Arrays that must be finite: weights of points."""
 
 NUMBERS = ("value", "gap", "fw_gap", "violation", "rounding", "fun", "bound", "change")
-"""Last parts of the names of real numbers."""
+"""Last components of the names of real numbers."""
 
 GROWING = ("iterate.left", "iterate.right")
-"""Arrays with room for more columns after a start that had some."""
+"""Arrays whose number of columns may differ from that of a new run."""
 
 PLAIN = (bool, int, float, str)
-"""Kinds of entries that are no arrays."""
+"""Types of entries that are not arrays."""
 
 MOST = 2**62
-"""More than any count."""
+"""Upper bound of all counts."""
 
 
 def require_plain(values: Mapping[str, Any]) -> None:
@@ -114,12 +114,12 @@ def require_like(own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
 
 
 def _as_plain(value: Any) -> Any:
-    """Return a number of NumPy's as one of Python's, which is what a file has."""
+    """Convert a NumPy scalar to a Python number, as stored in a file."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _alike(name: str, value: np.ndarray, fresh: np.ndarray) -> bool:
-    """Whether two arrays have the same shape, as far as that is fixed, and both are finite or neither need be."""
+    """Whether two arrays have the same shape, up to `GROWING`, and ``value`` is finite if ``fresh`` is."""
     if value.dtype.kind == "f" and np.isfinite(fresh).all() and not np.isfinite(value).all():
         return False
     return value.shape == fresh.shape or (name in GROWING and value.ndim == 2 and len(value) == len(fresh))
@@ -142,7 +142,7 @@ def require_entries(problem: Any, state: Mapping[str, Any]) -> None:
 
 
 def _sizes_of(problem: Any) -> dict[str, int]:
-    """Return what the names of dimensions stand for; what others stand for, the first array with them says."""
+    """Return the sizes of the dimensions that a problem determines. The first array determines each other size."""
     sizes = {
         "n": problem.n,
         "size": problem.size,
@@ -154,7 +154,7 @@ def _sizes_of(problem: Any) -> dict[str, int]:
 
 
 def _listed(state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the entries of a state whose shapes are known, but for those that are plain numbers and may be."""
+    """Yield the entries of a state that are listed in `ARRAYS`, except plain numbers where these are allowed."""
     for name in ARRAYS:
         if name in state and not (name in SCALARS and isinstance(state[name], float | int)):
             yield name, state[name]
@@ -170,7 +170,7 @@ def _dims_of(problem: Any, name: str, value: Any) -> tuple[str, ...]:
 
 
 SCALARS = ("left", "found.intercept", "best.intercept", "last.intercept", "start.rest.intercept")
-"""Arrays that are plain numbers elsewhere: in another solver, or where there is one output."""
+"""Arrays that may be plain numbers: in another solver, or with one output."""
 
 
 def _ascending(values: np.ndarray, below: int) -> bool:
@@ -178,7 +178,7 @@ def _ascending(values: np.ndarray, below: int) -> bool:
 
 
 TRACED = ("nit", "passes", "seconds", "gap_estimate", "table_error", "bound_estimate", "lower_bound")
-"""What is known of every point of a trace, and `EVALUATED` what is known of those that wait for nothing."""
+"""Numbers that every point of a trace has. Points that have been evaluated also have those in `EVALUATED`."""
 
 EVALUATED = ("fun", "fw_gap", "complexity", "violation")
 
@@ -191,7 +191,7 @@ def require_trace(problem: Any, state: Mapping[str, Any]) -> None:
             _, number, entry = name.split(".", 2)
             waiting.setdefault(int(number), {})[entry] = state[name]
     for at, row in enumerate(rows):
-        # of a noted point the weights were not kept: nothing more will be known of it
+        # a noted point has no weights, so it is never evaluated
         known = TRACED if at in waiting or row.pop("noted", False) is True else (*TRACED, *EVALUATED)
         if not {*known} <= row.keys() or not all(type(number) in (int, float) for number in row.values()):
             raise ValueError(f"its entry trace.rows has no numbers for point {at}")
@@ -251,14 +251,14 @@ def _shown(value: Any) -> str:
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
 CONSTANT = (ObservedEntries, SideRows)
-"""Parts of the problem that states may hold: they do not change."""
+"""Parts of a problem that do not change, and are left out of states."""
 
 ESTIMATE = "estimate"
-"""What the names of a gradient estimate's arrays begin with."""
+"""Prefix of the names of a gradient estimate's arrays."""
 
 
 def remembered(state: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the arrays of a gradient estimate, by the names that they have there."""
+    """Return the arrays of a gradient estimate, by their names in the estimate."""
     start = len(ESTIMATE) + 1
     return {name[start:]: state[name] for name in state if name.startswith(f"{ESTIMATE}.")}
 
@@ -309,7 +309,7 @@ def built(kind: type[Tuple], name: str, state: Mapping[str, Any]) -> Tuple:
 
 
 def copied(value: Any) -> Any:
-    """Return a number as it is, an array as a copy with the same layout."""
+    """Return a copy of an array, with the same layout; return any other value unchanged."""
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
 
 
@@ -356,7 +356,7 @@ def with_arrays(name: str, part: Any, state: Mapping[str, Any]) -> Any:
 
 
 def under(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state with all names below another one.
+    """Return a state with a prefix added to all names.
 
     Examples
     --------
@@ -367,5 +367,5 @@ def under(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that `under` put below a name."""
+    """Return the entries with a prefix, without that prefix: the inverse of `under`."""
     return {key[len(name) + 1 :]: value for key, value in state.items() if key.startswith(f"{name}.")}

@@ -1,11 +1,11 @@
-"""Steps whose gradient is computed by tasks on the shards: where the loop does not have all the rows that a step needs.
+"""Steps whose gradient is computed by tasks on the shards, where the compiled loop does not have all rows of a step.
 
-This is so on a cluster, and on disk for methods that read all rows in every step. Two estimates can be computed so: the
-exact gradient (`ExactGradient`), and the paper's table of derivatives (`SharedTable`). The direction is chosen, and the
-iterate moved, in this process. Step rules that measure the objective along the move do so by tasks as well.
+They are used on a cluster, and on disk for methods that read all rows in every step. There are two estimates: the exact
+gradient (`ExactGradient`), and the paper's table of derivatives (`SharedTable`). Direction and iterate are computed in
+this process. Step rules that evaluate the objective along the move also use tasks.
 
-Slopes stay with the rows. A table remembers all steps since it was exact, so these are its lineage: a shard that has
-lost its piece starts from the exact slopes and makes the steps again, with the same random numbers.
+Derivatives stay with the rows. The lineage of a table consists of all batches since it was last exact. A shard that has
+lost its part starts from the exact derivatives and repeats these batches, with the same random numbers.
 """
 
 from collections import deque
@@ -32,28 +32,28 @@ from frankwolfe.solvers.dual_bound import sum_rounding
 from frankwolfe.solvers.exact_passes import ExactPasses
 
 MOST_PASSES = 16
-"""Passes of steps after which a table is made exact by a pass. A lost piece never takes more to compute again."""
+"""Number of passes after which a pass makes the table exact. It bounds the cost of computing a lost part again."""
 
 MOST_ENTRIES = 2**24
-"""Entries of the weights in a lineage, after which the table is made exact too: what this process holds of it."""
+"""Number of stored weights in a lineage after which a pass makes the table exact. It bounds the memory of a lineage."""
 
 
 # --- a table of derivatives, refreshed by batches ---------------------------------------------------------------------
 
 
 class Batch(NamedTuple):
-    """A batch of a step: where derivatives are taken, and which rows each shard draws.
+    """A batch of a step: the iterate at which derivatives are computed, and the rows that each shard draws.
 
     Attributes
     ----------
     w : array, or tuple of arrays
-        The iterate: all entries, or the places and values of those that are not zero.
+        The iterate: all entries, or the indices and values of the non-zero ones.
     shift : array or None
         The intercept.
     rows : dict
-        How many rows each shard draws, by its number.
+        Number of rows to draw, by the number of the shard.
     seed : int
-        Of the step.
+        Seed of the step.
     """
 
     w: Any
@@ -82,16 +82,16 @@ class Batch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a batch changes on a shard.
+    """The changes by a batch on a shard.
 
     Attributes
     ----------
     places, values : array
-        Entries of the change of ``r = X' alpha``.
+        Indices and values of the change of ``r = X' alpha``.
     size : float
-        Sum of the sizes of the table's changes.
+        Sum of the absolute changes of the table.
     residuals : float
-        Sum of the residuals that the rows of the batch had before: how wrong the table was there.
+        Sum of the residuals of the batch's rows before the change.
     """
 
     places: np.ndarray
@@ -101,7 +101,7 @@ class Change(NamedTuple):
 
 
 def refresh(local: Local, table: np.ndarray, batch: Batch) -> tuple[np.ndarray, list[Change]]:
-    """Return a new table with the derivatives of a batch at its iterate, and what that changes."""
+    """Return a new table with the derivatives of a batch at its iterate, and the changes."""
     alpha, w = table.reshape(local.samples.shape).copy(), batch.weights(local.size)
     shift = 0.0 if batch.shift is None else batch.shift if alpha.ndim > 1 else batch.shift[0]
     chosen = np.random.default_rng([batch.seed, local.number]).permutation(len(alpha))[: batch.rows[local.number]]
@@ -134,12 +134,12 @@ def replay(local: Local, table: np.ndarray, batches: tuple[Batch, ...]) -> np.nd
 
 
 def numbered_rows(local: Local) -> tuple:
-    """Return a list of one pair: the number of a shard, and its number of rows."""
+    """Return a list with one pair: the shard's number, and its number of rows."""
     return ([(local.number, len(local.samples.weights))],)
 
 
 class SharedTable:
-    """The paper's table of derivatives, a piece with each shard: every shard refreshes its share of a batch.
+    """The paper's table of derivatives, distributed over the shards. Each shard refreshes its part of a batch.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class SharedTable:
     batch_size : int
         Rows of a batch.
     generator : Generator
-        Where batches come from.
+        Random generator of the batches.
     alpha : array, optional
         The table of a run that is continued; zeros by default.
     """
@@ -164,12 +164,12 @@ class SharedTable:
     ):
         self.problem, self.batch_size, self.generator = problem, batch_size, generator
         self._rows = dict(problem.objective.shards.run(numbered_rows)[0])
-        # of the batches of the last quarter of a pass
+        # residuals of the batches of the last quarter of a pass
         self._residuals: deque[float] = deque(maxlen=max(4, problem.n // (4 * batch_size)))
         self.renew(problem.objective.zeros() if alpha is None else alpha)
 
     def renew(self, alpha: Any) -> None:
-        """Take over the derivatives of all samples: what later tables are computed from."""
+        """Replace the table by exact derivatives of all samples, and clear the lineage."""
         self.alpha = self._exact = alpha
         self._batches: tuple[Batch, ...] = ()
         self._entries = 0
@@ -177,11 +177,11 @@ class SharedTable:
 
     @property
     def is_long(self) -> bool:
-        """Whether so many steps were made since the table was exact that a pass should make it exact again."""
+        """Whether the lineage is so long that a pass should make the table exact."""
         return len(self._batches) * self.batch_size >= MOST_PASSES * self.problem.n or self._entries > MOST_ENTRIES
 
     def update(self, w: np.ndarray, gradient: Gradient) -> int:
-        """Refresh a batch at the iterate; bring ``r`` up to date. Return the rows read."""
+        """Refresh a batch at the iterate and update ``r``. Return the number of rows read."""
         rng, loss = self.generator, self.problem.samples.loss
         share = rng.multivariate_hypergeometric([*self._rows.values()], self.batch_size, method="marginals")
         rows, seed = dict(zip(self._rows, share.tolist(), strict=True)), int(rng.integers(2**62))
@@ -201,7 +201,7 @@ class SharedTable:
         return self.problem.objective.predict(w)
 
     def mean_residual(self) -> tuple[float, float]:
-        """Return the mean residual of the rows that batches refreshed of late, and its standard error."""
+        """Return the mean residual of the rows of recent batches, and its standard error."""
         if len(self._residuals) < 2:
             return np.nan, np.nan
         return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
@@ -225,7 +225,7 @@ class SharedTable:
 
 
 class ExactGradient:
-    """The exact gradient: the pass that certifies an iterate begins the next step.
+    """The exact gradient. The pass that certifies an iterate also serves the next step.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class ExactGradient:
         return found
 
     def update(self, w: np.ndarray, gradient: Gradient) -> int:
-        """Take the gradient at the iterate. Return the rows read."""
+        """Compute the gradient at the iterate. Return the number of rows read."""
         gradient.r[:] = self.certificate(w).gradient.ravel()
         return self.problem.n
 
@@ -307,7 +307,7 @@ def apply_move(move, iterate, gamma):
 
 
 class TaskSteps:
-    """Makes steps with the gradient, and with line searches, computed by tasks on the shards.
+    """Make steps whose gradient and line search are computed by tasks on the shards.
 
     Parameters
     ----------
@@ -322,12 +322,13 @@ class TaskSteps:
     def __init__(self, problem: Problem, method: Method, estimate: ExactGradient | SharedTable):
         self.problem, self.estimate, self._searches = problem, estimate, method.step.reads_all_rows
         d, outputs = problem.d, problem.outputs
-        # a rule that reads no rows still wants samples, for their loss; the direction of a move needs the identity
+        # A rule that reads no rows needs samples for their loss only. With the identity as rows, predictions are the
+        # entries of the weights, which yields the direction of a move.
         matrix = sparse.eye_array(d, format="csr") if self._searches else sparse.csr_array((1, d))
         self._samples = Samples(as_rows(matrix, outputs), np.zeros(1), np.zeros(1), problem.loss)
 
     def step(self, direction: Any, rule: Any, gradient: Gradient, iterate: Any, t: int) -> int | None:
-        """Make step ``t``. Return the rows read; None if a number is not finite, and then the iterate has not moved."""
+        """Make step ``t`` and return the rows read. If a number is not finite, return None and leave the iterate."""
         if direction.gradient_point(iterate, t) is not iterate:
             raise ValueError("this direction wants the gradient elsewhere than at the iterate: keep all rows in memory")
         rows = self.estimate.update(iterate.dense(), gradient)
@@ -347,7 +348,7 @@ class TaskSteps:
         return rows
 
     def _search(self, rule: Any, move: Any, gradient: Gradient, iterate: Any, t: int) -> float:
-        """Return the length of a step by a rule that measures the objective along the move."""
+        """Return the step size of a rule that evaluates the objective along the move."""
         problem, objective = self.problem, self.problem.objective
         w, d = np.empty(problem.shape), np.empty(problem.shape)
         fill_direction(move, self._samples, iterate, w, d)
@@ -358,6 +359,6 @@ class TaskSteps:
 
 
 def steps_by_tasks(problem: Problem, method: Method) -> bool:
-    """Return whether steps are made by tasks: no group of rows in memory has all that a step reads."""
+    """Return whether steps use tasks: no group of rows in memory has all rows that a step reads."""
     groups = problem.objective.shards.groups
     return groups == 0 or (groups > 1 and method.reads_all_rows)
