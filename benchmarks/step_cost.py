@@ -20,7 +20,7 @@ from tables import read
 import frankwolfe as fw
 from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import derivative, row_add, row_dot
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
 CONSTANT_BATCH = ("momentum", "saga", "sagafw", "sarah", "saga-sarah", "l-svrg", "one-sample")

@@ -116,10 +116,10 @@ def test_attributes_are_looked_for_at_the_doors_only():
         ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
         ("OWLBall", "sets/sorted.py", "sets/__init__.py"),
         ("LpBall", "sets/smooth.py", "sets/__init__.py"),
-        ("CoordinateAverage", "methods/estimates/sag.py", "methods/table.py"),
-        ("BlendedPairwise", "methods/directions.py", "methods/table.py"),
+        ("CoordinateAverage", "methods/estimates/sag.py", "methods/registry.py"),
+        ("BlendedPairwise", "methods/directions.py", "methods/registry.py"),
         ("LogAdaptive", "methods/steps.py", "methods/steps.py"),
-        ("Secant", "methods/line_searches.py", "methods/steps.py"),
+        ("Secant", "methods/steps.py", "methods/steps.py"),
     ],
 )
 def test_a_part_is_known_in_its_own_file_and_in_one_table(part, home, table):

@@ -11,7 +11,7 @@ from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget, as_threads
 from frankwolfe.compile.waiting import timed
 from frankwolfe.linalg.threads import single_threaded
-from frankwolfe.methods.table import as_method, pick
+from frankwolfe.methods.registry import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown

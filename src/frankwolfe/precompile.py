@@ -12,7 +12,7 @@ from frankwolfe.compile.kernels import compile_above
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.losses import as_loss
-from frankwolfe.methods.table import Method, as_method, pick
+from frankwolfe.methods.registry import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check
 from frankwolfe.run import minimize

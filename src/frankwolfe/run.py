@@ -12,7 +12,7 @@ from frankwolfe.compile.part import short
 from frankwolfe.compile.waiting import timed, waiting
 from frankwolfe.display import Progress
 from frankwolfe.linalg.threads import single_threaded
-from frankwolfe.methods.table import Method, as_method, pick
+from frankwolfe.methods.registry import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import WHOLE_ATOMS, check
 from frankwolfe.result import Result

@@ -10,8 +10,8 @@ import frankwolfe as fw
 from frankwolfe import estimators
 from frankwolfe.arguments.names import ALSO_CALLED, INSTEAD, advice, known_elsewhere, lookup, nearest
 from frankwolfe.losses import LOSSES
+from frankwolfe.methods.registry import METHODS
 from frankwolfe.methods.steps import STEPS
-from frankwolfe.methods.table import METHODS
 from frankwolfe.sets import SETS
 
 TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}

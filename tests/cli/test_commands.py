@@ -16,7 +16,7 @@ from frankwolfe.cli import main
 from frankwolfe.cli.output import progress_bar
 from frankwolfe.compile import waiting
 from frankwolfe.losses import LOSSES
-from frankwolfe.methods.table import METHODS
+from frankwolfe.methods.registry import METHODS
 from frankwolfe.path import radius_path
 from frankwolfe.sets import DEFAULT_RADIUS, SETS, as_constraint
 from frankwolfe.storage import files as atomic

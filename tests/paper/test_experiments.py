@@ -7,7 +7,7 @@ import pytest
 
 import frankwolfe as fw
 from frankwolfe.datasets import RECIPES, load
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.paper import experiments
 from frankwolfe.paper.reproduce import verdict
 from frankwolfe.running.observer import TableError

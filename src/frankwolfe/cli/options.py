@@ -45,7 +45,7 @@ class NamedOption(click.Option):
 
 loss_option = partial(click.option, "--loss", type=Name("frankwolfe.losses", "LOSSES"), cls=NamedOption)
 set_option = partial(click.option, "--set", type=Name("frankwolfe.sets", "SETS"), cls=NamedOption)
-method_option = partial(click.option, "--method", type=Name("frankwolfe.methods.table", "METHODS"), cls=NamedOption)
+method_option = partial(click.option, "--method", type=Name("frankwolfe.methods.registry", "METHODS"), cls=NamedOption)
 
 
 def gathered(name: str, kind: Any, *options: Callable) -> Callable:

@@ -32,7 +32,7 @@ from frankwolfe.io.read import (
 from frankwolfe.io.streams import is_compressed, kind_of
 from frankwolfe.io.tables import listed
 from frankwolfe.losses import as_loss
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem

@@ -432,12 +432,6 @@ def active_count(move):
 
 
 @verb
-def adapt(step, gradient, iterate):
-    """Adapt the parameters of a step rule to the effect of earlier steps."""
-    return step.adapt(gradient, iterate)
-
-
-@verb
 def max_step(move):
     """Return the largest feasible step."""
     return move.max_step()

@@ -21,7 +21,7 @@ from frankwolfe.cluster.loading import client_at_hand, column_array, is_frame, m
 from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.estimators import array_data
 from frankwolfe.losses import as_loss
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.problem.requirements import check_on_cluster
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")

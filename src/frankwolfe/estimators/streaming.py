@@ -10,7 +10,7 @@ from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
 from frankwolfe.estimators.array_data import checked_weights
 from frankwolfe.estimators.base import Checkpoint, LinearModel
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.solvers.row_stream import RowStream, for_stream

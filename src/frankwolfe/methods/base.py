@@ -13,9 +13,79 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import Part, lent, part, require
-from frankwolfe.methods.snapshots import ONE_EPOCH, Epochs
+from frankwolfe.compile.part import FIXED, Part, lent, part, require
+from frankwolfe.compile.verbs import routine
 from frankwolfe.problem.requirements import IN_MEMORY, NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS, WHOLE_ATOMS
+
+
+class Epochs(NamedTuple):
+    """Epochs, each of which begins with an exact gradient: when they begin, and how large the batches in them are.
+
+    Attributes
+    ----------
+    starts : array of int
+        Numbers of the steps with which epochs begin, in order, 1 the first.
+    period : int
+        From the last of them on, an epoch begins after every so many steps.
+    base, growth : array of shape (epochs,)
+        Step ``k`` of an epoch, counted from 1, draws ``base + growth k`` rows.
+    """
+
+    starts: np.ndarray
+    period: int
+    base: np.ndarray
+    growth: np.ndarray
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return what the index arrays of restored epochs must be like."""
+        return dict.fromkeys(("starts", "base", "growth"), FIXED)
+
+    def batch_sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Rows in the batches of the steps with these numbers.
+
+        An epoch's first step is at the point of the exact gradient and needs no batch: it draws one row, the least
+        possible.
+        """
+        epoch, k = self._places(steps)
+        return np.where(k == 1, 1.0, self.base[epoch] + self.growth[epoch] * k)
+
+    def next_start(self, t: int) -> int:
+        """Return the number of the step, ``t`` or a later one, with which an epoch begins."""
+        epoch, k = self._places(np.array([t]))
+        if k[0] == 1:
+            return t
+        last = epoch[0] == len(self.starts) - 1
+        return int(t + self.period + 1 - k[0] if last else self.starts[epoch[0] + 1])
+
+    def _places(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the epochs of steps, and which steps of these they are, counted from 1."""
+        epoch = np.searchsorted(self.starts, steps, side="right") - 1
+        k = steps - self.starts[epoch]
+        return epoch, 1 + np.where(epoch == len(self.starts) - 1, k % self.period, k)
+
+
+FOREVER = 2**62
+"""More steps than a run will make."""
+
+ONE_EPOCH = Epochs(np.ones(1, dtype=np.int64), FOREVER, np.zeros(1), np.zeros(1))
+"""Those of an estimate that has none: one epoch that does not end."""
+
+
+def epochs_of(lengths: list[int], base: list[float], growth: list[float]) -> Epochs:
+    """Return epochs of these lengths; the last is the length of all that follow."""
+    starts = 1 + np.cumsum([0, *lengths[:-1]])
+    return Epochs(starts.astype(np.int64), lengths[-1], np.array(base, dtype=np.float64), np.array(growth, dtype=float))
+
+
+@routine
+def place_in_epoch(starts, period, t):
+    """Return which step of its epoch step number ``t`` is, counted from 1, and how many steps the epoch has."""
+    epoch, last = len(starts) - 1, len(starts) - 1
+    while starts[epoch] > t:
+        epoch -= 1
+    if epoch == last:
+        return 1 + (t - starts[epoch]) % period, period
+    return 1 + t - starts[epoch], starts[epoch + 1] - starts[epoch]
 
 
 class Units(NamedTuple):
@@ -164,32 +234,14 @@ class EstimateDefaults(PartDefaults):
         return self.state.alpha is not None and self.state.renew is not None
 
     @property
-    def sums_table(self):
-        """Whether ``r`` is not ``X' alpha``, and the state has that apart."""
-        return self.state.total is not None
-
-    @property
-    def takes_snapshots(self):
-        """Whether exact gradients are taken at some of the steps."""
-        return self.state.next_snapshot is not None
-
-    @property
-    def grows(self):
-        """Whether batches grow."""
-        return self.state.batch_sizes is not None
-
-    @property
-    def sums_conjugates(self):
-        """Whether steps sum up the conjugates at their derivatives."""
-        return self.state.conjugates is not None
-
-    @property
     def samples_error(self):
         """Whether what a step changes in the table is an unbiased sample of the table's error.
 
         It is if each entry is replaced by the derivative at the iterate, and ``r`` changes with the table alone.
         """
-        return self.exact_table and self.state.surplus is None and not self.sums_table and not self.takes_snapshots
+        state = self.state
+        others = state.surplus, state.total, state.next_snapshot
+        return self.exact_table and all(other is None for other in others)
 
 
 class EstimateStateDefaults:
@@ -210,7 +262,7 @@ class EstimateStateDefaults:
     conjugates : array of shape (2,)
         ``sum_i p_i f_i*(alpha_i / p_i)`` for a convex loss, and the sum of the sizes of its terms. NaN before the
         first step.
-    epochs : frankwolfe.methods.snapshots.Epochs
+    epochs : Epochs
         When snapshots are due, for directions and step rules that restart with each epoch.
     batch_sizes : method
         ``batch_sizes(steps)`` returns the numbers of rows in the batches of some steps, where batches grow.
@@ -254,7 +306,7 @@ class StepDefaults(PartDefaults):
 
     ``needs``: as for an estimate. ``reads_all_rows``: a step reads the whole data. ``searches_line``: of such a rule,
     that its state has ``search(line, fall, most, t)``, which returns the length from sums along a line
-    (`frankwolfe.methods.line_searches`). Only these run on data that is not in memory.
+    (`frankwolfe.methods.steps`). Only these run on data that is not in memory.
     """
 
     needs = ()
@@ -292,9 +344,9 @@ def direction(**members: Any) -> Callable[[type[Part]], type[Part]]:
     return lambda kind: _defined(kind, DirectionDefaults, members)
 
 
-def step_rule(**members: Any) -> Callable[[type[Part]], type[Part]]:
-    """Return a class decorator for the package's step rules; ``members`` replace `StepDefaults`."""
-    return lambda kind: _defined(kind, StepDefaults, members)
+def step_rule(defaults: type[StepDefaults] = StepDefaults, **members: Any) -> Callable[[type[Part]], type[Part]]:
+    """Return a class decorator for the package's step rules; ``members`` replace ``defaults``."""
+    return lambda kind: _defined(kind, defaults, members)
 
 
 def _defined(kind: type[Part], defaults: type, members: dict[str, Any]) -> type[Part]:

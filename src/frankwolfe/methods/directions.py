@@ -259,7 +259,7 @@ class Transfer(NamedTuple):
 
 # --- directions -------------------------------------------------------------------------------------------------------
 #
-# Directions with an active set decompose a point into atoms (`take_apart`), in one of three ways. If the vertices have
+# Directions with an active set decompose a point into atoms (`decomposed`), in one of three ways. If the vertices have
 # one non-zero entry, the support of the point is its active set (`ActiveSet`). A box is a product of segments: a step
 # moves the coordinate with the largest share of the gap, and the three directions coincide. For every other set the
 # atoms are stored (`Dictionary`).
@@ -316,12 +316,15 @@ class Corners(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Decomposition of a box into a segment for each coordinate."""
+    """State of a direction over a box, which is a product of segments, one for each coordinate.
+
+    On a segment, away from one end is toward the other, and both ends are active: all three directions coincide.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
 
-    def pair(self, constraint, gradient, iterate):
+    def choose(self, constraint, gradient, iterate):
         """Move the coordinate with the largest share of the Frank-Wolfe gap toward its bound."""
         lower, upper, r, v, scale = self.lower, self.upper, gradient.r, iterate.v, iterate.scale[0]
         at, room, most = 0, 0.0, -1.0
@@ -331,14 +334,6 @@ class Segments(NamedTuple):
                 at, room, most = j, free, abs(r[j]) * free
         down, room = r[at] > 0.0, max(0.0, room)
         return Slide(at, -room if down else room, lower[at] if down else upper[at], len(r))
-
-    def turn(self, constraint, gradient, iterate):
-        """Return the same move as `pair`: on a segment, away from one end is toward the other."""
-        return pair(self, constraint, gradient, iterate)
-
-    def blend(self, constraint, gradient, iterate):
-        """Return the same move as `pair`: both ends of a segment are always active."""
-        return pair(self, constraint, gradient, iterate)
 
 
 class Stored(NamedTuple):
@@ -396,14 +391,14 @@ def _approach(stored, iterate, to):
     return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
 
 
-def take_apart(setting: Any) -> Any:
-    """Return the decomposition of the starting point: `Corners`, `Segments` or `Stored`, by the set's structure."""
+def decomposed(kind: Any, setting: Any) -> Any:
+    """Return the state ``kind`` of a direction, with the atoms of the starting point; over a box, `Segments`."""
     structure, w = setting.constraint.structure(), setting.w
     if structure.coordinates is not None:
-        return Corners(ActiveSet.of(w), structure.coordinates)
+        return kind(Corners(ActiveSet.of(w), structure.coordinates))
     if structure.bounds is not None:
         return Segments(*(np.array(np.broadcast_to(bound, len(w)), dtype=np.float64) for bound in structure.bounds))
-    return Stored(Dictionary.of(setting))
+    return kind(Stored(Dictionary.of(setting)))
 
 
 @direction()
@@ -412,7 +407,7 @@ class Pairwise(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return PairwiseState(take_apart(setting))
+        return decomposed(PairwiseState, setting)
 
 
 class PairwiseState(NamedTuple):
@@ -431,7 +426,7 @@ class Away(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return AwayState(take_apart(setting))
+        return decomposed(AwayState, setting)
 
 
 class AwayState(NamedTuple):
@@ -450,7 +445,7 @@ class BlendedPairwise(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return BlendedPairwiseState(take_apart(setting))
+        return decomposed(BlendedPairwiseState, setting)
 
 
 class BlendedPairwiseState(NamedTuple):

@@ -7,10 +7,9 @@ import numpy as np
 
 from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import deposit, inner, oracle, rebuild, routine
-from frankwolfe.methods.base import direction
+from frankwolfe.methods.base import FOREVER, Epochs, direction, place_in_epoch
 from frankwolfe.methods.directions import Straight
 from frankwolfe.methods.gradient import FAILED
-from frankwolfe.methods.snapshots import FOREVER, Epochs, place_in_epoch
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE, ONE_PROCESS, WHOLE_ATOMS
 from frankwolfe.sets.atoms import Full, Iterate
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from frankwolfe.datasets import Dataset
 from frankwolfe.losses import Cauchy, Sigmoid
-from frankwolfe.methods.table import as_method
+from frankwolfe.methods.registry import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result
 from frankwolfe.run import minimize

@@ -217,4 +217,4 @@ def needs_of(method: Any) -> tuple[str, ...]:
 def _has_table(method: Any) -> bool:
     """Return whether a method has a table of derivatives with ``r = X' alpha`` between steps."""
     estimate = method.estimate
-    return method.solver == "loop" and not method.reads_all_rows and estimate.has_table and not estimate.sums_table
+    return method.solver == "loop" and not method.reads_all_rows and estimate.has_table and estimate.state.total is None

@@ -16,8 +16,8 @@ import numpy as np
 from frankwolfe.arguments.settings import as_budget, warn_user
 from frankwolfe.compile.part import short
 from frankwolfe.exceptions import CheckpointWarning
+from frankwolfe.methods.registry import METHODS, Method, as_method
 from frankwolfe.methods.steps import STEPS
-from frankwolfe.methods.table import METHODS, Method, as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.data import digest, fingerprint
 from frankwolfe.problem.requirements import check

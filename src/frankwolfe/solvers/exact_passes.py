@@ -61,7 +61,7 @@ class ExactPasses:
 
     def steps_to_snapshot(self) -> float:
         """Return the number of steps until the next planned snapshot; infinity if there is none."""
-        if not self.facts.takes_snapshots:
+        if self.facts.state.next_snapshot is None:
             return np.inf
         first = self.steps + (2 if self.certificate() is not None else 1)
         return float(self.estimate.next_snapshot(first) - self.steps - 1)
@@ -71,7 +71,7 @@ class ExactPasses:
 
         The optimisation of an intercept may change the plan, so the result never reaches beyond it.
         """
-        if not (self.facts.takes_snapshots and self.intercept):
+        if self.facts.state.next_snapshot is None or not self.intercept:
             return self.steps_to_snapshot()
         return min(self.steps_to_snapshot(), max(1.0, self.next_intercept - self.steps))
 
@@ -188,8 +188,8 @@ class StepPlan:
         self.passes, self.sampler, self.rows_a_step, self.least = passes, sampler, rows_a_step, least
         self.budget = budget
         self._n, self._intercept = passes.problem.n, passes.intercept
-        self._grows = passes.facts.grows
-        self._differ = self._grows or passes.facts.takes_snapshots
+        self._grows = passes.facts.state.batch_sizes is not None
+        self._differ = self._grows or passes.facts.state.next_snapshot is not None
 
     @property
     def left(self) -> float:

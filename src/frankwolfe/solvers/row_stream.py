@@ -24,7 +24,7 @@ from frankwolfe.compile.verbs import curvature, derivative, prediction, value
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.base import Setting, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import ALL_ROWS, COUNTERS, FAILED, Gradient
-from frankwolfe.methods.table import METHODS, Method
+from frankwolfe.methods.registry import METHODS, Method
 from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import STREAM, Facts, needs_of, refuse

@@ -24,7 +24,7 @@ from frankwolfe.methods.gradient import (
     residuals_of,
     unvisited,
 )
-from frankwolfe.methods.table import Method
+from frankwolfe.methods.registry import Method
 from frankwolfe.problem import Problem
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
@@ -130,7 +130,7 @@ class StepwiseSolver:
         self.parts: tuple[Any, Any, Any] = (estimate, *others)
         self.iterate, r = problem.first_iterate(w)
         r[:] = self._starting_gradient(earlier)
-        if self.facts.sums_table:
+        if self.facts.state.total is not None:
             estimate.total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
@@ -288,7 +288,7 @@ class StepwiseSolver:
             passes.left_out = True
             return
         at = passes.optimise_intercept(w)
-        if (self.facts.exact_table or self.facts.takes_snapshots) and price:
+        if (self.facts.exact_table or self.facts.state.next_snapshot is not None) and price:
             alpha = at.alpha.reshape(self.problem.samples.shape)
             self._renew(alpha, self.problem.objective.gradient(alpha))
 
@@ -298,7 +298,7 @@ class StepwiseSolver:
         if self.tasks is not None:
             self.sampler.renew(alpha)
         else:
-            if self.facts.sums_table:
+            if self.facts.state.total is not None:
                 self.parts[0].total[:] = exact.ravel()
             self.parts[0].renew(alpha)
             self.sampler.take_over(self.parts[0])
@@ -346,7 +346,7 @@ class StepwiseSolver:
 
     def _table_gradient(self) -> np.ndarray:
         """Return ``X' alpha``, or the gradient estimate if there is no table."""
-        return self.parts[0].total if self.facts.sums_table else self.gradient.dense()
+        return self.parts[0].total if self.facts.state.total is not None else self.gradient.dense()
 
     def _slopes(self) -> Any:
         """Return the table of all samples, including the current group's changes; None if there is none."""
@@ -376,7 +376,7 @@ class StepwiseSolver:
     @property
     def _sums_conjugates(self) -> bool:
         """Whether steps read all rows and sum the conjugates of the derivatives."""
-        return self.tasks is None and self.facts.sums_conjugates and has_dual(self.problem.loss)
+        return self.tasks is None and self.facts.state.conjugates is not None and has_dual(self.problem.loss)
 
     def _mean_residual(self, table: Any) -> tuple[float, float]:
         """Return the mean residual of the table on recent batches, before they refreshed it, and its standard error."""

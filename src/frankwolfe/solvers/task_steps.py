@@ -19,8 +19,8 @@ from frankwolfe.compile.kernels import kernel
 from frankwolfe.compile.verbs import apply, choose, length, max_step
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.gradient import FAILED, TABLE_CHANGE, Gradient
-from frankwolfe.methods.line_searches import line_along
-from frankwolfe.methods.table import Method
+from frankwolfe.methods.registry import Method
+from frankwolfe.methods.steps import line_along
 from frankwolfe.objective.point import ShardLine
 from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
 from frankwolfe.problem import Evaluation, Problem

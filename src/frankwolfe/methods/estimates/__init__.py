@@ -5,6 +5,6 @@ The classes that a user names hold settings and say what the estimate can do (`f
 `refresh`, before the vertex is chosen, or in `follow`, after that and before the iterate moves. What it remembers of
 the data is ``alpha``, one weighted derivative a sample, wherever it has one, so that a later run can take it over.
 
-To add one: a file here with a class and its state, a line in `frankwolfe.methods.table.METHODS`, a textbook version in
+To add one: a class and its state in a file here, a line in `frankwolfe.methods.registry.METHODS`, a textbook version in
 ``tests/reference/textbook.py``.
 """

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.methods.table import METHODS
+from frankwolfe.methods.registry import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 from frankwolfe.rows.multi_output import MultiOutput

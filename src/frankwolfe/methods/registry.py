@@ -9,15 +9,30 @@ from typing import Any, NamedTuple
 from frankwolfe.arguments.names import lookup
 from frankwolfe.methods.base import accept
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
-from frankwolfe.methods.estimates.batch_gradient import FullGradient, GrowingBatch
-from frankwolfe.methods.estimates.momentum import Momentum, OneSample
+from frankwolfe.methods.estimates.batch_gradients import FullGradient, GrowingBatch, Momentum, OneSample
 from frankwolfe.methods.estimates.sag import CoordinateAverage, Saga, SagaTwoBatches, SagTable, Substitute
-from frankwolfe.methods.estimates.sarah import SagaSarah, Sarah, Spider
 from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
-from frankwolfe.methods.estimates.svrg import LooplessSvrg, Storc, Svfw, Svrf, cube_root_squared
-from frankwolfe.methods.line_searches import DampedStep, LineSearch, NormStep
+from frankwolfe.methods.estimates.variance_reduction import (
+    LooplessSvrg,
+    SagaSarah,
+    Sarah,
+    Spider,
+    Storc,
+    Svfw,
+    Svrf,
+    cube_root_squared,
+)
 from frankwolfe.methods.sliding import Sliding
-from frankwolfe.methods.steps import ConstantStep, EpochStep, LuFreundStep, OpenLoop, as_step
+from frankwolfe.methods.steps import (
+    ConstantStep,
+    DampedStep,
+    EpochStep,
+    LineSearch,
+    LuFreundStep,
+    NormStep,
+    OpenLoop,
+    as_step,
+)
 
 
 class Method(NamedTuple):
