@@ -13,7 +13,7 @@ ROOT = Path(frankwolfe.__file__).parent
 
 LAYERS = (
     ("exceptions", "lazy"),
-    ("arguments", "compile", "storage"),
+    ("arguments", "compile"),
     ("linalg",),
     ("losses", "rows", "io"),
     ("store",),
@@ -76,7 +76,7 @@ def test_no_two_modules_have_one_name_and_few_are_at_the_top():
 PROBES = {
     "arguments/arrays.py": "frames of other libraries",
     "io/tables.py": "frames of other libraries, and what they hold",
-    "store/sources.py": "frames of other libraries, and iterators of blocks",
+    "store/write_rows.py": "frames of other libraries, and iterators of blocks",
     "compile/part.py": "the door: defaults are lent to a class that lacks them, and what it has to bring is checked",
     "compile/numba_backend.py": "verbs: numba finds a part's method while it types a call",
     "methods/base.py": "the door for estimates, directions and step rules",

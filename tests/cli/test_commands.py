@@ -19,7 +19,7 @@ from frankwolfe.losses import LOSSES
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.path import radius_path
 from frankwolfe.sets import DEFAULT_RADIUS, SETS, as_constraint
-from frankwolfe.storage import files as atomic
+from frankwolfe.store import files as atomic
 from tests.tables import frame, labels, numbers, svmlight, write
 
 X, SIGNAL = numbers()

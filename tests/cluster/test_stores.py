@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.store.dask_arrays import MOST_CHUNKS
+from frankwolfe.store.reader import MOST_CHUNKS
 
 da = pytest.importorskip("dask.array")
 

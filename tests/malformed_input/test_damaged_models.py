@@ -10,7 +10,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.model.preparation import Preparation
-from frankwolfe.storage.archive import LARGEST
+from frankwolfe.store.files import LARGEST
 from tests import cases
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.model.saved_models import described
-from frankwolfe.storage import files as atomic
+from frankwolfe.store import files as atomic
 from tests import cases
 
 SIZE = 9

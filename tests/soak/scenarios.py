@@ -9,7 +9,7 @@ import numpy as np
 
 import frankwolfe as fw
 from frankwolfe.running.checkpoints import read_checkpoint
-from frankwolfe.storage.archive import read_flat, write_flat
+from frankwolfe.store.files import read_flat, write_flat
 from tests import cases
 from tests.solvers.test_protocol import OWN, PROBLEMS
 

@@ -14,7 +14,7 @@ from frankwolfe.running.driver import Driver
 from frankwolfe.solvers.corrective import start
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.stepwise import StepwiseSolver
-from frankwolfe.storage.archive import read_flat, write_flat
+from frankwolfe.store.files import read_flat, write_flat
 from tests import cases
 from tests.solvers.test_protocol import OWN, with_intercept
 

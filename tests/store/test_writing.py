@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.store import sources as file_sources
+from frankwolfe.store import write_rows as file_sources
 from frankwolfe.store import writer as shard_writer
 
 RNG = np.random.default_rng(0)
@@ -155,6 +155,10 @@ def test_frames_keep_their_names(tmp_path):
         (lambda: [(DENSE, np.zeros(299))], "y has 299 entries"),
         (lambda: [(DENSE, np.zeros(300), -np.ones(300))], "must not be negative"),
         (lambda: [(DENSE, np.zeros(300)), DENSE], "targets are none, and those of the rows before are numbers"),
+        (
+            lambda: [(DENSE, DENSE[:, 0] > 0.0), (DENSE, ["yes"] * 300)],
+            "targets are classes, and those of the rows before are truth values",
+        ),
         (lambda: iter(()), "yields no block"),
         (lambda: iter([DENSE[:0]]), "no rows to write"),
     ],

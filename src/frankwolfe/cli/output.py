@@ -147,7 +147,7 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
                 f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
             ) from error
         return
-    from frankwolfe.storage.files import replacing
+    from frankwolfe.store.files import replacing
 
     with writing(path), replacing(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")

@@ -181,7 +181,7 @@ def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from frankwolfe.storage.files import replacing
+    from frankwolfe.store.files import replacing
 
     figure = found.plot(names=names).figure
     with replacing(out) as stream:

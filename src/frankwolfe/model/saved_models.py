@@ -20,8 +20,7 @@ from frankwolfe.losses import as_loss
 from frankwolfe.model.fitted_model import FittedModel, RunRecord
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.result import Status
-from frankwolfe.storage.archive import Archive, reason, require_size
-from frankwolfe.storage.files import open_regular, replacing
+from frankwolfe.store.files import Archive, reading, write_packed
 
 FORMAT = 2
 """Version of the file format."""
@@ -43,12 +42,7 @@ def write_model(model: FittedModel, path: str | os.PathLike) -> None:
     arrays |= {"weights": model.weights, "intercept": np.asarray(model.intercept)}
     if model.classes is not None:
         arrays["classes"] = model.classes
-    about["arrays"] = sorted(arrays)
-    arrays["about"] = np.array(json.dumps(about))
-    require_size(sum(array.nbytes for array in arrays.values()))
-    with replacing(path) as stream:
-        named: dict[str, Any] = arrays
-        np.savez_compressed(stream, **named)
+    write_packed(path, about, arrays)
 
 
 def load_model(path: str | os.PathLike) -> FittedModel:
@@ -82,15 +76,8 @@ def load_model(path: str | os.PathLike) -> FittedModel:
     >>> again.constraint, again.predict([[1.0, 0.0]]).tolist()
     (L1Ball(radius=3.0), ['yes'])
     """
-    if not isinstance(path, str | os.PathLike):  # Python interprets an int as a file descriptor
-        raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
-    if not os.path.lexists(path):
-        raise FileNotFoundError(f"{path} does not exist")
-    with open_regular(path) as stream:
-        try:
-            return _model_in(Archive(stream))
-        except Exception as error:  # readers of damaged files may raise anything
-            raise ValueError(f"{path} cannot be read as a model: {reason(error)}") from None
+    with reading(path, "model") as archive:
+        return _model_in(archive)
 
 
 def is_model(path: str | os.PathLike) -> bool:

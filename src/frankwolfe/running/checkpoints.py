@@ -38,8 +38,7 @@ from frankwolfe.solvers.state import (
     under,
 )
 from frankwolfe.solvers.stepwise import StepwiseSolver
-from frankwolfe.storage.archive import is_flat, read_flat, reason, write_flat
-from frankwolfe.storage.files import remove_unfinished
+from frankwolfe.store.files import is_flat, read_flat, reason, remove_unfinished, write_flat
 
 KIND, VERSION = "checkpoint", 1
 """Kind and version of the files. The version changes when the state of a solver does."""

@@ -12,13 +12,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from frankwolfe.storage.archive import reason
-from frankwolfe.storage.files import open_regular
+from frankwolfe.store.files import open_regular, reason
 
 FORMAT, VERSION = "frankwolfe rows", 1
 """Name and version of the format in a manifest. Other versions are refused."""
 
 NAME = "manifest.json"
+
+OWN_NAME = re.compile(r"(\d{6,19}-(values|columns|starts)|part-\d{1,19}-(counts|squares|targets|weights))\.bin")
+"""Names of the other files."""
 
 LARGEST = 2**30
 """Largest size of a manifest in bytes."""
@@ -183,7 +185,15 @@ def _built(content: dict[str, Any]) -> Manifest:
     _require(found.indices in ("int32", "int64"), f"its indices are {found.indices!r}")
     for name in ("columns", "outputs", "first_column"):
         _count(name, getattr(found, name))
-    _require_names(found)
+    names, classes = found.names, found.classes
+    if names is not None:
+        _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
+        _require(len(names) == found.columns, f"it has {len(names)} names for {found.columns} columns")
+    if classes is not None:
+        _require(isinstance(classes, list) and len(classes) > 0, "its classes are no list")
+        _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
+        _require(sorted({*classes}) == classes, "its classes are not in ascending order")
+        _require(found.outputs == 0, f"it has {found.outputs} outputs, and classes")
     for part in found.parts:
         _require_sizes(found, part)
     return found
@@ -200,22 +210,34 @@ def _count(name: str, value: Any) -> int:
     return int(value)
 
 
-def _require_names(manifest: Manifest) -> None:
-    """Raise ValueError unless there is a name for each column, and classes are distinct strings or booleans."""
-    names, classes = manifest.names, manifest.classes
-    if names is not None:
-        _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
-        _require(len(names) == manifest.columns, f"it has {len(names)} names for {manifest.columns} columns")
-    if classes is not None:
-        _require(isinstance(classes, list) and len(classes) > 0, "its classes are no list")
-        _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
-        _require(sorted({*classes}) == classes, "its classes are not in ascending order")
-        _require(manifest.outputs == 0, f"it has {manifest.outputs} outputs, and classes")
+def _file(content: dict[str, Any] | None) -> File | None:
+    """Return the description of a file, whose name must be one of this library, without a path."""
+    if content is None:
+        return None
+    name = content["name"]
+    _require(isinstance(name, str) and OWN_NAME.fullmatch(name) is not None, f"{name!r} is no file of a row store")
+    return File(name, _count("bytes", content["bytes"]), _count("crc32", content["crc32"]))
+
+
+def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
+    found = [
+        Shard(
+            _count("rows", shard["rows"]),
+            _count("entries", shard["entries"]),
+            [_count("cuts", row) for row in shard["cuts"]],
+            *(_file(shard[name]) for name in ("values", "columns", "starts")),  # type: ignore[arg-type]
+        )
+        for shard in shards
+    ]
+    _require(all(shard.values is not None for shard in found), "a shard has no values")
+    part = WrittenPart(found, **{name: _file(file) for name, file in files.items()})  # type: ignore[arg-type]
+    _require(part.counts is not None and part.squares is not None, "it counts no columns")
+    return part
 
 
 def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
     """Raise ValueError unless the file sizes of a part match its numbers of rows, entries and columns."""
-    value, index = _BYTES[manifest.values], _BYTES[manifest.indices]
+    value, index = np.dtype(manifest.values).itemsize, np.dtype(manifest.indices).itemsize
     for shard in part.shards:
         rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
         _require((shard.columns is not None) == (shard.starts is not None) == sparse, "a shard has another layout")
@@ -226,47 +248,14 @@ def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
         for file, size in zip(shard.files, sizes, strict=False):
             _require(file.bytes == size, f"{file.name} has {file.bytes} bytes, and its rows need {size}")
     width = part.counts.bytes // 8
-    _require(width <= manifest.columns, f"{part.counts.name} has {width} columns, of {manifest.columns}")
-    _require(part is not manifest.parts[-1] or width == manifest.columns, f"{part.counts.name} has {width} columns")
+    fits = width == manifest.columns if part is manifest.parts[-1] else width <= manifest.columns
+    _require(fits, f"{part.counts.name} has {width} columns, of {manifest.columns}")
     beside = {"counts": 8 * width, "squares": 8 * width, "weights": 8 * part.rows}
     beside["targets"] = 8 * part.rows * max(1, manifest.outputs)
     for name, size in beside.items():
-        own = getattr(part, name)
+        own, first = getattr(part, name), getattr(manifest.parts[0], name)
         _require(own is None or own.bytes == size, f"its {name} have not the {size} bytes that they need")
-    first = manifest.parts[0]
-    for name in ("targets", "weights"):
-        same = (getattr(part, name) is None) == (getattr(first, name) is None)
-        _require(same, f"some of its rows have {name}, and others have none")
-
-
-_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
-
-
-def _file(content: dict[str, Any]) -> File:
-    file = File(content["name"], _count("bytes", content["bytes"]), _count("crc32", content["crc32"]))
-    _require(_is_plain(file.name), f"{file.name!r} is no file in its folder")
-    return file
-
-
-def _is_plain(name: Any) -> bool:
-    """Return whether a name is a plain file name of this library, without a path."""
-    return isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9.-]{0,99}", name) is not None
-
-
-def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
-    found = [
-        Shard(
-            _count("rows", shard["rows"]),
-            _count("entries", shard["entries"]),
-            [_count("cuts", row) for row in shard["cuts"]],
-            _file(shard["values"]),
-            *(None if shard[name] is None else _file(shard[name]) for name in ("columns", "starts")),
-        )
-        for shard in shards
-    ]
-    beside = {name: None if file is None else _file(file) for name, file in files.items()}
-    _require(beside.get("counts") is not None and beside.get("squares") is not None, "it counts no columns")
-    return WrittenPart(found, **beside)  # type: ignore[arg-type]
+        _require((own is None) == (first is None), f"some of its rows have {name}, and others have none")
 
 
 LITTLE_ENDIAN = sys.byteorder == "little"
@@ -278,6 +267,39 @@ NEVER_READ: Stamp = (-1, -1)
 """Stamp of a file that was not read before."""
 
 
+def _opened(folder: Path, file: File) -> BinaryIO:
+    """Open a file of a store. Raise an error if it is gone, or if its size is not the one in the manifest."""
+    path = folder / file.name
+    try:
+        stream = open_regular(path, buffering=0)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is gone: the row store is not whole any more. Write it anew") from None
+    found = os.fstat(stream.fileno()).st_size
+    if found != file.bytes:
+        stream.close()
+        raise ValueError(
+            f"{path} has {found:,} bytes, and the manifest says {file.bytes:,}: it was cut off or replaced. Copy the "
+            "store again, or write it anew"
+        )
+    return stream
+
+
+def require_size(folder: Path, file: File) -> None:
+    """Raise ValueError unless a file has the size in the manifest. Callers check this before they allocate memory."""
+    _opened(folder, file).close()
+
+
+def _fill(stream: BinaryIO, into: np.ndarray, path: Path) -> memoryview:
+    """Read the bytes of an array from a stream. Return a view of them."""
+    room, at = memoryview(into.view(np.uint8)), 0
+    while at < len(room):
+        got = stream.readinto(room[at:])  # type: ignore[attr-defined]
+        if not got:
+            raise ValueError(f"{path} ended after {at:,} of {len(room):,} bytes: it was changed while it was read")
+        at += got
+    return room
+
+
 def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None = NEVER_READ) -> Stamp:
     """Read a file into an array, verify its checksum, and return its stamp.
 
@@ -285,22 +307,35 @@ def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None
 
     Raise ValueError if the file has the wrong size or checksum, and FileNotFoundError if it does not exist.
     """
-    path, room = folder / file.name, memoryview(into).cast("B") if into.size else memoryview(bytearray())
-    with _opened(path) as stream:
+    path = folder / file.name
+    with _opened(folder, file) as stream:
         status = os.fstat(stream.fileno())
-        _check_size(path, file, status.st_size)
-        at = 0
-        while at < len(room):
-            got = stream.readinto(room[at:])  # type: ignore[attr-defined]
-            if not got:
-                raise ValueError(f"{path} ended after {at:,} of {file.bytes:,} bytes: it was changed while it was read")
-            at += got
+        room = _fill(stream, into, path)
     stamp = status.st_mtime_ns, status.st_ino
     if verified not in (stamp, None) and zlib.crc32(room) != file.crc32:
         raise ValueError(f"{path} is damaged: its checksum does not fit its content. Write the store anew")
     if not LITTLE_ENDIAN:
         into.byteswap(inplace=True)
     return stamp
+
+
+def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype) -> np.ndarray:
+    """Return ``count`` numbers of a file, beginning with number ``first``, without verifying its checksum."""
+    found = np.empty(count, kind.newbyteorder("<"))
+    with _opened(folder, file) as stream:
+        stream.seek(first * kind.itemsize)
+        _fill(stream, found, folder / file.name)
+    return found.astype(kind, copy=False)
+
+
+def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
+    """Return all numbers of a file, after verifying its checksum."""
+    if file.bytes % kind.itemsize:
+        raise ValueError(f"{folder / file.name} does not hold numbers of type {kind}")
+    require_size(folder, file)
+    found = np.empty(file.bytes // kind.itemsize, kind)
+    read_file(folder, file, found)
+    return found
 
 
 def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:
@@ -321,60 +356,4 @@ def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndar
     if unsigned.max() >= width or not ascending.all():
         raise ValueError(
             f"{path} is damaged: the columns of its rows are not ascending numbers below {width:,}. Write it anew"
-        )
-
-
-def read_first(folder: Path, file: File, count: int, kind: np.dtype) -> np.ndarray:
-    """Return the first ``count`` numbers of a file, without verifying its checksum."""
-    path = folder / file.name
-    with _opened(path) as stream:
-        _check_size(path, file, os.fstat(stream.fileno()).st_size)
-        found = np.frombuffer(stream.read(count * kind.itemsize), kind.newbyteorder("<"))
-    return found.astype(kind)
-
-
-def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype) -> np.ndarray:
-    """Return ``count`` numbers of a file, beginning with number ``first``, without verifying its checksum."""
-    path, size = folder / file.name, count * kind.itemsize
-    with _opened(path) as stream:
-        _check_size(path, file, os.fstat(stream.fileno()).st_size)
-        stream.seek(first * kind.itemsize)
-        content = b""
-        while len(content) < size and (more := stream.read(size - len(content))):
-            content += more
-    if len(content) < size:
-        raise ValueError(f"{path} ended after {len(content):,} of {size:,} bytes: it was changed while it was read")
-    return np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
-
-
-def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
-    """Return all numbers of a file, after verifying its checksum."""
-    path = folder / file.name
-    if file.bytes % kind.itemsize:
-        raise ValueError(f"{path} does not hold numbers of type {kind}")
-    require_size(folder, file)
-    found = np.empty(file.bytes // kind.itemsize, kind)
-    read_file(folder, file, found)
-    return found
-
-
-def require_size(folder: Path, file: File) -> None:
-    """Raise ValueError unless a file has the size in the manifest. Callers check this before they allocate memory."""
-    path = folder / file.name
-    with _opened(path) as stream:
-        _check_size(path, file, os.fstat(stream.fileno()).st_size)
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return open_regular(path, buffering=0)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is gone: the row store is not whole any more. Write it anew") from None
-
-
-def _check_size(path: Path, file: File, found: int) -> None:
-    if found != file.bytes:
-        raise ValueError(
-            f"{path} has {found:,} bytes, and the manifest says {file.bytes:,}: it was cut off or replaced. Copy the "
-            "store again, or write it anew"
         )

@@ -1,15 +1,20 @@
-"""`RowStore`: a row store opened for reading, by `open_rows`."""
+"""`RowStore`: a row store opened for reading, by `open_rows`, also as dask arrays."""
 
 import os
+import platform
 import re
+import zlib
+from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from frankwolfe.arguments.arrays import all_finite
 from frankwolfe.rows.csr import CSR, UNSIGNED
 from frankwolfe.rows.dense import Dense
 from frankwolfe.store.format import (
@@ -19,8 +24,8 @@ from frankwolfe.store.format import (
     Stamp,
     read_array,
     read_file,
-    read_first,
     read_manifest,
+    read_slice,
     require_indices,
     require_size,
 )
@@ -107,6 +112,8 @@ class RowStore:
         Bytes of memory for rows, and as many again for copies of columns. `run_memory` is the total for a run.
     verify : bool
         Whether to verify the checksum of each shard when it is first read.
+    manifest : Manifest, optional
+        The shards to read, if not all. By default the manifest in the folder.
 
     Attributes
     ----------
@@ -118,28 +125,20 @@ class RowStore:
         Description of the content of the store.
     """
 
-    def __init__(self, path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True):
-        self._open(Path(path), as_bytes("memory", memory), read_manifest(Path(path)), verify)
-        self._check()
-
-    @classmethod
-    def over(cls, path: Path, manifest: Manifest, verify: bool = True) -> "RowStore":
-        """Return a store of the shards in a manifest, e.g. some shards of a larger store, with memory for all."""
-        store = cls.__new__(cls)
-        store._open(path, sum(shard.bytes for shard in manifest.shards) or 1, manifest, verify)
-        return store
-
-    def _open(self, path: Path, memory: int, manifest: Manifest, verify: bool) -> None:
-        self.path, self.memory, self.manifest = path, memory, manifest
-        self.shards: list[Shard] = manifest.shards
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        memory: int | str = DEFAULT_MEMORY,
+        verify: bool = True,
+        manifest: Manifest | None = None,
+    ):
+        self.path, self.memory, self.verify = Path(path), as_bytes("memory", memory), verify
+        self.manifest = read_manifest(self.path) if manifest is None else manifest
+        self.shards: list[Shard] = self.manifest.shards
+        self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
         self._lock = Lock()
         self._rooms: list[Room] = []  # free buffers of earlier reads
-        self.verify = verify
         self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
-        self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
-
-    def _check(self) -> None:
-        """Raise ValueError if the store is empty or its shards are too large for the memory."""
         if not self.shards:
             raise ValueError(f"{self.path} holds no rows")
         if not self.fits and FEWEST_SHARDS * self.largest_shard > self.memory:
@@ -301,9 +300,7 @@ class RowStore:
 
     def _require_sound(self, shard: Shard, values: np.ndarray, *indices: np.ndarray) -> None:
         """Raise ValueError if a shard holds NaN, infinity or invalid indices, whether or not its checksum is right."""
-        with np.errstate(all="ignore"):
-            finite = np.isfinite(values.sum(dtype=values.dtype)) or np.isfinite(values).all()  # the sum is faster
-        if not finite:
+        if not all_finite(values):
             raise ValueError(f"{self.path / shard.values.name} is damaged: it holds NaN or infinity")
         if shard.starts is not None and shard.columns is not None:
             columns, starts = indices
@@ -329,12 +326,12 @@ class RowStore:
         count = min(count, shard.rows)
         if shard.columns is None or shard.starts is None:
             width = self.manifest.columns
-            return Dense(read_first(self.path, shard.values, count * width, self.dtype).reshape(count, width))
-        starts = read_first(self.path, shard.starts, count + 1, np.dtype(self.manifest.indices))
+            return Dense(read_slice(self.path, shard.values, 0, count * width, self.dtype).reshape(count, width))
+        starts = read_slice(self.path, shard.starts, 0, count + 1, np.dtype(self.manifest.indices))
         stored = min(max(0, int(starts[-1])), shard.entries)
-        columns = read_first(self.path, shard.columns, stored, starts.dtype)
+        columns = read_slice(self.path, shard.columns, 0, stored, starts.dtype)
         require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
-        values = read_first(self.path, shard.values, stored, self.dtype)
+        values = read_slice(self.path, shard.values, 0, stored, self.dtype)
         return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
 
     def head(self, count: int) -> Any:
@@ -376,9 +373,20 @@ class RowStore:
         ((3, 2), 6.0, True)
         >>> folder.cleanup()
         """
-        from frankwolfe.store.dask_arrays import dask_arrays
-
-        return dask_arrays(self, shards)
+        if shards is None:
+            shards = -(-len(self.shards) // MOST_CHUNKS)
+        if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
+            raise ValueError(f"shards must be a positive int, the number of shards in a chunk; got {shards!r}")
+        chunks = _chunks_of(self, int(shards))
+        token = f"{zlib.crc32(f'{self.path.absolute()} {shards} {self.manifest.text()}'.encode()):08x}"
+        rows = sparse.csr_array((0, 0), dtype=self.dtype) if self.is_sparse else np.empty((0, 0), self.dtype)
+        outputs = (self.manifest.outputs,) if self.manifest.outputs else ()
+        part = self.manifest.parts[0]
+        return (
+            _dask_array("rows", token, chunks, (self.shape[1],), rows),
+            None if part.targets is None else _dask_array("targets", token, chunks, outputs),
+            None if part.weights is None else _dask_array("weights", token, chunks),
+        )
 
     def _as_matrix(self, rows: CSR | Dense) -> Any:
         if isinstance(rows, Dense):
@@ -421,3 +429,86 @@ def open_rows(path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verif
     >>> folder.cleanup()
     """
     return RowStore(path, memory, verify)
+
+
+# --- chunks that the workers of a cluster read ------------------------------------------------------------------------
+
+MOST_CHUNKS = 2000
+"""Largest default number of chunks of an array: the scheduler has overhead for each chunk."""
+
+
+class StoreChunk(NamedTuple):
+    """Description of some rows of a store, from which a worker reads them.
+
+    Attributes
+    ----------
+    path : str
+        Absolute path of the store, the same on all workers.
+    manifest : Manifest
+        Manifest of the shards of the chunk. The files of targets and weights are those of a whole `WrittenPart`.
+    first : int
+        Position of the first row in these files.
+    verify : bool
+        Whether to verify the checksums of rows.
+    """
+
+    path: str
+    manifest: Manifest
+    first: int
+    verify: bool
+
+
+def _chunks_of(store: RowStore, shards: int) -> list[StoreChunk]:
+    """Return chunks of ``shards`` shards each. The last chunk of each `WrittenPart` may have fewer."""
+    found = []
+    for part in store.manifest.parts:
+        starts = [0, *accumulate(shard.rows for shard in part.shards)]
+        for first in range(0, len(part.shards), shards):
+            some = replace(part, shards=part.shards[first : first + shards])
+            manifest = replace(store.manifest, parts=[some], names=None, classes=None)
+            found.append(StoreChunk(str(store.path.absolute()), manifest, starts[first], store.verify))
+    return found
+
+
+def _dask_array(what: str, token: str, chunks: list[StoreChunk], others: tuple[int, ...] = (), meta: Any = None) -> Any:
+    """Return a dask array of the rows, targets or weights, read chunk by chunk."""
+    try:
+        from dask.array import Array
+    except ImportError:
+        raise ImportError("a row store as dask arrays needs dask: pip install 'frankwolfe[dask]'") from None
+    name, zeros = f"frankwolfe-{what}-{token}", (0,) * len(others)
+    graph = {(name, k, *zeros): (read_chunk, chunk, what) for k, chunk in enumerate(chunks)}
+    sizes = tuple(chunk.manifest.rows for chunk in chunks)
+    meta = np.empty((0,) * (1 + len(others))) if meta is None else meta
+    return Array(graph, name, (sizes, *((size,) for size in others)), meta=meta)
+
+
+def read_chunk(chunk: StoreChunk, what: str) -> Any:
+    """Read the ``"rows"`` of a chunk, an array or a CSR array, or its ``"targets"`` or ``"weights"``."""
+    path, manifest = Path(chunk.path), chunk.manifest
+    part = manifest.parts[0]
+    file = part.shards[0].values if what == "rows" else getattr(part, what)
+    try:
+        if what == "rows":
+            memory = sum(shard.bytes for shard in part.shards) or 1
+            return RowStore(path, memory, chunk.verify, manifest).matrix()
+        width = max(1, manifest.outputs) if what == "targets" else 1
+        found = read_slice(path, file, chunk.first * width, part.rows * width, np.dtype(np.float64))
+        return found.reshape(-1, manifest.outputs) if what == "targets" and manifest.outputs else found
+    except OSError as error:
+        why = str(error) if path.is_dir() else "there is no such folder"
+        raise OSError(
+            f"{_where_this_is()} cannot read {path / file.name}: {why}. All workers must reach the row store by this "
+            "path: put it on a file system that they share"
+        ) from error
+
+
+def _where_this_is() -> str:
+    """Return the address of this worker, or the process id, and the name of the machine, as text."""
+    machine = platform.node() or "this machine"
+    try:
+        from dask.distributed import get_worker
+
+        return f"worker {get_worker().address} on {machine}"
+    except (ImportError, ValueError):  # another dask scheduler, without workers
+        return f"process {os.getpid()} on {machine}"

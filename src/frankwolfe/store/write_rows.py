@@ -1,134 +1,57 @@
-"""`write_rows`: write a row store from matrices, iterators or files. If that fails, the folder is left unchanged."""
+"""`write_rows`: write a row store from matrices, data frames, iterators or files, piece by piece."""
 
 import os
 import re
-import shutil
+import tempfile
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from frankwolfe.arguments.arrays import FLOATS, column_names
+from frankwolfe.arguments.arrays import FLOATS, checked_sparse, column_names
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_flag
-from frankwolfe.io.read import Features, feature_names
-from frankwolfe.io.streams import kind_of, refusing_damage, require_file
-from frankwolfe.storage.files import new_unfinished, replacing, take_lock, unfinished_of
-from frankwolfe.store.format import NAME, Manifest, read_manifest
+from frankwolfe.io.csv_parquet import Columns, header, separator_of
+from frankwolfe.io.read import Features, feature_names, read_columns
+from frankwolfe.io.streams import is_compressed, kind_of, opened, refusing_damage, require_file
+from frankwolfe.io.svmlight import read_blocks
+from frankwolfe.linalg.threads import default_threads
 from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, as_bytes, open_rows
-from frankwolfe.store.sources import (
-    Named,
-    RowBlock,
-    StartsAtZeroError,
-    from_columns,
-    from_matrix,
-    from_svmlight,
-    is_stream,
-    names_of,
-    peeked,
-)
-from frankwolfe.store.writer import SHARD, Wanted, Writer
+from frankwolfe.store.writer import SHARD, RowBlock, Wanted, write_blocks
+
+ROWS, ENTRIES = 2**16, 2**23
+"""Largest number of rows, and approximate number of entries, of a block of a matrix."""
+
+PIECE = 2**26
+"""Approximate number of bytes of a CSV file that are read at a time."""
+
+RECORDS = 2**18
+"""Largest number of rows of a Parquet file that are read at a time."""
+
+ADVICE = "Fill them in, remove the rows, or leave columns out with --ignore"
+"""Advice in the message about missing values."""
 
 
-@contextmanager
-def one_writer(path: Path) -> Iterator[None]:
-    """Hold the lock of a store while the block runs; raise OSError if another process or thread holds it."""
-    lock = path.with_name(f".{path.name}.lock")
-    handle = _locked(lock, path)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)  # before it is unlocked: `_locked` checks that its lock file still exists
-        os.close(handle)
+class Named(NamedTuple):
+    """Names of the columns of a file that are not features.
 
-
-def _locked(lock: Path, path: Path) -> int:
-    """Create and lock the lock file of a store. Return its file descriptor."""
-    while True:
-        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            take_lock(handle)
-        except OSError:
-            os.close(handle)
-            raise OSError(
-                f"another process is writing {path} just now: wait for it to end, or write elsewhere"
-            ) from None
-        if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
-            return handle
-        os.close(handle)  # another process removed the file in the meantime: create it again
-
-
-OWN_NAME = re.compile(r"(\d{6,}-(values|columns|starts)|part-\d+-(counts|squares|targets|weights))\.bin")
-"""File names in a store."""
-
-
-def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append: bool = False) -> None:
-    """Write blocks of rows to a new store, or append them to an existing store. If that fails, nothing changes.
-
-    A new store is written to a temporary folder, which is renamed at the end. Appended files are not part of the store
-    until a new manifest replaces the old one. Files left by killed processes are removed first.
+    Attributes
+    ----------
+    target : sequence of str
+        Columns to predict.
+    weights : str or None
+        Column of sample weights.
+    ignore : sequence of str
+        Columns to leave out.
     """
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} does not exist: make the folder first")
-    with one_writer(path):
-        for left in unfinished_of(path):
-            shutil.rmtree(left, ignore_errors=True)
-        if append:
-            before = read_manifest(path)
-            _remove_unlisted(path, before)
-            writer = Writer(path, wanted, before)
-            _write_all(writer, blocks, path)
-            _write_manifest(path, writer.manifest(before.parts))
-            return
-        if path.exists():
-            raise FileExistsError(f"{path} exists already: remove it, choose another name, or add to it by append=True")
-        unfinished = new_unfinished(path)
-        unfinished.mkdir()
-        try:
-            writer = Writer(unfinished, wanted)
-            _write_all(writer, blocks, path)
-            _write_manifest(unfinished, writer.manifest([]))
-            unfinished.rename(path)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
 
-
-def _remove_unlisted(folder: Path, manifest: Manifest) -> None:
-    """Remove the files of a store that its manifest does not list. They were left by a killed process."""
-    named = {file.name for part in manifest.parts for file in part.files}
-    for file in folder.iterdir():
-        if OWN_NAME.fullmatch(file.name) and file.name not in named:
-            file.unlink()
-
-
-def _write_all(writer: Writer, blocks: Generator[RowBlock], path: Path) -> None:
-    """Write all blocks. If that fails, remove the files that were written."""
-    try:
-        with closing(blocks):  # also after an error: closes the source files at once
-            for block in blocks:
-                writer.take(block)
-        writer.finish()
-    except OSError as error:
-        rows = writer.rows
-        writer.undo()
-        if error.errno is None:
-            raise
-        # keep the error code; the message adds that no store was written
-        message = (
-            f"{error.strerror} after {rows:,} rows: {path} was not written, and what there was of it has been removed"
-        )
-        raise OSError(error.errno, message, error.filename) from error
-    except BaseException:
-        writer.undo()
-        raise
-
-
-def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a store, atomically."""
-    with replacing(folder / NAME) as stream:
-        stream.write(manifest.text().encode())
+    target: Sequence[str] = ()
+    weights: str | None = None
+    ignore: Sequence[str] = ()
 
 
 @teaching
@@ -199,61 +122,34 @@ def write_rows(
     array([1., 2., 0.])
     >>> folder.cleanup()
     """
-    path, wanted = Path(path), Wanted(_as_type(dtype), as_bytes("shard", shard))
+    if dtype is not None and np.dtype(dtype).type not in FLOATS:
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    path = Path(path)
+    wanted = Wanted(None if dtype is None else np.dtype(dtype), as_bytes("shard", shard))
     append, progress = as_flag("append", append), as_flag("progress", progress)
     named = Named(_listed(target), weights, _listed(ignore))
+    beside = y is not None or sample_weight is not None
     if isinstance(source, str | os.PathLike):
-        if y is not None or sample_weight is not None:
+        if beside:
             raise TypeError("y and sample_weight go with a matrix; of a file, name the columns by target= and weights=")
         _write_file(path, Path(source), named, wanted, append, progress)
         return open_rows(path, memory)
     if named != Named():
         raise TypeError("target, weights and ignore name columns of a file; of a matrix, pass y and sample_weight")
-    if is_stream(source):
-        if y is not None or sample_weight is not None:
-            raise TypeError(
-                "y and sample_weight go with a matrix; an iterator yields them: (X, y) or (X, y, sample_weight)"
-            )
-        first, blocks = peeked(source)
-        wanted = wanted._replace(names=column_names(first.X))
+    if not is_stream(source):
+        blocks, names = from_matrix(source, y, sample_weight), column_names(source)
+    elif beside:
+        raise TypeError(
+            "y and sample_weight go with a matrix; an iterator yields them: (X, y) or (X, y, sample_weight)"
+        )
     else:
-        blocks, wanted = from_matrix(source, y, sample_weight), wanted._replace(names=column_names(source))
-    write_blocks(path, _shown(blocks, progress), wanted, append)
+        stream = from_stream(source)
+        first = next(stream, None)
+        if first is None:
+            raise ValueError("there are no rows to write: the iterator yields no block")
+        blocks, names = chain([first], stream), column_names(first.X)
+    write_blocks(path, _shown(blocks, progress), wanted._replace(names=names), append)
     return open_rows(path, memory)
-
-
-def _write_file(path: Path, source: Path, named: Named, wanted: Wanted, append: bool, progress: bool) -> None:
-    require_file(source)
-    with refusing_damage(source):
-        kind = kind_of(source)
-        if kind != "svmlight":
-            names = feature_names(names_of(source, kind), source, *named)
-            wanted = wanted._replace(names=names, columns=len(names))
-            blocks = from_columns(source, kind, named, Features(names, 0, len(names)))
-            write_blocks(path, _shown(blocks, progress), wanted, append)
-            return
-        if named != Named():
-            raise ValueError(
-                f"{source} is an svmlight file: its columns have no names; the target comes first in each line"
-            )
-        try:
-            _write_svmlight(path, source, 1, wanted, append, progress)
-        except StartsAtZeroError:  # read again, with columns counted from zero
-            _write_svmlight(path, source, 0, wanted, append, progress)
-
-
-def _write_svmlight(path: Path, source: Path, first: int, wanted: Wanted, append: bool, progress: bool) -> None:
-    blocks = from_svmlight(source, first)
-    write_blocks(path, _shown(blocks, progress), wanted._replace(first_column=first), append)
-
-
-def _as_type(dtype: Any) -> np.dtype | None:
-    if dtype is None:
-        return None
-    found = np.dtype(dtype)
-    if found.type not in FLOATS:
-        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
-    return found
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -273,3 +169,162 @@ def _shown(blocks: Iterator[RowBlock], progress: bool) -> Generator[RowBlock]:
         for block in blocks:
             yield block
             bar.update(np.shape(block.X)[0])
+
+
+def is_stream(source: Any) -> bool:
+    """Return whether a source yields blocks: an iterator, or a list of matrices or of tuples of arrays."""
+    if isinstance(source, list | tuple):
+        first = source[0] if source else None
+        return _is_matrix(first) or (isinstance(first, tuple) and len(first) > 0 and _is_matrix(first[0]))
+    return hasattr(source, "__next__")
+
+
+def _is_matrix(X: Any) -> bool:
+    return sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "columns")
+
+
+def from_stream(source: Any) -> Iterator[RowBlock]:
+    """Yield the blocks of an iterator: ``X``, ``(X, y)`` or ``(X, y, sample_weight)`` each."""
+    for number, block in enumerate(source):
+        if isinstance(block, tuple):
+            if not 1 <= len(block) <= 3:
+                raise ValueError(
+                    f"block {number} is a tuple of {len(block)}: expected X, (X, y) or (X, y, sample_weight)"
+                )
+            yield RowBlock(*block)
+        else:
+            yield RowBlock(block)
+
+
+def from_matrix(X: Any, y: Any = None, weights: Any = None) -> Iterator[RowBlock]:
+    """Yield the rows of a matrix or a data frame in blocks."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(checked_sparse("X", X))
+    elif isinstance(X, list | tuple):
+        X = np.array(X, dtype=np.float64) if len({np.shape(row) for row in X}) == 1 else np.array(X)
+    if np.ndim(X) != 2:
+        raise ValueError(f"X must have two dimensions (rows, columns), got shape {np.shape(X)}")
+    y, weights = (None if values is None else np.asarray(values) for values in (y, weights))
+    n, d = X.shape
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and len(values) != n:
+            raise ValueError(f"{name} has {len(values)} entries, but there are {n} rows in X")
+    step = ROWS if sparse.issparse(X) else max(1, min(ROWS, ENTRIES // max(d, 1)))
+    for first in range(0, n, step):
+        part = slice(first, first + step)
+        yield RowBlock(X[part], None if y is None else y[part], None if weights is None else weights[part])
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _write_file(path: Path, source: Path, named: Named, wanted: Wanted, append: bool, progress: bool) -> None:
+    """Write the rows of a file to a store."""
+    require_file(source)
+    with refusing_damage(source):
+        kind = kind_of(source)
+        if kind != "svmlight":
+            parquet = kind == "parquet"
+            there = Columns(source, kind, rows=slice(0, 1)).names if parquet else header(source, separator_of(source))
+            names = feature_names(there, source, *named)
+            wanted = wanted._replace(names=names, columns=len(names))
+            blocks = from_columns(source, kind, named, Features(names, 0, len(names)))
+            write_blocks(path, _shown(blocks, progress), wanted, append)
+            return
+        if named != Named():
+            raise ValueError(
+                f"{source} is an svmlight file: its columns have no names; the target comes first in each line"
+            )
+        for first in (1, 0):  # if there is a column 0, read the file again
+            try:
+                blocks = from_svmlight(source, first)
+                write_blocks(path, _shown(blocks, progress), wanted._replace(first_column=first), append)
+                return
+            except StartsAtZeroError:
+                pass
+
+
+class StartsAtZeroError(Exception):
+    """An svmlight file has a column 0, but was read as if columns were counted from one."""
+
+
+def from_svmlight(path: Path, first: int) -> Iterator[RowBlock]:
+    """Yield the rows of an svmlight file whose columns are counted from ``first``, in the order of the file.
+
+    Raise `StartsAtZeroError` if a column is less than ``first``.
+    """
+    for rows in read_blocks(path, default_threads()):
+        indices = rows.indices  # not shared with other blocks, so it is changed in place
+        indices -= np.int32(first)
+        if indices.min(initial=0) < 0:
+            raise StartsAtZeroError
+        starts = np.concatenate([[0], rows.ends]).astype(np.int32)
+        shape = (len(rows.targets), max(1, int(indices.max(initial=0)) + 1))
+        X = sparse.csr_array((rows.values, indices, starts), shape=shape)
+        X.has_canonical_format = True  # the parser has checked that indices increase
+        yield RowBlock(X, rows.targets)
+
+
+def from_columns(path: Path, kind: str, named: Named, features: Features) -> Iterator[RowBlock]:
+    """Yield the rows of a CSV or Parquet file in the order of the file; ``features`` are the columns to keep."""
+    with closing(_csv_pieces(path) if kind == "csv" else _parquet_pieces(path, features.number)) as pieces:
+        for piece, lines, part in pieces:
+            try:
+                columns = Columns(piece, kind, rows=part)
+                if not columns.size:
+                    return
+                data = read_columns(columns, named.target, named.weights, named.ignore, features, ADVICE)
+            except ValueError as error:
+                raise ValueError(_relocated(str(error), piece, path, lines)) from None
+            yield RowBlock(data.X, data.targets, data.weights)
+
+
+Piece = tuple[Path, int, slice | None]
+"""A file to read, the number of lines of the source before it, and the slice of its rows to read, or None for all."""
+
+
+def _parquet_pieces(path: Path, width: int) -> Generator[Piece]:
+    """Yield slices of the rows of a Parquet file, without end. The caller stops at the first empty piece."""
+    if is_compressed(path):
+        yield path, 0, None  # a compressed file cannot be read in pieces
+        return
+    step = max(1, min(RECORDS, ENTRIES // max(width, 1)))
+    for first in count(0, step):
+        yield path, 0, slice(first, first + step)
+
+
+def _csv_pieces(path: Path) -> Generator[Piece]:
+    """Split a CSV file into temporary files, each with the header line. Yield a small file as it is."""
+    if not is_compressed(path) and path.stat().st_size <= PIECE:
+        yield path, 0, None
+        return
+    with opened(path) as stream, tempfile.TemporaryDirectory() as folder:
+        top = stream.readline()
+        while not top.strip():
+            top = stream.readline()
+        lines, piece = 1, Path(folder) / "piece.csv"
+        for text in _whole_records(stream):
+            piece.write_bytes(top + text)
+            yield piece, lines - 1, None
+            lines += text.count(b"\n")
+
+
+def _whole_records(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield pieces of about `PIECE` bytes that end at the end of a record: at a line end outside of quotation marks."""
+    rest = b""
+    while content := stream.read(PIECE):
+        text = rest + content
+        end = text.rfind(b"\n") + 1
+        while end and text.count(b'"', 0, end) % 2:  # inside a quoted field: go back by one line
+            end = text.rfind(b"\n", 0, end - 1) + 1
+        if end:
+            yield text[:end]
+        rest = text[end:]
+    if rest.strip():
+        yield rest
+
+
+def _relocated(message: str, piece: Path, path: Path, before: int) -> str:
+    """Return the message of an error in a piece, with the path and the line number of the whole file."""
+    message = message.replace(str(piece), str(path))
+    return re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) + before:d}", message)

@@ -1,9 +1,11 @@
-"""The writer of a store: validates blocks of rows, splits them into shards and writes these in a thread."""
+"""Write blocks of rows as the shards of a store. If that fails, the folder is left unchanged."""
 
+import os
+import shutil
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -12,8 +14,120 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
 from frankwolfe.rows.samples import LEAST, even_parts, parts_by_size
-from frankwolfe.store.format import File, Manifest, Shard, WrittenPart
-from frankwolfe.store.sources import RowBlock, as_array
+from frankwolfe.store.files import new_unfinished, replacing, take_lock, unfinished_of
+from frankwolfe.store.format import NAME, OWN_NAME, File, Manifest, Shard, WrittenPart, read_manifest
+
+SHARD = 2**24
+"""Default size of a shard in bytes: large enough for fast reads, small enough for many to fit into memory."""
+
+
+class RowBlock(NamedTuple):
+    """Some rows, with their targets and sample weights, or None."""
+
+    X: Any
+    y: Any = None
+    weights: Any = None
+
+
+class Wanted(NamedTuple):
+    """Settings of a new store.
+
+    Attributes
+    ----------
+    dtype : dtype or None
+        Type of the values; None for the type of the first block.
+    shard : int
+        Size of a shard in bytes.
+    names : sequence of str or None
+        Names of the columns.
+    columns : int or None
+        Number of columns. None if it is that of the widest block.
+    first_column : int
+        Index of the first column in the source.
+    """
+
+    dtype: np.dtype | None = None
+    shard: int = SHARD
+    names: Sequence[str] | None = None
+    columns: int | None = None
+    first_column: int = 0
+
+
+def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append: bool = False) -> None:
+    """Write blocks of rows to a new store, or append them to an existing store. If that fails, nothing changes.
+
+    A new store is written to a temporary folder, which is renamed at the end. Appended files are not part of the store
+    until a new manifest replaces the old one. Files left by killed processes are removed first.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} does not exist: make the folder first")
+    with _one_writer(path):
+        for left in unfinished_of(path):
+            shutil.rmtree(left, ignore_errors=True)
+        if append:
+            before = read_manifest(path)
+            listed = {file.name for part in before.parts for file in part.files}
+            for file in path.iterdir():
+                if OWN_NAME.fullmatch(file.name) and file.name not in listed:
+                    file.unlink()
+            _write_store(path, blocks, wanted, path, before)
+            return
+        if path.exists():
+            raise FileExistsError(f"{path} exists already: remove it, choose another name, or add to it by append=True")
+        unfinished = new_unfinished(path)
+        unfinished.mkdir()
+        try:
+            _write_store(unfinished, blocks, wanted, path)
+            unfinished.rename(path)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def _one_writer(path: Path) -> Iterator[None]:
+    """Hold the lock of a store while the block runs; raise OSError if another process or thread holds it."""
+    lock = path.with_name(f".{path.name}.lock")
+    while True:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            take_lock(handle)
+        except OSError:
+            os.close(handle)
+            raise OSError(
+                f"another process is writing {path} just now: wait for it to end, or write elsewhere"
+            ) from None
+        if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
+            break
+        os.close(handle)  # another process removed the file in the meantime: create it again
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # before it is unlocked: others check that their lock file still exists
+        os.close(handle)
+
+
+def _write_store(
+    folder: Path, blocks: Generator[RowBlock], wanted: Wanted, path: Path, before: Manifest | None = None
+) -> None:
+    """Write all blocks and then the manifest. If that fails, remove the files that were written."""
+    writer = Writer(folder, wanted, before)
+    try:
+        with closing(blocks):  # also after an error: closes the source files at once
+            for block in blocks:
+                writer.take(block)
+        manifest = writer.finish()
+    except BaseException as error:
+        writer.undo()
+        if not isinstance(error, OSError) or error.errno is None:
+            raise
+        # keep the error code; the message adds that no store was written
+        message = (
+            f"{error.strerror} after {writer.rows:,} rows: {path} was not written, and what there was of it has been "
+            "removed"
+        )
+        raise OSError(error.errno, message, error.filename) from error
+    with replacing(folder / NAME) as stream:
+        stream.write(manifest.text().encode())
 
 
 def filling(stream: BinaryIO) -> BinaryIO:
@@ -108,14 +222,14 @@ class ShardWriter:
 
     def _count(self, counts: np.ndarray, squares: np.ndarray) -> None:
         """Add the column statistics of a shard."""
-        self.counts, self.squares = (padded(old, len(counts)) for old in (self.counts, self.squares))
+        self.widen(len(counts))
         self.counts += counts
         self.squares += squares
 
-
-def padded(values: np.ndarray, width: int) -> np.ndarray:
-    """Pad column statistics with zeros to ``width`` columns."""
-    return np.pad(values, (0, max(0, width - len(values))))
+    def widen(self, width: int) -> None:
+        """Pad the column statistics with zeros to ``width`` columns."""
+        more = (0, max(0, width - len(self.counts)))
+        self.counts, self.squares = np.pad(self.counts, more), np.pad(self.squares, more)
 
 
 class Targets:
@@ -130,117 +244,82 @@ class Targets:
     """
 
     def __init__(self, before: Manifest | None = None):
-        self._before = before
         self._kind: str | None = None
         self.outputs = 0
-        self._found: list[np.ndarray] = []
-        self._codes: dict[Any, int] = {}
+        self._known = None if before is None else before.classes
+        self._found: list[np.ndarray] = []  # numbers, or the places of classes among those of the block
+        self._classes: list[np.ndarray] = []  # classes of each block, in ascending order
         if before is not None:
             self.outputs = before.outputs
-            self._kind = self._kind_before(before)
-            self._codes = {name: code for code, name in enumerate(before.classes or [])}
-
-    @staticmethod
-    def _kind_before(before: Manifest) -> str:
-        if before.parts[0].targets is None:
-            return "none"
-        return "classes" if before.classes is not None else "rows of numbers" if before.outputs else "numbers"
+            if before.parts[0].targets is None:
+                self._kind = "none"
+            elif before.classes is None:
+                self._kind = "rows of numbers" if before.outputs else "numbers"
+            else:
+                self._kind = "truth values" if isinstance(before.classes[0], bool) else "classes"
 
     def take(self, y: Any, n: int) -> None:
         """Validate and add the targets of ``n`` rows."""
-        values = None if y is None else as_array(y)
+        values = None if y is None else np.asarray(y)
         kind = _kind_of(values)
         if self._kind is not None and kind != self._kind:
             raise ValueError(f"the targets are {kind}, and those of the rows before are {self._kind}")
-        self._kind = kind
+        if values is not None and len(values) != n:
+            raise ValueError(f"y has {len(values)} entries, but there are {n} rows in X")
+        outputs = values.shape[1] if values is not None and values.ndim == 2 else 0
+        if self._kind is not None and outputs != self.outputs:
+            raise ValueError(f"y has {outputs} columns, and those of the rows before have {self.outputs}")
+        self._kind, self.outputs = kind, outputs
         if values is None:
             return
-        if len(values) != n:
-            raise ValueError(f"y has {len(values)} entries, but there are {n} rows in X")
-        if kind == "classes":
-            self._found.append(self._coded(values))
+        if kind in ("classes", "truth values"):
+            classes, codes = np.unique(values if kind == "truth values" else values.astype(str), return_inverse=True)
+            new = [] if self._known is None else [name for name in classes.tolist() if name not in self._known]
+            if new:
+                raise ValueError(f"y holds {new[0]!r}, which is none of the classes in the store")
+            self._classes.append(classes)
+            self._found.append(codes.astype(np.int32))
             return
-        outputs = values.shape[1] if values.ndim == 2 else 0
-        if (self._found or self._before is not None) and outputs != self.outputs:
-            raise ValueError(f"y has {outputs} columns, and those of the rows before have {self.outputs}")
-        self.outputs = outputs
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all():
             raise ValueError(f"y holds NaN or infinity (first in row {int(np.argwhere(~np.isfinite(numbers))[0, 0])})")
         self._found.append(numbers)
 
-    def _coded(self, values: np.ndarray) -> np.ndarray:
-        """Return provisional codes of classes. `numbers` replaces them by indices in ascending order."""
-        names, codes = np.unique(values.astype(str) if values.dtype.kind != "b" else values, return_inverse=True)
-        own = []
-        for name in names.tolist():
-            if self._before is not None and name not in self._codes:
-                raise ValueError(f"y holds {name!r}, which is none of the classes in the store")
-            own.append(self._codes.setdefault(name, len(self._codes)))
-        return np.array(own)[codes].astype(np.float64)
-
     @property
     def classes(self) -> list[Any] | None:
         """Names of the classes in ascending order, or None."""
-        return sorted(self._codes) if self._kind == "classes" else None
+        if self._known is None and self._classes:
+            return np.unique(np.concatenate(self._classes)).tolist()
+        return self._known
 
     def numbers(self) -> np.ndarray | None:
         """Return all targets as numbers, or None. Classes become indices of `classes`."""
-        if not self._found:
-            return None
-        found = np.concatenate(self._found)
-        if self._kind != "classes":
-            return found
-        place = {name: number for number, name in enumerate(sorted(self._codes))}
-        return np.array([float(place[name]) for name in self._codes])[found.astype(np.int64)]
+        names = self.classes
+        if names is None:
+            return np.concatenate(self._found) if self._found else None
+        places = [np.searchsorted(names, classes) for classes in self._classes]
+        return np.concatenate([place[codes] for place, codes in zip(places, self._found, strict=True)]).astype(float)
 
 
 def _kind_of(values: np.ndarray | None) -> str:
-    """Return the kind of targets: ``"none"``, ``"classes"``, ``"numbers"`` or ``"rows of numbers"``."""
+    """Return the kind of targets: "none", "classes", "truth values", "numbers" or "rows of numbers"."""
     if values is None:
         return "none"
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(f"y must be a vector, or a matrix with a row for each row of X; got shape {values.shape}")
-    if values.dtype == object and all(isinstance(entry, str) for entry in values.ravel()[:1]):
-        mixed = [entry for entry in values.ravel() if not isinstance(entry, str)]
-        if mixed:
-            raise ValueError(f"y holds words and other things, such as {mixed[0]!r}")
-        return "classes"
-    if values.dtype.kind in "Ub":
+    words = values.dtype.kind == "U"
+    if values.dtype == object and isinstance(values.flat[0], str):
+        mixed = next((entry for entry in values.flat if not isinstance(entry, str)), None)
+        if mixed is not None:
+            raise ValueError(f"y holds words and other things, such as {mixed!r}")
+        words = True
+    if words or values.dtype.kind == "b":
         if values.ndim == 2:
             raise ValueError("y must be a vector where it holds classes")
-        return "classes"
+        return "classes" if words else "truth values"
     if values.dtype.kind not in "fiu" and values.dtype != object:
         raise TypeError(f"y must hold numbers or words, got dtype {values.dtype}")
     return "numbers" if values.ndim == 1 else "rows of numbers"
-
-
-SHARD = 2**24
-"""Default size of a shard in bytes: large enough for fast reads, small enough for many to fit into memory."""
-
-
-class Wanted(NamedTuple):
-    """Settings of a new store.
-
-    Attributes
-    ----------
-    dtype : dtype or None
-        Type of the values; None for the type of the first block.
-    shard : int
-        Size of a shard in bytes.
-    names : sequence of str or None
-        Names of the columns.
-    columns : int or None
-        Number of columns. None if it is that of the widest block.
-    first_column : int
-        Index of the first column in the source.
-    """
-
-    dtype: Any = None
-    shard: int = SHARD
-    names: Sequence[str] | None = None
-    columns: int | None = None
-    first_column: int = 0
 
 
 class Writer:
@@ -257,25 +336,25 @@ class Writer:
     """
 
     def __init__(self, folder: Path, wanted: Wanted, before: Manifest | None = None):
-        self.folder, self.wanted, self.before = folder, wanted, before
+        self.wanted, self.before = wanted, before
         self.rows = 0  # number of rows so far
-        self._dtype = None if wanted.dtype is None else np.dtype(wanted.dtype)
-        self._layout: str | None = None
+        self._dtype, self._layout, self._width = wanted.dtype, "", wanted.columns or 0
         self._index: np.dtype = np.dtype(np.int32)
-        self._width = wanted.columns or 0
+        self._weights: list[np.ndarray] = []
+        self._weighted: bool | None = None
         if before is not None:
             self._match_store(before)
-        self._targets, self._weights = Targets(before), _Weights(before)
+        self._targets = Targets(before)
         self._pending: list[Any] = []
         self._pending_bytes = 0
         self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
-        self._part: WrittenPart | None = None
+        self.undo = self._out.undo
 
     def _match_store(self, before: Manifest) -> None:
         """Adopt layout and types of the store to append to. Raise ValueError if the settings differ from them."""
         wanted = self.wanted
-        if self._dtype is not None and self._dtype != before.values:
-            raise ValueError(f"the store holds {before.values}: {self._dtype} cannot be added to it")
+        if wanted.dtype is not None and wanted.dtype != before.values:
+            raise ValueError(f"the store holds {before.values}: {wanted.dtype} cannot be added to it")
         if wanted.names is not None and before.names is not None and list(wanted.names) != before.names:
             raise ValueError("the names of the columns differ from those in the store")
         if wanted.first_column != before.first_column:
@@ -284,70 +363,75 @@ class Writer:
             )
         self._dtype, self._layout = np.dtype(before.values), before.layout
         self._index, self._width = np.dtype(before.indices), before.columns
-
-    # --- rows -----------------------------------------------------------------------------------------------------
+        self._weighted = before.parts[0].weights is not None
 
     def take(self, block: RowBlock) -> None:
         """Validate and add a block. Write each shard that is full."""
-        if _is_empty(block.X):
+        if np.shape(block.X)[:1] == (0,):
             return
         try:
-            matrix = as_matrix(block.X)
+            matrix = self._converted(as_matrix(block.X))
             n = matrix.shape[0]
-            matrix = self._converted(matrix)
             self._targets.take(block.y, n)
-            self._weights.take(block.weights, n)
+            self._take_weights(block.weights, n)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{error} (in the block of rows that begins with row {self.rows})") from None
         self.rows += n
-        size, at = _row_bytes(matrix), 0
+        if isinstance(matrix, np.ndarray):
+            sizes = np.arange(n + 1) * matrix[0].nbytes
+        else:
+            sizes = matrix.indptr.astype(np.int64) * (matrix.data.itemsize + matrix.indices.itemsize)
+        at = 0
         while at < n:
-            room = max(1, int(self._rows_to_fill(matrix, at, size)))
-            piece = matrix[at : at + room]
-            self._pending.append(piece)
-            self._pending_bytes += _bytes(piece)
-            at += room
+            full = sizes[at] + self.wanted.shard - self._pending_bytes  # the shard is full where sizes reach this
+            end = min(n, max(at + 1, int(np.searchsorted(sizes, full))))
+            self._pending.append(matrix[at:end])
+            self._pending_bytes += int(sizes[end] - sizes[at])
+            at = end
             if self._pending_bytes >= self.wanted.shard:
                 self._flush()
 
-    def _rows_to_fill(self, matrix: Any, at: int, size: float) -> float:
-        """Return the number of rows of the matrix, from row ``at`` on, that fill the current shard."""
-        left = self.wanted.shard - self._pending_bytes
-        if isinstance(matrix, np.ndarray):
-            return -(-left // size)
-        upto = matrix.indptr[at] + left / (matrix.data.itemsize + matrix.indices.itemsize)
-        return float(np.searchsorted(matrix.indptr[at:], upto)) or 1.0
+    def _take_weights(self, weights: Any, n: int) -> None:
+        """Validate and add the sample weights of ``n`` rows."""
+        given = weights is not None
+        if self._weighted not in (None, given):
+            raise ValueError(f"sample_weight is {'new' if given else 'missing'}: all rows have weights, or none has")
+        self._weighted = given
+        if given:
+            found = as_vector("sample_weight", weights, n, "rows in X")
+            if (found < 0.0).any():
+                raise ValueError(f"sample_weight must not be negative, got {found.min():g}")
+            self._weights.append(found)
 
     def _converted(self, matrix: Any) -> Any:
         """Convert a block to the types of the store. Raise ValueError if it does not match the store."""
         layout = "dense" if isinstance(matrix, np.ndarray) else "csr"
         self._layout = self._layout or layout
         if layout != self._layout:
-            raise ValueError(f"the block is {_called(layout)}, and the rows before it are {_called(self._layout)}")
-        d = matrix.shape[1]
-        self._check_width(d)
+            kinds = {"dense": "dense", "csr": "sparse"}
+            raise ValueError(f"the block is {kinds[layout]}, and the rows before it are {kinds[self._layout]}")
+        d, wanted = matrix.shape[1], self.wanted
+        fixed = layout == "dense" or wanted.columns is not None or wanted.names is not None
+        if self._width and d != self._width and (fixed or d > 2**31 - 1 >= self._width):
+            raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
         self._width = max(self._width, d)
         self._dtype = self._dtype or matrix.dtype
-        if self.wanted.dtype is None and matrix.dtype.itemsize > self._dtype.itemsize:
+        if wanted.dtype is None and matrix.dtype.itemsize > self._dtype.itemsize:
             raise ValueError(
                 "the block is float64, and the rows before it are float32: say dtype='float32' or 'float64'"
             )
         if matrix.dtype != self._dtype:
             with np.errstate(over="ignore"):
                 matrix = matrix.astype(self._dtype)
-            values = matrix if layout == "dense" else matrix.data
-            if not np.isfinite(values).all():
+            if not np.isfinite(matrix if layout == "dense" else matrix.data).all():
                 raise ValueError(f"some values are too large for {self._dtype}")
         if layout == "csr":
             self._index = np.dtype(np.int64) if self._width > 2**31 - 1 else self._index
             if matrix.indices.dtype != self._index:
-                matrix = _with_index(matrix, self._index)
+                starts = matrix.indptr if len(matrix.data) > 2**31 - 1 else matrix.indptr.astype(self._index)
+                entries = (matrix.data, matrix.indices.astype(self._index), starts)
+                matrix = sparse.csr_array(entries, shape=matrix.shape)
         return matrix
-
-    def _check_width(self, d: int) -> None:
-        fixed = self._layout == "dense" or self.wanted.columns is not None or self.wanted.names is not None
-        if self._width and d != self._width and (fixed or d > 2**31 - 1 >= self._width):
-            raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
 
     def _flush(self) -> None:
         """Start to write the pending rows as a shard."""
@@ -355,32 +439,22 @@ class Writer:
             self._out.shard(self._pending, self._width, self._index)
             self._pending, self._pending_bytes = [], 0
 
-    # --- the end --------------------------------------------------------------------------------------------------
-
-    def finish(self) -> None:
-        """Write the last shard, the column statistics, the targets and the weights."""
+    def finish(self) -> Manifest:
+        """Write the last shard, the column statistics, the targets and the weights. Return the manifest."""
         self._flush()
-        self._out.wait()
-        if not self._out.shards:
+        out, before = self._out, self.before
+        out.wait()
+        if not out.shards or self._dtype is None:
             raise ValueError("there are no rows to write")
-        name = f"part-{0 if self.before is None else len(self.before.parts)}"
-        targets, weights = self._targets.numbers(), self._weights.numbers()
-        write, out = self._out.file, self._out
-        self._part = WrittenPart(
-            out.shards,
-            write(f"{name}-counts.bin", padded(out.counts, self._width)),
-            write(f"{name}-squares.bin", padded(out.squares, self._width)),
-            None if targets is None else write(f"{name}-targets.bin", targets),
-            None if weights is None else write(f"{name}-weights.bin", weights),
-        )
+        out.widen(self._width)
+        parts, names = ([], self.wanted.names) if before is None else (before.parts, before.names)
+        found = {"counts": out.counts, "squares": out.squares, "targets": self._targets.numbers()}
+        found["weights"] = np.concatenate(self._weights) if self._weights else None
+        files = {
+            name: None if values is None else out.file(f"part-{len(parts)}-{name}.bin", values)
+            for name, values in found.items()
+        }
         out.close()
-
-    def manifest(self, before: list[WrittenPart]) -> Manifest:
-        """Return the manifest of the store: the earlier parts ``before``, and the new part."""
-        assert self._part is not None
-        assert self._layout is not None
-        assert self._dtype is not None
-        names = self.wanted.names if self.before is None else self.before.names
         return Manifest(
             self._layout,
             self._width,
@@ -390,56 +464,5 @@ class Writer:
             None if names is None else [str(name) for name in names],
             self._targets.classes,
             self.wanted.first_column,
-            [*before, self._part],
+            [*parts, WrittenPart(out.shards, **files)],  # type: ignore[arg-type]
         )
-
-    def undo(self) -> None:
-        """Remove all files that were written."""
-        self._out.undo()
-
-
-class _Weights:
-    """Collects the sample weights of all blocks. Either all blocks have weights or none has."""
-
-    def __init__(self, before: Manifest | None):
-        self._known = None if before is None else before.parts[0].weights is not None
-        self._found: list[np.ndarray] = []
-
-    def take(self, weights: Any, n: int) -> None:
-        if self._known is not None and self._known != (weights is not None):
-            raise ValueError(
-                f"sample_weight is {'missing' if self._known else 'new'}: all rows have weights, or none has"
-            )
-        self._known = weights is not None
-        if weights is None:
-            return
-        found = as_vector("sample_weight", weights, n, "rows in X")
-        if (found < 0.0).any():
-            raise ValueError(f"sample_weight must not be negative, got {found.min():g}")
-        self._found.append(found)
-
-    def numbers(self) -> np.ndarray | None:
-        return np.concatenate(self._found) if self._found else None
-
-
-def _is_empty(X: Any) -> bool:
-    return np.shape(X)[:1] == (0,)
-
-
-def _bytes(matrix: Any) -> int:
-    if isinstance(matrix, np.ndarray):
-        return matrix.nbytes
-    return matrix.data.nbytes + matrix.indices.nbytes
-
-
-def _row_bytes(matrix: Any) -> float:
-    return matrix.shape[1] * matrix.itemsize if isinstance(matrix, np.ndarray) else 0.0
-
-
-def _with_index(matrix: Any, kind: np.dtype) -> sparse.csr_array:
-    starts = matrix.indptr if len(matrix.data) > 2**31 - 1 else matrix.indptr.astype(kind)
-    return sparse.csr_array((matrix.data, matrix.indices.astype(kind), starts), shape=matrix.shape)
-
-
-def _called(layout: str) -> str:
-    return "dense" if layout == "dense" else "sparse"

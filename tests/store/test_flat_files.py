@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from frankwolfe.storage.archive import is_flat, read_flat, write_flat
+from frankwolfe.store.files import is_flat, read_flat, write_flat
 
 VALUES = {
     "solver.alpha": np.array([0.1, -np.inf, np.nan, 5e-324]),
@@ -110,7 +110,7 @@ def test_what_was_there_stays_if_writing_fails(path, monkeypatch):
     def full(*_):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("frankwolfe.storage.files.os.fsync", full)
+    monkeypatch.setattr("frankwolfe.store.files.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_flat(path, "diary", 3, {"x": np.zeros(3)})
     assert same(read_flat(path, "diary", 3), VALUES)

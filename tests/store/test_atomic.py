@@ -4,12 +4,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from frankwolfe.storage import files as atomic
-from frankwolfe.storage.files import replacing
+from frankwolfe.store import files as atomic
+from frankwolfe.store.files import replacing
 
 KILLED = """
 import os, sys
-from frankwolfe.storage.files import replacing
+from frankwolfe.store.files import replacing
 with replacing(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
