@@ -385,12 +385,13 @@ def fill_curvatures(targets, weights, loss: Any, z, losses, alpha, curvatures, c
     size = many(loss).curvature(z, targets)
     np.maximum(np.abs(size, out=size), floor, out=size)
     if care > 0.0:
-        parabola = per_weight(alpha, weights)
-        with np.errstate(over="ignore"):
-            np.multiply(parabola, parabola, out=parabola)
+        with np.errstate(all="ignore"):
+            parabola = alpha / weights
+            parabola *= parabola
             parabola *= 0.5 * care
-            np.divide(parabola, losses, out=parabola, where=losses > 0.0)
-        np.maximum(size, parabola, out=size, where=losses > 0.0)
+            parabola /= losses
+        parabola[~(losses > 0.0)] = 0.0
+        np.fmax(size, parabola, out=size)  # NaN if a sample has no weight
     np.multiply(weights, size, out=curvatures)
 
 

@@ -49,6 +49,8 @@ def block_entries(stored: int, size: int) -> int:
 def even_parts(n: int, width: int, entries: int) -> list[slice]:
     """Return slices of ``n`` rows of ``width`` entries, equal in size, with at most about ``entries`` entries each."""
     count = max(1, -(-n * width // max(entries, 1)))
+    if count == 1:
+        return [slice(0, n)]
     ends = np.linspace(0, n, min(count, max(n, 1)) + 1).round().astype(int).tolist()
     return [slice(first, last) for first, last in pairwise(ends)]
 

@@ -203,7 +203,7 @@ class Observer:
 
         A new mark for the table's error is set if the last one is at least ``renew_after`` steps old.
         """
-        with self.watch.charged():
+        with self.watch.charged(certificate=True):  # the estimates decide when to certify
             found = self._evidence = self.solver.evidence()
         self.gap_estimate, self.bound_error = found.gap_estimate, found.residual_error
         self.bound_estimate = max(found.gap_estimate, 0.0) + found.residual

@@ -111,9 +111,9 @@ def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
     rows = local.samples.rows
     if not (rows.is_sparse or rows.outputs):
         return RowBlocks(_dense_blocks(local, active), local.executor)
-    place, found = np.full(local.size, -1, np.int32), dict[int, SparseBlock]()
+    place = np.full(local.size, -1, np.int32)
     place[active] = np.arange(len(active))
-    outputs, compiled = rows.outputs, local.losses.compiled
+    outputs, compiled, found = rows.outputs, local.losses.compiled, dict[int, SparseBlock]()
 
     def task(block: DataBlock) -> tuple:
         part, some = block.part, block.samples.rows
@@ -124,11 +124,27 @@ def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
         found[part.start] = SparseBlock(part, kept, len(active), compiled)
         return ()
 
+    if isinstance(rows, CSR):  # rows in memory need not be copied in small blocks
+        local.executor.run(task, [DataBlock(part, local.samples.block(part)) for part in _large_parts(local, place)])
+        return RowBlocks([found[start] for start in sorted(found)], local.executor)
     local.each(task)
     blocks = [found[start] for start in sorted(found)]
     found.clear()
     # matrices of curvatures need a single block
     return RowBlocks([SparseBlock.joined(blocks)] if outputs else _joined_blocks(blocks), local.executor)
+
+
+def _large_parts(local: Local, place: np.ndarray) -> list[slice]:
+    """Join the blocks of sparse rows until each has about `JOINED_ENTRIES` entries in the columns with a ``place``.
+
+    The share of these columns is estimated from the first rows, so it does not depend on the number of threads.
+    """
+    rows = local.blocks[0].samples.rows
+    first = rows.block(rows.cut(2**14)[0])
+    share = len(first.pressed(place)[0]) / max(first.stored(), 1)
+    many = max(1, int(np.ceil(JOINED_ENTRIES / max(share * rows.stored(), 1.0))))
+    parts = [block.part for block in local.blocks]
+    return [slice(parts[k].start, parts[k : k + many][-1].stop) for k in range(0, len(parts), many)]
 
 
 def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
@@ -239,8 +255,10 @@ class RowBlocks:
             return (H,)
 
         (H,) = self.executor.run(task, self._groups(PRODUCTS_PER_HESSIAN_ENTRY * size * size))
-        if self.sparse and curvatures.ndim == 1:
-            H = np.tril(H) + np.tril(H, -1).T
+        if self.sparse and self.blocks[0].compiled and curvatures.ndim == 1:  # the kernel fills the lower half
+            diagonal = np.diagonal(H).copy()
+            H += H.T
+            np.fill_diagonal(H, diagonal)
         return H
 
     def _groups(self, work: float) -> list[list[Any]]:
@@ -330,7 +348,9 @@ class SparseBlock(NamedTuple):
         return self.rows.weighted_squares(curvatures, self.width, self.compiled)
 
     def add_gram(self, curvatures: np.ndarray, chosen: np.ndarray, H: np.ndarray) -> None:
-        """Add the contribution of these rows to ``A' D A`` for chosen columns (ascending), at least the lower half.
+        """Add the contribution of these rows to ``A' D A`` for chosen columns (ascending).
+
+        The kernel for a curvature per row adds the lower half only.
 
         ``curvatures`` has an entry per row, or a matrix of shape (outputs, outputs) per sample.
         """

@@ -120,9 +120,9 @@ def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessi
     means = None
     if free and problem.samples.rows.is_sparse:  # centre the rows against cancellation; dense rows are centred already
         (means,) = shards.run(mean_row)
-    H, cross, total = shards.run(hessian_sums, curvatures, means)
+    H, *mixed = shards.run(hessian_sums, curvatures, means, free)
     if free:
-        H = eliminated(H, cross, total)
+        H = eliminated(H, *mixed)
     return FullHessian(
         H, lambda: shards.run(hessian_triangles, curvatures, means, free)[0], max(1, problem.outputs) if free else 0
     )
@@ -144,25 +144,27 @@ def mean_row(local: Local) -> tuple:
     return local.each(add)
 
 
-def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None) -> tuple:
-    """Return three blocks of the Hessian: in the weights, mixed (intercept and weights), and in the intercept."""
+def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:
+    """Return the Hessian in the weights and, with a free intercept, the mixed one and that in the intercept."""
     k, d = _sizes(local)
     matrices = D.reshape(-1, k, k)
     pairs = [(c, e) for c in range(k) for e in range(c + 1) if matrices[:, c, e].any()]
 
     def task(block: DataBlock) -> tuple:
-        H, cross = np.zeros((d, k, d, k)), np.zeros((k, d, k))
+        H, cross = np.zeros((k, k, d, d)), np.zeros((k, k, d))
         for rows, some in _dense_rows(block, matrices, means, d, d):
             for c, e in pairs:
-                H[:, c, :, e] += weighted_gram(rows, some[:, c, e])
-                cross[c, :, e] += some[:, c, e] @ rows
+                H[c, e] += weighted_gram(rows, some[:, c, e])
+                if free:
+                    cross[c, e] += some[:, c, e] @ rows
         return H, cross
 
     H, cross = local.each(task)
     for c, e in pairs:
-        H[:, e, :, c] = H[:, c, :, e].T
-        cross[e, :, c] = cross[c, :, e]
-    return H.reshape(local.size, -1), cross.reshape(k, -1), matrices.sum(axis=0)
+        H[e, c] = H[c, e].T
+        cross[e, c] = cross[c, e]
+    H = H.transpose(2, 0, 3, 1).reshape(local.size, -1)  # weights are ordered by column, then by output
+    return (H, cross.transpose(0, 2, 1).reshape(k, -1), matrices.sum(axis=0)) if free else (H,)
 
 
 def hessian_triangles(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:

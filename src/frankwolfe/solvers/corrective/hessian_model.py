@@ -343,6 +343,12 @@ def leaving(pairs, H, u, slope, slack, enter, sign, best):
     return pairs.leaving(H, u, slope, slack, enter, sign, best)
 
 
+@verb
+def shift_slope(pairs, slope, amount, row):
+    """Add ``amount`` times a row of the Hessian to the gradient of the model."""
+    pairs.shift_slope(slope, amount, row)
+
+
 @kernel
 def exchange(pairs, H, u, slope, tolerance, most):
     """Make at most ``most`` pairwise steps, until the gap of the model is within ``tolerance``. Return the gap.
@@ -373,10 +379,10 @@ def exchange(pairs, H, u, slope, tolerance, most):
         amount = bound if lead >= bound * square else lead / square
         if enter != ZERO:
             u[enter] += sign * amount
-            slope += (sign * amount) * H[enter]
+            shift_slope(pairs, slope, sign * amount, H[enter])
         if leave != ZERO:
             u[leave] = 0.0 if amount == bound else u[leave] - other * amount
-            slope -= (other * amount) * H[leave]
+            shift_slope(pairs, slope, -other * amount, H[leave])
     return gap
 
 
@@ -413,6 +419,10 @@ class PairsByArrays(NamedTuple):
         if slack > 0.0 and best < 0.0 and best * best / max(own, 1e-300) >= promised[leave]:
             return ZERO
         return leave if promised[leave] > 0.0 else NONE
+
+    def shift_slope(self, slope: np.ndarray, amount: float, row: np.ndarray) -> None:
+        """Add ``amount`` times a row of the Hessian to the gradient of the model."""
+        slope += amount * row
 
 
 class PairsByLoops(NamedTuple):
@@ -453,3 +463,8 @@ class PairsByLoops(NamedTuple):
                 if promised > promise:
                     leave, promise = j, promised
         return leave
+
+    def shift_slope(self, slope, amount, row):
+        """Add ``amount`` times a row of the Hessian to the gradient of the model, without a temporary array."""
+        for k in range(len(slope)):
+            slope[k] += amount * row[k]
