@@ -4,8 +4,9 @@ numba is imported at the first kernel call, so that ``import frankwolfe`` and pr
 
 The cache on disk:
 
-- Kernels on the package's own parts are cached, under names that contain a digest of all sources of the package. numba
-  alone would only notice changes in the kernel's own file, and fails on cached classes that have moved since.
+- Kernels are cached under names that contain a digest of all sources from which their machine code can come: those of
+  `SHARED`, and the kernel's own file. numba alone would only notice changes in the kernel's own file, and fails on
+  cached classes that have moved since.
 - Kernels on a part defined elsewhere are not cached: its source is not in the digest, so the code could be stale.
 - If no cache directory is writable, nothing is cached.
 - Damaged cache files are detected and replaced (`compile/numba_backend.py`).
@@ -31,6 +32,20 @@ COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
 A stored entry of sparse data counts four times: SciPy takes ten times as long as a kernel for a sparse Hessian. Kernels
 save up to half of a run's time, but loading them takes a second, and compiling them ten seconds. The choice depends on
 the size of the data alone, so that the same seed gives the same result regardless of earlier runs.
+"""
+
+SHARED = (
+    "compile",
+    "linalg",
+    "losses",
+    "methods",
+    "rows",
+    "sets",
+    "objective/intercept.py",
+    "problem/linear_bounds.py",
+)
+"""Folders and files with the code and the constants that kernels of other files use. All others hold at most kernels,
+and parts for the kernels of the same file. `tests/compile/test_digest.py` finds what is missing here.
 """
 
 _interpreted: ContextVar[bool] = ContextVar("interpreted", default=False)
@@ -85,12 +100,13 @@ def _backend() -> Any:
 
 
 @cache
-def source_digest() -> str:
-    """Return a digest of all source files of the package."""
+def source_digest(file: str) -> str:
+    """Return a digest of the sources that are compiled into the kernels of a file: those of `SHARED`, and itself."""
     digest = sha256()
     folder = Path(__file__).parents[1]
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
+    shared = [path for name in SHARED for path in sorted((folder / name).rglob("*.py")) or [folder / name]]
+    for path in (*shared, Path(file)):
+        digest.update(path.as_posix().removeprefix(folder.as_posix()).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -135,7 +151,7 @@ class Kernel:
         backend = _backend()
         backend.teach_numba()
         try:
-            if not _all_from_package(args):
+            if not _all_in_digest(args, self.python.__module__):
                 return self.uncached(*args)
             try:
                 return self.cached(*args)
@@ -156,22 +172,32 @@ def kernel(function: Callable) -> Kernel:
 def _named_by_digest(function: Any) -> Callable:
     """Return the function under a name that contains the source digest. numba derives the cache file from the name."""
     named = FunctionType(function.__code__, function.__globals__, function.__name__, closure=function.__closure__)
-    named.__qualname__ = f"{function.__qualname__}.{source_digest()[:16]}"
+    named.__qualname__ = f"{function.__qualname__}.{source_digest(function.__code__.co_filename)[:16]}"
     return named
 
 
-def _all_from_package(values: tuple) -> bool:
-    """Return whether all parts among the arguments are defined in the package. Every kernel call runs this."""
+def _all_in_digest(values: tuple, module: str) -> bool:
+    """Return whether the digest of a module's kernels covers the classes of all parts among their arguments.
+
+    Every kernel call runs this.
+    """
     for value in values:
-        if isinstance(value, tuple) and not (_is_ours(type(value)) and _all_from_package(value)):
+        if isinstance(value, tuple) and not (_in_digest(type(value), module) and _all_in_digest(value, module)):
             return False
     return True
 
 
 @cache
-def _is_ours(kind: type) -> bool:
-    """Return whether a tuple class is built-in or defined in the package."""
-    return kind.__module__.partition(".")[0] in (PACKAGE, "builtins")
+def _in_digest(kind: type, module: str) -> bool:
+    """Return whether a tuple class is built-in, of a shared source, or of the module itself."""
+    home = kind.__module__
+    return home in ("builtins", module) or is_shared(home)
+
+
+def is_shared(module: str) -> bool:
+    """Return whether a module is part of `SHARED`."""
+    package, _, path = module.replace(".", "/").partition("/")
+    return package == PACKAGE and any(f"{path}/".startswith(name.removesuffix(".py") + "/") for name in SHARED)
 
 
 def _explained(error: Exception, args: tuple) -> TypeError:
