@@ -98,6 +98,20 @@ METHODS = [
     ),
 ]
 
+LOOP = [name for name, method in fw.methods.METHODS.items() if method.solver == "loop"]
+"""Names of the methods that make steps."""
+
+STOCHASTIC = [name for name, method in fw.methods.METHODS.items() if not method.reads_all_rows]
+
+PLANNED = [
+    name
+    for name, method in fw.methods.METHODS.items()
+    if method.estimate.state.next_snapshot is not None or method.estimate.state.batch_sizes is not None
+]
+"""Names of the methods where the cost of a step depends on its number, or on chance."""
+
+STEADY = [name for name in LOOP if name not in PLANNED]
+
 TOWARD = [method for method in METHODS if isinstance(method.direction, fw.methods.Toward)]
 """The methods that only ever go toward a vertex."""
 
@@ -208,3 +222,8 @@ REFERENCE_OPTIMA = [
     ("california_housing", fw.Squared(), fw.LinfBall(0.05), 0.551330097584),
 ]
 """Table, loss, set and optimal objective, the optimum known to a gap below 1e-12."""
+
+
+def rows_of_a_step(method, n, drawn):
+    """Rows that a step reads, where that is the same for all: some read every row, or as many more than are drawn."""
+    return fw.methods.METHODS[method]._replace(step=fw.methods.OpenLoop()).evaluations(n, drawn)

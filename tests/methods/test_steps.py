@@ -86,3 +86,12 @@ def test_steps_that_overshoot_or_are_no_numbers_are_refused(rule, arguments, mes
 @pytest.mark.parametrize("rule", [fw.methods.OpenLoop, fw.methods.EpochStep])
 def test_the_numbers_of_a_step_rule_become_floats(rule):
     assert [type(number) for number in rule(np.int64(2), 1)] == [float, float]
+
+
+def test_a_line_search_from_where_a_loss_has_no_curvature_left():
+    # the slope over the curvature, 1e-321, is no number: warnings are errors here
+    data = {"X": [[1.0], [1.0]], "y": [1, -1], "loss": "logistic", "sample_weight": [1.0, 1e-3]}
+    problem = fw.Problem(**data, constraint=fw.L1Ball(740.0))
+    result = fw.minimize(problem, "fw", step="line-search", x0=[-740.0], tol=1e-6, max_passes=50)
+    assert result.success
+    assert result.x[0] == pytest.approx(np.log(1e3), rel=1e-6)

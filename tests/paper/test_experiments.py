@@ -81,7 +81,8 @@ def test_online_estimate_of_the_table_error_is_close_on_average():
 
 
 SEEDS = {"breast-cancer": (0, 1, 2), "rcv1": (0,), "california-housing": (0, 1, 2)}
-"""Three seeds, but one where a run takes seconds; three of ten passes each are in tests/test_reference_optima.py."""
+"""Three seeds, but one where a run takes seconds; three of ten passes each are in
+tests/solvers/test_reference_optima.py."""
 
 
 def known_optimum(problem, name):

@@ -11,7 +11,7 @@ from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests.own_parts import SmoothedTable
-from tests.test_side_constraints import optimum
+from tests.problem.test_side_constraints import optimum
 
 RNG = np.random.default_rng(0)
 N = 240

@@ -4,7 +4,7 @@ A method, a stopping rule or an estimator has *needs*: a short list of phrases. 
 out a need, `refuse` raises before anything runs. Its sentence says who needs what, why that is not possible, and what
 to use instead.
 
-To add one: a phrase, a line in `REFUSALS`, and a row in ``tests/methods/test_requirements.py``.
+To add one: a phrase, a line in `REFUSALS`, and a row in ``tests/problem/test_requirements.py``.
 """
 
 from collections.abc import Callable, Iterable
