@@ -28,12 +28,12 @@ TABLES = [
 HOUSING = [
     ("l1 0.1", fw.L1Ball(0.1), 0.547049654174),
     ("simplex", fw.Simplex(1.0), 0.351533997805),
-    ("box +-0.05", fw.LinfBall(0.05), 0.551330097584),
+    ("box +-0.05", fw.sets.LinfBall(0.05), 0.551330097584),
     ("l2 0.1", fw.L2Ball(0.1), 0.515849685633),
 ]
 """Title, set and optimal objective of California Housing, squared loss."""
 
-SETS = [fw.L1Ball(2.0), fw.Simplex(2.0), fw.NonNegativeL1Ball(2.0), fw.Box(-0.3, 0.5), fw.L2Ball(1.5)]
+SETS = [fw.L1Ball(2.0), fw.Simplex(2.0), fw.sets.NonNegativeL1Ball(2.0), fw.Box(-0.3, 0.5), fw.L2Ball(1.5)]
 
 
 def small(constraint, n=200, d=40):

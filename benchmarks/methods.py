@@ -25,9 +25,9 @@ CONVEX = {
 """Table, loss, l1 radius, and the optimum, known to a gap below 1e-12."""
 
 NONCONVEX = {
-    "RCV1 100, sigmoid": ("rcv1_subset", fw.Sigmoid(), 100.0),
-    "Breast Cancer 5, sigmoid": ("breast_cancer", fw.Sigmoid(), 5.0),
-    "California 0.1, Cauchy": ("california_housing", fw.Cauchy(1.0), 0.1),
+    "RCV1 100, sigmoid": ("rcv1_subset", fw.losses.Sigmoid(), 100.0),
+    "Breast Cancer 5, sigmoid": ("breast_cancer", fw.losses.Sigmoid(), 5.0),
+    "California 0.1, Cauchy": ("california_housing", fw.losses.Cauchy(1.0), 0.1),
 }
 
 

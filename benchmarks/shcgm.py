@@ -48,7 +48,7 @@ def quantile():
     error = y - X @ w - b
     objective = cp.sum(cp.maximum(QUANTILE * error, (QUANTILE - 1.0) * error)) / len(y)
     program = cp.Problem(cp.Minimize(objective), [cp.norm1(w) <= RADIUS])
-    problem = fw.Problem(X, y, fw.Pinball(QUANTILE), fw.L1Ball(RADIUS), intercept=True)
+    problem = fw.Problem(X, y, fw.losses.Pinball(QUANTILE), fw.L1Ball(RADIUS), intercept=True)
     return problem, program.solve(solver=cp.CLARABEL)
 
 

@@ -43,7 +43,7 @@ def polytope(size, radius):
     rng = np.random.default_rng(size)
     A = np.vstack([rng.normal(size=(size, size)), np.eye(size), -np.eye(size)])
     b = radius * np.concatenate([rng.uniform(0.5, 1.0, size), np.full(2 * size, 1.5)])
-    return fw.Polytope(A, b, np.ones((1, size)), [0.0])
+    return fw.sets.Polytope(A, b, np.ones((1, size)), [0.0])
 
 
 def overlapping(size):
@@ -53,33 +53,35 @@ def overlapping(size):
 
 def hull(size, radius):
     """Random points."""
-    return fw.ConvexHull(radius * np.random.default_rng(size).normal(size=(2 * size + 1, size)))
+    return fw.sets.ConvexHull(radius * np.random.default_rng(size).normal(size=(2 * size + 1, size)))
 
 
 SETS = {
     "L1Ball": lambda size, radius: fw.L1Ball(radius),
     "Simplex": lambda size, radius: fw.Simplex(radius),
-    "NonNegativeL1Ball": lambda size, radius: fw.NonNegativeL1Ball(radius),
+    "NonNegativeL1Ball": lambda size, radius: fw.sets.NonNegativeL1Ball(radius),
     "L2Ball": lambda size, radius: fw.L2Ball(radius),
-    "LpBall(1.5)": lambda size, radius: fw.LpBall(1.5, radius),
-    "LpBall(3)": lambda size, radius: fw.LpBall(3.0, radius),
-    "Ellipsoid": lambda size, radius: fw.Ellipsoid(np.diag(np.linspace(0.5, 2.0, size)) + 0.3, radius),
+    "LpBall(1.5)": lambda size, radius: fw.sets.LpBall(1.5, radius),
+    "LpBall(3)": lambda size, radius: fw.sets.LpBall(3.0, radius),
+    "Ellipsoid": lambda size, radius: fw.sets.Ellipsoid(np.diag(np.linspace(0.5, 2.0, size)) + 0.3, radius),
     "Box": lambda size, radius: fw.Box(-0.5 * radius, radius),
-    "LinfBall": lambda size, radius: fw.LinfBall(radius),
-    "MonotoneBox": lambda size, radius: fw.MonotoneBox(-radius, radius),
+    "LinfBall": lambda size, radius: fw.sets.LinfBall(radius),
+    "MonotoneBox": lambda size, radius: fw.sets.MonotoneBox(-radius, radius),
     "GroupBall": lambda size, radius: fw.GroupBall(np.arange(size) // 3, radius),
     "GroupBall(inf)": lambda size, radius: fw.GroupBall(np.arange(size) // 3, radius, np.inf),
-    "LatentGroupBall": lambda size, radius: fw.LatentGroupBall(overlapping(size), radius),
-    "KSupportBall": lambda size, radius: fw.KSupportBall(3, radius),
-    "KSupportBall(inf)": lambda size, radius: fw.KSupportBall(3, radius, np.inf),
-    "OWLBall": lambda size, radius: fw.OWLBall(np.linspace(2.0, 0.5, size), radius),
+    "LatentGroupBall": lambda size, radius: fw.sets.LatentGroupBall(overlapping(size), radius),
+    "KSupportBall": lambda size, radius: fw.sets.KSupportBall(3, radius),
+    "KSupportBall(inf)": lambda size, radius: fw.sets.KSupportBall(3, radius, np.inf),
+    "OWLBall": lambda size, radius: fw.sets.OWLBall(np.linspace(2.0, 0.5, size), radius),
     "TraceBall": lambda size, radius: fw.TraceBall(radius, (3, 3) if size == COLUMNS else None),
-    "Spectrahedron": lambda size, radius: fw.Spectrahedron(radius),
-    "Birkhoff": lambda size, radius: fw.sets.Scaled(fw.Birkhoff(int(size**0.5)), radius),
+    "Spectrahedron": lambda size, radius: fw.sets.Spectrahedron(radius),
+    "Birkhoff": lambda size, radius: fw.sets.Scaled(fw.sets.Birkhoff(int(size**0.5)), radius),
     "Polytope": polytope,
     "ConvexHull": hull,
-    "Product": lambda size, radius: fw.Product([fw.L2Ball(radius), fw.L1Ball(radius)], [size - size // 2, size // 2]),
-    "Translated": lambda size, radius: fw.sets.Translated(fw.LpBall(1.5, radius), np.linspace(-0.2, 0.2, size)),
+    "Product": lambda size, radius: fw.sets.Product(
+        [fw.L2Ball(radius), fw.L1Ball(radius)], [size - size // 2, size // 2]
+    ),
+    "Translated": lambda size, radius: fw.sets.Translated(fw.sets.LpBall(1.5, radius), np.linspace(-0.2, 0.2, size)),
 }
 """Sets by the number of weights and a radius."""
 
@@ -103,7 +105,7 @@ def pose(name, loss, data, radius):
         columns, outputs = (side, side) if several else (SIDE * SIDE if name == "Spectrahedron" else COLUMNS, 1)
     X, y = table(columns, loss, outputs)
     return fw.Problem(
-        DATA[data](X), y, fw.Multinomial(outputs) if several else loss, SETS[name](columns * outputs, radius)
+        DATA[data](X), y, fw.losses.Multinomial(outputs) if several else loss, SETS[name](columns * outputs, radius)
     )
 
 

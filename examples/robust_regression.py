@@ -31,7 +31,12 @@ def main():
     given = arguments(__doc__, "robust_regression.png")
     X, y, truth = table(*((200, 30) if given.small else (4000, 200)))
     radius = np.abs(truth).sum()
-    losses = {"squared": fw.Squared(), "Huber": fw.Huber(1.0), "Cauchy": fw.Cauchy(1.0), "Tukey": fw.Tukey(4.685)}
+    losses = {
+        "squared": fw.Squared(),
+        "Huber": fw.Huber(1.0),
+        "Cauchy": fw.losses.Cauchy(1.0),
+        "Tukey": fw.losses.Tukey(4.685),
+    }
     results = {}
     for name, loss in losses.items():
         # a convex answer is a good place to start a loss that is not

@@ -87,11 +87,11 @@ def _nonconvex(key: str) -> Callable[[str], Case]:
     def build(source: str) -> Case:
         table = load(key, source)
         if table.loss == "logistic":
-            return Case(f"{table.label}, sigmoid loss", "non-convex", table.problem(fw.Sigmoid()))
+            return Case(f"{table.label}, sigmoid loss", "non-convex", table.problem(fw.losses.Sigmoid()))
         rng, y = np.random.default_rng(0), table.y.copy()
         outliers = rng.choice(len(y), size=len(y) // 20, replace=False)
         y[outliers] += rng.choice([-1.0, 1.0], size=outliers.size) * rng.uniform(20.0, 60.0, size=outliers.size)
-        problem = fw.Problem(table.X, y, fw.Cauchy(1.0), fw.L1Ball(table.radius))
+        problem = fw.Problem(table.X, y, fw.losses.Cauchy(1.0), fw.L1Ball(table.radius))
         return Case(f"{table.label}, 5% outliers, Cauchy loss", "non-convex", problem)
 
     return build

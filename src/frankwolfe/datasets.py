@@ -33,7 +33,7 @@ def fetch_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
     """Fetch the Wisconsin table: complete rows, scaled, without the sample id."""
     from sklearn.datasets import fetch_openml
 
-    X, y = fetch_openml("breast-w", version=1, return_X_y=True, as_frame=False, parser="liac-arff", n_retries=0)
+    X, y = fetch_openml("breast-w", version=1, return_X_y=True, as_frame=False, parser="liac-arff", n_retries=1)
     X = np.asarray(X, dtype=np.float64)
     whole = np.isfinite(X).all(axis=1)
     return scaled(X[whole]), np.where(np.asarray(y)[whole] == "malignant", 1.0, -1.0)
@@ -43,7 +43,7 @@ def fetch_rcv1_training() -> tuple[Any, np.ndarray]:
     """Fetch RCV1's training documents: CCAT and ECAT against GCAT and MCAT."""
     from sklearn.datasets import fetch_rcv1
 
-    bunch = fetch_rcv1(subset="train", n_retries=0)
+    bunch = fetch_rcv1(subset="train", n_retries=1)
     topics = {name: bunch.target[:, [column]].toarray().ravel() > 0 for column, name in enumerate(bunch.target_names)}
     positive, negative = topics["CCAT"] | topics["ECAT"], topics["GCAT"] | topics["MCAT"]
     one_sided = positive ^ negative  # documents on both sides, or on none, are dropped
@@ -54,7 +54,7 @@ def fetch_housing() -> tuple[np.ndarray, np.ndarray]:
     """Fetch California Housing, unscaled."""
     from sklearn.datasets import fetch_california_housing
 
-    return fetch_california_housing(return_X_y=True, n_retries=0)
+    return fetch_california_housing(return_X_y=True, n_retries=1)
 
 
 def bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:

@@ -207,7 +207,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     ----------
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, ``"pinball"`` (the median, slowly:
-        docs/side-constraints.md), or an object such as ``fw.Huber(0.5)`` or ``fw.Pinball(0.9)``.
+        docs/side-constraints.md), or an object such as ``fw.Huber(0.5)`` or ``fw.losses.Pinball(0.9)``.
     constraint : str or set
         ``"l1"``, ``"l2"``, ``"linf"``, ``"simplex"``, ``"nonnegative-l1"``, ``"trace"``, ``"group"`` (the weights of a
         feature over all outputs are a group), or a set such as ``fw.GroupBall(groups, 5.0)``, whose fields are

@@ -11,7 +11,8 @@ are therefore only taken of negative numbers.
 Losses with a kink, for the methods that smooth them, are in `frankwolfe.losses.kinked`.
 Losses of several outputs, whose prediction is an array, are in `frankwolfe.losses.vector`.
 
-To add a loss: write a class in a file of this folder, a line in `LOSSES`, and a row in ``tests/cases.py``.
+To add a loss: write a class in a file of this folder, add its name to `__all__` and `LOSSES`, and a row to
+``tests/cases.py``.
 """
 
 from typing import Any
@@ -23,6 +24,21 @@ from frankwolfe.losses.convex import Huber, Logistic, ModifiedHuber, Squared, Sq
 from frankwolfe.losses.kinked import Hinge, Pinball
 from frankwolfe.losses.nonconvex import Cauchy, Sigmoid, Tukey
 from frankwolfe.losses.vector import Multinomial, MultitaskSquared
+
+__all__ = [
+    "Cauchy",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "ModifiedHuber",
+    "Multinomial",
+    "MultitaskSquared",
+    "Pinball",
+    "Sigmoid",
+    "Squared",
+    "SquaredHinge",
+    "Tukey",
+]
 
 LOSSES: dict[str, type] = {
     "logistic": Logistic,

@@ -75,7 +75,7 @@ class Hinge(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> float(fw.Hinge().value(-1.0, 1.0))
+    >>> float(fw.losses.Hinge().value(-1.0, 1.0))
     2.0
     """
 
@@ -100,7 +100,7 @@ class Pinball(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> float(fw.Pinball(0.75).value(0.0, 2.0)), float(fw.Pinball(0.75).value(2.0, 0.0))
+    >>> float(fw.losses.Pinball(0.75).value(0.0, 2.0)), float(fw.losses.Pinball(0.75).value(2.0, 0.0))
     (1.5, 0.5)
     """
 

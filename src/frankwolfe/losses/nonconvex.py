@@ -17,7 +17,7 @@ class Sigmoid(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> float(fw.Sigmoid().value(0.0, 1.0))
+    >>> float(fw.losses.Sigmoid().value(0.0, 1.0))
     0.5
     """
 
@@ -55,7 +55,7 @@ class Cauchy(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> round(float(fw.Cauchy(1.0).value(1.0, 0.0)), 6)
+    >>> round(float(fw.losses.Cauchy(1.0).value(1.0, 0.0)), 6)
     0.346574
     """
 
@@ -104,7 +104,7 @@ class Tukey(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> float(fw.Tukey(3.0).value(100.0, 0.0))
+    >>> float(fw.losses.Tukey(3.0).value(100.0, 0.0))
     1.5
     """
 

@@ -71,7 +71,7 @@ class Multinomial(NamedTuple):
     --------
     >>> import frankwolfe as fw
     >>> import numpy as np
-    >>> round(float(fw.Multinomial(2).value(np.array([0.0, 0.0]), 1.0)), 6)
+    >>> round(float(fw.losses.Multinomial(2).value(np.array([0.0, 0.0]), 1.0)), 6)
     0.693147
     """
 
@@ -176,7 +176,7 @@ class MultitaskSquared(NamedTuple):
     --------
     >>> import frankwolfe as fw
     >>> import numpy as np
-    >>> float(fw.MultitaskSquared().value(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
+    >>> float(fw.losses.MultitaskSquared().value(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
     2.5
     """
 

@@ -354,7 +354,7 @@ class Cached(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> cached = fw.sets.Cached(fw.Birkhoff(2))
+    >>> cached = fw.sets.Cached(fw.sets.Birkhoff(2))
     >>> cached.vertex([1.0, 0.0, 0.0, 3.0]), cached.support([-1.0, 0.0, 0.0, -3.0])
     (array([0., 1., 1., 0.]), 0.0)
     >>> cached.hits, cached.misses

@@ -84,7 +84,7 @@ class Product(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Product([fw.L1Ball(1.0), fw.Box(0.0, 2.0)], [2, 1]).vertex([1.0, -3.0, -1.0])
+    >>> fw.sets.Product([fw.L1Ball(1.0), fw.Box(0.0, 2.0)], [2, 1]).vertex([1.0, -3.0, -1.0])
     array([0., 1., 2.])
     """
 
@@ -301,7 +301,7 @@ class Scaled(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.sets.Scaled(fw.Birkhoff(2), 3.0).vertex([1.0, 0.0, 0.0, 3.0])
+    >>> fw.sets.Scaled(fw.sets.Birkhoff(2), 3.0).vertex([1.0, 0.0, 0.0, 3.0])
     array([0., 3., 3., 0.])
     """
 

@@ -130,7 +130,7 @@ class NonNegativeL1Ball(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.NonNegativeL1Ball(2.0).vertex([3.0, 1.0])
+    >>> fw.sets.NonNegativeL1Ball(2.0).vertex([3.0, 1.0])
     array([0., 0.])
     """
 
@@ -302,7 +302,7 @@ def LinfBall(radius: float) -> Box:
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.LinfBall(2.0)
+    >>> fw.sets.LinfBall(2.0)
     Box(lower=-2.0, upper=2.0)
     """
     radius = positive("LinfBall", "radius", radius)

@@ -218,7 +218,7 @@ class LatentGroupBall(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.LatentGroupBall([[0, 1], [1, 2]], 5.0).vertex([1.0, -3.0, 4.0])
+    >>> fw.sets.LatentGroupBall([[0, 1], [1, 2]], 5.0).vertex([1.0, -3.0, 4.0])
     array([ 0.,  3., -4.])
     """
 

@@ -34,7 +34,7 @@ class ConvexHull(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.ConvexHull([[0.0, 0.0], [2.0, 1.0], [1.0, 3.0]]).vertex([-1.0, 0.0])
+    >>> fw.sets.ConvexHull([[0.0, 0.0], [2.0, 1.0], [1.0, 3.0]]).vertex([-1.0, 0.0])
     array([2., 1.])
     """
 
@@ -106,7 +106,7 @@ class Birkhoff(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Birkhoff(2).vertex([1.0, 0.0, 0.0, 3.0])
+    >>> fw.sets.Birkhoff(2).vertex([1.0, 0.0, 0.0, 3.0])
     array([0., 1., 1., 0.])
     """
 
@@ -185,7 +185,7 @@ class Polytope(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> triangle = fw.Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 4.0])
+    >>> triangle = fw.sets.Polytope([[-1.0, 0.0], [0.0, -1.0], [1.0, 2.0]], [0.0, 0.0, 4.0])
     >>> triangle.vertex([-1.0, -1.0])
     array([4., 0.])
     """

@@ -75,7 +75,7 @@ class LpBall(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.LpBall(2.0, 5.0).vertex([3.0, -4.0]).round(12)
+    >>> fw.sets.LpBall(2.0, 5.0).vertex([3.0, -4.0]).round(12)
     array([-3.,  4.])
     """
 
@@ -156,9 +156,9 @@ class Ellipsoid(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Ellipsoid([3.0, 1.0]).vertex([1.0, 0.0])
+    >>> fw.sets.Ellipsoid([3.0, 1.0]).vertex([1.0, 0.0])
     array([-3.,  0.])
-    >>> fw.Ellipsoid([[9.0, 0.0], [0.0, 1.0]], centre=[1.0, 1.0]).vertex([1.0, 0.0])
+    >>> fw.sets.Ellipsoid([[9.0, 0.0], [0.0, 1.0]], centre=[1.0, 1.0]).vertex([1.0, 0.0])
     array([-2.,  1.])
     """
 

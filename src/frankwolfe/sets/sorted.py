@@ -50,9 +50,9 @@ class KSupportBall(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.KSupportBall(2, 5.0).vertex([3.0, 1.0, -4.0])
+    >>> fw.sets.KSupportBall(2, 5.0).vertex([3.0, 1.0, -4.0])
     array([-3.,  0.,  4.])
-    >>> fw.KSupportBall(2, 5.0, norm=float("inf")).vertex([3.0, 1.0, -4.0])
+    >>> fw.sets.KSupportBall(2, 5.0, norm=float("inf")).vertex([3.0, 1.0, -4.0])
     array([-5.,  0.,  5.])
     """
 
@@ -154,7 +154,7 @@ class OWLBall(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.OWLBall([2.0, 1.0, 1.0], 6.0).vertex([3.0, 2.5, -1.0])
+    >>> fw.sets.OWLBall([2.0, 1.0, 1.0], 6.0).vertex([3.0, 2.5, -1.0])
     array([-2., -2.,  0.])
     """
 
@@ -235,7 +235,7 @@ class MonotoneBox(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.MonotoneBox(0.0, 1.0).vertex([1.0, -3.0, 1.0])
+    >>> fw.sets.MonotoneBox(0.0, 1.0).vertex([1.0, -3.0, 1.0])
     array([0., 1., 1.])
     """
 

@@ -416,7 +416,7 @@ class Spectrahedron(NamedTuple):
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> fw.Spectrahedron(2.0).vertex([3.0, 0.0, 0.0, 1.0]).reshape(2, 2)
+    >>> fw.sets.Spectrahedron(2.0).vertex([3.0, 0.0, 0.0, 1.0]).reshape(2, 2)
     array([[0., 0.],
            [0., 2.]])
     """
