@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.cli import output as answers
-from frankwolfe.cli.options import ColumnOptions, HeldOut, ProblemOptions
+from frankwolfe.cli.options import Options
 from frankwolfe.cli.problems import specify
 from frankwolfe.cli.validation import splits_of
 from tests.cli.test_commands import call, complaint, predicted
@@ -243,8 +243,8 @@ def test_categories_that_are_few_or_often_the_same_are_taken(desk):
 # --- scores on rows held out ------------------------------------------------------------------------------------
 
 
-def question(path, **options):
-    return specify(path, ProblemOptions(("y",)), ColumnOptions(standardize=True), radius=3.0, **options)
+def question(path):
+    return specify(path, Options(target=("y",), standardize=True, radius=3.0))
 
 
 @pytest.fixture
@@ -255,17 +255,17 @@ def two(desk):
 
 def test_splits_are_seeded_cover_all_rows_and_keep_the_shares_of_classes(two):
     asked = question(two)
-    folds = splits_of(asked, HeldOut(None, 5, None), seed=3)
+    folds = splits_of(asked, Options(folds=5, seed=3))
     held = np.concatenate([split.test for split in folds])
     np.testing.assert_array_equal(np.sort(held), np.arange(80))
     for train, test in folds:
         np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(80))
         assert np.count_nonzero(asked.y[test] == 1.0) == 4
-    again = splits_of(asked, HeldOut(None, 5, None), seed=3)
+    again = splits_of(asked, Options(folds=5, seed=3))
     assert all((one.test == other.test).all() for one, other in zip(folds, again, strict=True))
-    (other,) = splits_of(asked, HeldOut(0.25, None, None), seed=4)
+    (other,) = splits_of(asked, Options(holdout=0.25, seed=4))
     assert (len(other.train), np.count_nonzero(asked.y[other.test] == 1.0)) == (60, 5)
-    assert not np.array_equal(np.sort(splits_of(asked, HeldOut(0.25, None, None), seed=5)[0].test), other.test)
+    assert not np.array_equal(np.sort(splits_of(asked, Options(holdout=0.25, seed=5))[0].test), other.test)
 
 
 @pytest.mark.parametrize("options", [["--holdout", "0.25"], ["--folds", "4"]], ids=["holdout", "folds"])
@@ -277,7 +277,7 @@ def test_scores_are_those_of_models_that_never_saw_the_rows(options, target, des
     asked = question(path)
     fraction, folds = (0.25, None) if "--holdout" in options else (None, 4)
     found = []
-    for train, test in splits_of(asked, HeldOut(fraction, folds, None), seed=2):
+    for train, test in splits_of(asked, Options(holdout=fraction, folds=folds, seed=2)):
         scaler = StandardScaler().fit((X * SCALES)[train])
         loss = "logistic" if target == "words" else "squared"
         problem = fw.Problem(
@@ -315,7 +315,7 @@ def test_radii_are_compared_by_the_loss_and_not_by_the_majority(imbalanced, desk
     # the same as the estimator's
     radii = [float(row["radius"]) for row in table]
     spec = question(desk / "rare.csv")
-    folds = [tuple(split) for split in splits_of(spec, HeldOut(None, 4, None), seed=0)]
+    folds = [tuple(split) for split in splits_of(spec, Options(folds=4, seed=0))]
     search = fw.FrankWolfeClassifierCV(radii=radii, cv=folds).fit(rows, y)
     np.testing.assert_allclose(-search.scores_.mean(axis=0), losses, rtol=1e-3)
 
@@ -328,7 +328,7 @@ def test_scores_are_those_of_scikit_learn(name, imbalanced, desk):
     table = list(csv.DictReader(io.StringIO((desk / "p.csv").read_text())))
     found = [float(row[f"held-out {shown}"]) for row in table]
     assert f"best held-out {shown}: {max(found):.4g}" in said.stdout
-    folds = [tuple(split) for split in splits_of(question(desk / "rare.csv"), HeldOut(None, 3, None), seed=0)]
+    folds = [tuple(split) for split in splits_of(question(desk / "rare.csv"), Options(folds=3, seed=0))]
     scoring = name.replace("-", "_")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fw.exceptions.ScaleWarning)  # the best one may be the first

@@ -7,12 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 import frankwolfe as fw
-from frankwolfe.cli import main, options
+from frankwolfe.cli import main
+from frankwolfe.cli.options import Options
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("dask.dataframe")
 
-from frankwolfe.cli.problems import specified_remotely  # noqa: E402 - it needs dask
+from frankwolfe.cli import remote_rows  # noqa: E402 - it needs dask
 
 pytestmark = pytest.mark.usefixtures("interpreted")  # here; the workers compile what they need
 
@@ -102,13 +103,12 @@ def test_a_folder_of_parquet_files_gives_the_model_of_one(client, desk, target, 
 )
 def test_numbers_are_numbers_unless_the_loss_takes_classes(client, desk, loss, kind, classes, words):
     ignored = [name for name in TABLE.columns[3:] if name != "stage"]
-    problem = options.ProblemOptions(("stage",), loss, ignore=tuple(ignored))
-    with specified_remotely(Path("parts"), problem, None, local=False) as spec:
-        assert spec.loss_name == kind
-        assert (None if spec.classes is None else spec.classes.tolist()) == classes
-        assert spec.target_summary.startswith(words)
-        assert np.array_equal(spec.y.compute(), TABLE["stage"].to_numpy())
-        assert spec.data.features.names == ["age", "dose", "size"]
+    spec = remote_rows.specify_remotely(Path("parts"), Options(("stage",), loss, ignore=tuple(ignored)), None)
+    assert spec.loss_name == kind
+    assert (None if spec.classes is None else spec.classes.tolist()) == classes
+    assert spec.target_summary.startswith(words)
+    assert np.array_equal(spec.y.compute(), TABLE["stage"].to_numpy())
+    assert spec.data.features.names == ["age", "dose", "size"]
 
 
 def test_a_row_store_and_a_checkpoint(client, desk):
@@ -147,7 +147,7 @@ SOME = ["--target", "outcome", *without("outcome")]
     ],
 )
 def test_what_cannot_work_is_said_before_a_cluster_is_asked(desk, words, message, monkeypatch):
-    monkeypatch.setattr(options.ClusterOptions, "client", lambda where: pytest.fail("a cluster was asked"))
+    monkeypatch.setattr(remote_rows, "client_of", lambda where: pytest.fail("a cluster was asked"))
     code, output = told("fit", *words)
     assert (code, message in output) == (2, True), output
     assert not (desk / "model.npz").exists()
@@ -180,7 +180,7 @@ def test_mistakes_in_the_data(client, desk, words, message):
     [("tcp://127.0.0.1:1", "no scheduler answers at tcp://127.0.0.1:1 within 0.5 seconds"), ("nonsense", "nonsense")],
 )
 def test_an_address_that_does_not_answer(desk, address, message, monkeypatch):
-    monkeypatch.setattr(options, "SECONDS", 0.5)
+    monkeypatch.setattr(remote_rows, "SECONDS", 0.5)
     code, output = told("fit", "parts", *SOME, "--cluster", address)
     assert (code, message in output) == (2, True), output
 
@@ -188,7 +188,7 @@ def test_an_address_that_does_not_answer(desk, address, message, monkeypatch):
 def test_a_scheduler_without_workers(desk, monkeypatch):
     from dask.distributed import LocalCluster
 
-    monkeypatch.setattr(options, "SECONDS", 0.5)
+    monkeypatch.setattr(remote_rows, "SECONDS", 0.5)
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50) as cluster:
         code, output = told("fit", "parts", *SOME, "--cluster", cluster.scheduler_address)
     assert (code, "has no workers: start some: dask worker" in output) == (2, True), output

@@ -4,16 +4,14 @@ from pathlib import Path
 
 import click
 
-from frankwolfe.cli.options import DATA
+from frankwolfe.cli.options import COLUMN_ROLES, DATA, OUT
 from frankwolfe.cli.output import answering, console, show
 
 
 @click.command(short_help="A row store from a file, for data larger than memory.")
 @DATA
-@click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="Folder to make.")
-@click.option("--target", "-t", multiple=True, metavar="COLUMN", help="Column to predict. Not for svmlight.")
-@click.option("--weights", metavar="COLUMN", help="Column of sample weights.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+@OUT(required=True, help="Folder to make.")
+@COLUMN_ROLES
 @click.option("--float32", is_flag=True, help="Keep seven digits: half the room, and half the time to read.")
 @click.option("--shard", default="16MiB", show_default=True, help="Size of the pieces that are read.")
 @click.option("--append", is_flag=True, help="Add to a store that is there.")

@@ -1,7 +1,6 @@
 """``frankwolfe fit``: fit a model to a file, and write it with its certificate."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +14,25 @@ from frankwolfe.cli.options import (
     DATA,
     HELD_OUT,
     MEMORY,
+    OUT,
     PROBLEM,
     RUN,
-    CheckpointOptions,
-    ClusterOptions,
-    ColumnOptions,
-    HeldOut,
-    ProblemOptions,
-    RunOptions,
+    Options,
 )
-from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, minimized, print_table, show, writing
+from frankwolfe.cli.output import (
+    NOT_CERTIFIED,
+    Complaint,
+    answering,
+    console,
+    print_table,
+    progress_bar,
+    show,
+    writing,
+)
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.problems import Specification
-    from frankwolfe.cli.validation import Split
     from frankwolfe.model.fitted_model import FittedModel
+    from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
 
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--stop",
     type=click.Choice(["proven", "likely"]),
-    default="proven",
+    default=Options.stop,
     show_default=True,
     help="What ends the run: a proven gap, or one that is likely by a sample of rows, which needs a convex loss, "
     "--no-intercept and --method sfw.",
@@ -53,112 +56,83 @@ if TYPE_CHECKING:
 @MEMORY
 @CLUSTER
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
-@click.option(
-    "--out", "-o", type=click.Path(path_type=Path), default=Path("model.npz"), show_default=True, help="Where to."
-)
-def fit(
-    data: Path,
-    problem: ProblemOptions,
-    columns: ColumnOptions,
-    held_out: HeldOut,
-    run: RunOptions,
-    stop: str,
-    checkpoints: CheckpointOptions,
-    cluster_options: ClusterOptions,
-    top: int,
-    out: Path,
-    **more: Any,
-) -> None:
+@OUT(default="model.npz", show_default=True, help="Where to.")
+def fit(data: Path, top: int, out: Path, **given: Any) -> None:
     """Fit a linear model to the file or row store DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
     how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
     run that was broken off goes on if the same command is given again with --checkpoint and --resume.
     """
-    specified = _specified(data, problem, columns, cluster_options, held_out, run, **more)
-    with answering(), specified as (spec, splits):
+    options = Options(**given)
+    with answering(), ExitStack() as stack:
         from frankwolfe.advice import advice_on
-        from frankwolfe.cli.problems import facts
+        from frankwolfe.cli.problems import facts, specify
+        from frankwolfe.cli.validation import held_out, splits_of, told
         from frankwolfe.model.fitted_model import FittedModel
         from frankwolfe.result import Status
 
-        whole, preparation = spec.problem()
-        how = run.options() | {"stop": stop, "quiet": run.quiet, "trace": 0}
-        result = minimized(whole, **how, **checkpoints.options())
+        if options.cluster is None and options.workers is None:
+            spec = specify(data, options)
+        else:
+            from frankwolfe.cli.remote_rows import specified_remotely
+
+            spec = stack.enter_context(specified_remotely(data, options))
+        splits = splits_of(spec, options)
+        problem, preparation = spec.problem()
+        result = _minimized(problem, options, with_checkpoint=True)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
-        scores = [] if result.status == Status.INTERRUPTED else _held_out(spec, splits, held_out.scoring, how)
+        scores = []
+        if splits and result.status != Status.INTERRUPTED:
+            found = held_out(spec, splits, lambda part: [_minimized(part, options)])
+            words = told([one for (one,) in found])
+            train, test = splits[0]
+            how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
+            how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
+            scores = [("held out", f"{words} ({how})")]
         model = FittedModel.of(
-            whole,
+            problem,
             result,
             classes=spec.classes,
             features=spec.data.features,
-            target=problem.target,
-            seed=run.seed,
+            target=options.target,
+            seed=options.seed,
             preparation=preparation,
         )
-        advice = [("advice", text) for text in advice_on(whole, result, default_radius=spec.radius is None)]
-        described = facts(data, spec, whole, preparation)
-        rows = [*described, *_answer(model, result), *scores, *advice, ("model", str(out))]
+        advice = [("advice", text) for text in advice_on(problem, result, default_radius=options.radius is None)]
+        described = facts(data, spec, problem, preparation)
     with writing(out):
         model.save(out)
-    show(rows, {"certificate": "green" if result.success else "yellow", "advice": "yellow"})
-    show_weights(model, top)
+    styles = {"certificate": "green" if result.success else "yellow", "advice": "yellow"}
+    show([*described, *_answer(model, result), *scores, *advice, ("model", str(out))], styles)
+    _show_weights(model, top)
     if not (result.success or result.status == Status.LIKELY):
         raise SystemExit(NOT_CERTIFIED)
 
 
-@contextmanager
-def _specified(
-    data: Path,
-    problem: ProblemOptions,
-    columns: ColumnOptions,
-    cluster: ClusterOptions,
-    held_out: HeldOut,
-    run: RunOptions,
-    radius: float | None,
-    memory: str | None,
-    class_weight: tuple[str, ...],
-) -> "Iterator[tuple[Specification, list[Split]]]":
-    """Yield the problem that the arguments specify, and the rows to hold out."""
-    if cluster.given:
-        refused = {
-            "--standardize": columns.standardize,
-            "--categorical": bool(columns.categorical),
-            "--missing mean": columns.fill,
-            "--memory": memory is not None,
-            "--class-weight": bool(class_weight),
-            "--holdout": held_out.holdout is not None,
-            "--folds": held_out.folds is not None,
-        }
-        cluster.check()
-        from frankwolfe.cli.problems import check_options, specified_remotely
+def _minimized(problem: "Problem", options: Options, with_checkpoint: bool = False) -> "Result":
+    """Run `minimize`, or `resume` from a checkpoint, with a progress bar if standard error is a terminal."""
+    from frankwolfe.run import minimize, resume
 
-        check_options(refused, problem, run.method)
-        with cluster.client(), specified_remotely(data, problem, radius, local=cluster.cluster is None) as spec:
-            yield spec, []
-        return
-    from frankwolfe.cli.problems import specify
-    from frankwolfe.cli.validation import splits_of
+    most, run = options.max_passes, options.run
+    path = options.checkpoint if with_checkpoint else None
+    if options.resume and options.checkpoint is None:
+        raise ValueError("--resume needs --checkpoint, the file to go on from")
+    if path is not None and path.exists() and not options.resume:
+        raise ValueError(f"{path} exists: go on from it with --resume, or remove it")
+    with progress_bar(most, options.quiet) as move:
 
-    found = specify(data, problem, columns, radius, memory, class_weight)
-    yield found, splits_of(found, held_out, run.seed)
+        def look(state: Any) -> None:
+            if move is not None:
+                words = f"{state.passes:.1f} of {most:g} passes, estimated gap {state.gap_estimate:.2e}"
+                move(state.passes, most, words)
 
-
-def _held_out(
-    spec: "Specification", splits: "list[Split]", scoring: str | None, how: dict[str, Any]
-) -> list[tuple[str, str]]:
-    """Return the score on held-out rows, if there are any."""
-    if not splits:
-        return []
-    from frankwolfe.cli.validation import held_out, told
-
-    found = held_out(spec, splits, lambda problem: [minimized(problem, **how)], scoring)
-    said = told([scores for (scores,) in found])
-    if len(splits) > 1:
-        return [("held out", f"{said} (mean and deviation over {len(splits)} folds)")]
-    train, test = splits[0]
-    return [("held out", f"{said} (on {test.size:,} rows, by a model of the other {train.size:,})")]
+        run["callback"] = None if move is None else look
+        if path is not None and path.exists():
+            del run["random_state"]
+            return resume(path, problem, **run)
+        return minimize(problem, **run, stop=options.stop, trace=0, checkpoint=path)
 
 
 def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
@@ -180,53 +154,31 @@ def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
     ]
 
 
-def show_weights(model: "FittedModel", most: int) -> None:
+def _show_weights(model: "FittedModel", most: int) -> None:
     """Print up to ``most`` of the largest weights by name, on the scale of the columns, and how many are zero."""
     if not most:
         return
-    rows, title = listed(model, most)
-    several, scaled = model.weights.ndim == 2, model.preparation.scale is not None
-    heads = ["column", *(["output"] * several), "weight", *(["standardised"] * scaled)]
-    console().print(f"\n{title}", markup=False)
-    if rows:
-        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")
-
-
-def listed(model: "FittedModel", most: int) -> tuple[list[list[str]], str]:
-    """Return the rows of the table of weights, and its title."""
     import numpy as np
 
-    own = model.unscaled()[0].ravel()
-    flat = model.weights.ravel()
-    columns = weight_labels(model)
-    outputs = output_labels(model)
-    order = np.argsort(-np.abs(flat), kind="stable")[: min(most, np.count_nonzero(flat))]
+    own, flat = model.unscaled()[0].ravel(), model.weights.ravel()
+    columns = model.weight_names or [str(model.features.first + j) for j in range(len(model.weights))]
+    outputs: list[Any] = []  # classes or targets, if there are several outputs
+    if model.weights.ndim == 2:
+        outputs = (model.target if model.classes is None else model.classes.tolist()) or list(
+            range(model.weights.shape[1])
+        )
+    scaled = model.preparation.scale is not None
     rows = []
-    for k in order:
-        j, c = divmod(int(k), max(1, len(outputs)))
-        shown = [f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] if model.preparation.scale is not None else [])]
-        rows.append([columns[j], *outputs[c : c + 1], *shown])
+    for k in np.argsort(-np.abs(flat), kind="stable")[: min(most, np.count_nonzero(flat))].tolist():
+        j, c = divmod(k, max(1, len(outputs)))
+        rows.append([columns[j], *map(str, outputs[c : c + 1]), f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] * scaled)])
     zeros = flat.size - int(np.count_nonzero(flat))
-    title = f"{flat.size:,} weight{'s' * (flat.size > 1)}, {zeros:,} of them zero"
+    title = f"\n{flat.size:,} weight{'s' * (flat.size > 1)}, {zeros:,} of them zero"
     if len(rows) + zeros < flat.size:
         title += f"; the {len(rows)} largest"
     if model.classes is not None and not outputs:
         title += f"; positive ones speak for {model.classes[1]}"
-    return rows, title
-
-
-def weight_labels(model: "FittedModel") -> list[str]:
-    """Return the names of the columns that have weights, or their indices in the file."""
-    named = model.weight_names
-    if named is not None:
-        return named
-    return [str(model.features.first + j) for j in range(len(model.weights))]
-
-
-def output_labels(model: "FittedModel") -> list[Any]:
-    """Return the names of the outputs, classes or targets; nothing if there is one output."""
-    if model.weights.ndim == 1:
-        return []
-    if model.classes is not None:
-        return [str(value) for value in model.classes]
-    return model.target or [str(c) for c in range(model.weights.shape[1])]
+    console().print(title, markup=False)
+    heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
+    if rows:
+        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")

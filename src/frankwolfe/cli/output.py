@@ -17,9 +17,6 @@ from frankwolfe.exceptions import ClusterError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from frankwolfe.problem import Problem
-    from frankwolfe.result import Result
-
 BROKEN_OFF = 1
 BAD_INPUT = 2
 NOT_CERTIFIED = 3
@@ -192,23 +189,3 @@ def progress_bar(total: float | None, quiet: bool = False) -> Iterator[Move | No
 
         with notices_to(tell):
             yield move
-
-
-def minimized(
-    problem: "Problem", max_passes: float, resumed: Path | None = None, quiet: bool = False, **options: Any
-) -> "Result":
-    """Run `minimize`, or `resume` from a checkpoint, with a progress bar if stderr is a terminal."""
-    from frankwolfe.run import minimize, resume
-
-    with progress_bar(max_passes, quiet) as move:
-
-        def look(state: Any) -> None:
-            words = f"{state.passes:.1f} of {max_passes:g} passes, estimated gap {state.gap_estimate:.2e}"
-            if move is not None:
-                move(state.passes, max_passes, words)
-
-        callback = None if move is None else look
-        if resumed is None:
-            return minimize(problem, max_passes=max_passes, callback=callback, **options)
-        kept = {name: options[name] for name in ("method", "tol", "max_seconds")}
-        return resume(resumed, problem, max_passes=max_passes, callback=callback, **kept)

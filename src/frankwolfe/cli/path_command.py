@@ -1,23 +1,13 @@
 """``frankwolfe path``: fit models along a grid of radii."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import (
-    CLASS_WEIGHT,
-    COLUMNS,
-    DATA,
-    HELD_OUT,
-    PROBLEM,
-    RUN,
-    ColumnOptions,
-    HeldOut,
-    ProblemOptions,
-    RunOptions,
-)
+from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, Options, file_type
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     BrokenOff,
@@ -32,8 +22,7 @@ from frankwolfe.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from frankwolfe.cli.problems import Specification
-    from frankwolfe.cli.validation import Scores, Split
+    from frankwolfe.cli.validation import Scores
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
@@ -50,47 +39,46 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 @COLUMNS
 @HELD_OUT
 @RUN
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write the table to a CSV file.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Draw weights against radii: .png, .svg, .pdf.")
-def path(
-    data: Path,
-    problem: ProblemOptions,
-    columns: ColumnOptions,
-    class_weight: tuple[str, ...],
-    radii: str | None,
-    n_radii: int,
-    held_out: HeldOut,
-    run: RunOptions,
-    table: Path | None,
-    picture: Path | None,
-) -> None:
+@click.option("--csv", "table", type=file_type, help="Write the table to a CSV file.")
+@click.option("--picture", type=file_type, help="Draw weights against radii: .png, .svg, .pdf.")
+def path(data: Path, radii: str | None, n_radii: int, table: Path | None, picture: Path | None, **given: Any) -> None:
     """Fit models to the file DATA at many radii, each started from the one before.
 
     Prints radius, objective, certified gap and number of non-zero weights. With --holdout or --folds it also prints the
     loss (or --scoring) of each radius on rows held out, and the best radius.
     """
+    options = Options(**given)
     with answering():
         from frankwolfe.cli.problems import facts, specify
-        from frankwolfe.cli.validation import splits_of
+        from frankwolfe.cli.validation import held_out, splits_of
         from frankwolfe.path import as_radii, collected, radius_grid, until_interrupted
 
         chosen = None if radii is None else as_radii(_numbers(radii))
-        spec = specify(data, problem, columns, class_weight=class_weight)
-        splits = splits_of(spec, held_out, run.seed)
-        whole, preparation = spec.problem()
-        grid = radius_grid(whole, n_radii) if chosen is None else chosen
-        found = collected(whole, grid, until_interrupted(_followed(whole, grid, run)))
-        scores = _held_out(spec, splits, found.radii, run, held_out.scoring)
-    show(facts(data, spec, whole, preparation))
+        spec = specify(data, options)
+        splits = splits_of(spec, options)
+        problem, preparation = spec.problem()
+        grid = radius_grid(problem, n_radii) if chosen is None else chosen
+        found = collected(problem, grid, until_interrupted(_followed(problem, grid, options)))
+        folds = count(1)
+
+        def follow_fold(part: "Problem") -> "Iterator[Result]":
+            return _followed(part, found.radii, options, f", fold {next(folds)} of {len(splits)}")
+
+        scores = [list(fold) for fold in zip(*held_out(spec, splits, follow_fold), strict=True)]  # by radius
+    show(facts(data, spec, problem, preparation))
     _print(found, scores)
     if scores:
-        _print_best(found, scores, whole)
+        _print_best(found, scores, problem)
     if table is not None:
-        write_csv(table, *_laid_out(found, scores))
+        rows = [[*row, sure] for row, sure in zip(_rows(found), found.success.tolist(), strict=True)]
+        names = list(scores[0][0]) if scores else []
+        for row, at in zip(rows, scores, strict=False):
+            row += [_mean(at, name) for name in names]
+        write_csv(table, [*HEADS, "certified", *(f"held-out {name}" for name in names)], rows)
     if picture is not None:
         with answering(), writing(picture):
-            names = spec.data.features.names
-            _draw(picture, found, None if names is None else preparation.names(names))
+            names_of_columns = spec.data.features.names
+            _draw(picture, found, None if names_of_columns is None else preparation.names(names_of_columns))
     if len(found) < len(grid):
         raise BrokenOff(f"broken off: the first {len(found)} of {len(grid)} radii")
     if not found.success.all():
@@ -105,61 +93,41 @@ def _numbers(text: str) -> list[float]:
         raise Complaint(f"--radii takes numbers separated by commas, such as 0.1,1,10; got {text!r}") from None
 
 
-def _followed(problem: "Problem", radii: Any, run: RunOptions, where: str = "") -> "Iterator[Result]":
+def _followed(problem: "Problem", radii: Any, options: Options, where: str = "") -> "Iterator[Result]":
     """Yield the results along the radii, with a progress bar."""
     from frankwolfe.path import follow
 
-    with progress_bar(len(radii), run.quiet) as move:
-        for done, result in enumerate(follow(problem, radii, **run.options()), start=1):
+    with progress_bar(len(radii), options.quiet) as move:
+        for done, result in enumerate(follow(problem, radii, **options.run), start=1):
             if move is not None:
                 move(done, len(radii), f"{done} of {len(radii)} radii{where}")
             yield result
 
 
 def _rows(found: "RadiusPath") -> list[tuple[float, float, float, int, float]]:
+    """Return radius, objective, gap, number of non-zero weights and passes for each radius."""
     nonzeros = found.coefs.indptr[1:] - found.coefs.indptr[:-1]
     columns = (found.radii, found.funs, found.gaps, nonzeros, found.passes)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _held_out(
-    spec: "Specification", splits: "list[Split]", radii: Any, run: RunOptions, scoring: str | None
-) -> "list[list[Scores]]":
-    """Return the scores of each radius, one for each split."""
-    from frankwolfe.cli.validation import held_out
-
-    folds = iter(range(1, len(splits) + 1))
-
-    def follow(problem: "Problem") -> "Iterator[Result]":
-        return _followed(problem, radii, run, f", fold {next(folds)} of {len(splits)}")
-
-    return [list(scores) for scores in zip(*held_out(spec, splits, follow, scoring), strict=True)]
-
-
-def _laid_out(found: "RadiusPath", scores: "list[list[Scores]]") -> tuple[list[str], list[list]]:
-    """Return the names of the columns of the written table, and its rows."""
-    names = list(scores[0][0]) if scores else []
-    rows = [[*row, sure] for row, sure in zip(_rows(found), found.success.tolist(), strict=True)]
-    for row, at in zip(rows, scores, strict=False):
-        row += [sum(one[name] for one in at) / len(at) for name in names]
-    return [*HEADS, "certified", *(f"held-out {name}" for name in names)], rows
+def _mean(scores: "list[Scores]", name: str) -> float:
+    """Return the mean of a score over the folds."""
+    return sum(one[name] for one in scores) / len(scores)
 
 
 def _print(found: "RadiusPath", scores: "list[list[Scores]]") -> None:
+    """Print a line for each radius, with the score to compare by and the accuracy."""
     from frankwolfe.cli.validation import told
 
-    shown, rows = _columns(scores), []
+    names = list(scores[0][0]) if scores else []
+    names = [name for k, name in enumerate(names) if k == 0 or name == "accuracy"]
+    rows = []
     for k, (radius, fun, gap, nonzeros, passes) in enumerate(_rows(found)):
         mark = "" if found.success[k] else " (not certified to tolerance)"
         row = [f"{radius:.4g}", f"{fun:.8g}", f"{gap:.2e}{mark}", f"{nonzeros:,}", f"{passes:.4g}"]
-        rows.append(row + [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in shown])
-    print_table([*HEADS, *(f"held-out {name}" for name in shown)], rows)
-
-
-def _columns(scores: "list[list[Scores]]") -> list[str]:
-    """Return the scores to print: the one to compare by, and the accuracy."""
-    names = list(scores[0][0]) if scores else []
-    return [*names[:1], *(name for name in names[1:] if name == "accuracy")]
+        rows.append(row + [told([{name: one[name]} for one in scores[k]]).removeprefix(name).strip() for name in names])
+    print_table([*HEADS, *(f"held-out {name}" for name in names)], rows)
 
 
 def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Problem") -> None:
@@ -167,8 +135,8 @@ def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Pro
     from frankwolfe.cli.validation import BETTER_IF_LARGER
     from frankwolfe.path import at_the_edge
 
-    name = _columns(scores)[0]
-    means = [sum(one[name] for one in at) / len(at) for at in scores]
+    name = next(iter(scores[0][0]))
+    means = [_mean(at, name) for at in scores]
     best = means.index(max(means) if name in BETTER_IF_LARGER else min(means))
     radius = float(found.radii[best])
     console().print(f"best held-out {name}: {means[best]:.4g} at radius {radius:.4g}")
@@ -178,6 +146,7 @@ def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Pro
 
 
 def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:
+    """Write the plot of the path to a file, whole or not at all."""
     import matplotlib as mpl
 
     mpl.use("Agg")

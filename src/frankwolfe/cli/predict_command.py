@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import DATA, MEMORY, missing_values
+from frankwolfe.cli.options import DATA, MEMORY, OUT, file_type
 from frankwolfe.cli.output import Complaint, answering, console, write_csv
 
 if TYPE_CHECKING:
@@ -20,14 +20,17 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
 
 
 @click.command(short_help="What a saved model says about a file.")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=file_type)
 @DATA
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="CSV file.  [default: standard output]")
+@OUT(help="CSV file.  [default: standard output]")
 @click.option("--probabilities", is_flag=True, help="Add the probability of each class, one column each.")
 @click.option("--decision", is_flag=True, help="Add the scores that the classes were chosen by.")
-@missing_values(
-    "blank",
-    "Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "blank"]),
+    default="refuse",
+    show_default=True,
+    help="Rows with missing values that the model was not fitted to fill: refuse the file, or leave their predictions "
     "empty.",
 )
 @MEMORY
@@ -48,14 +51,20 @@ def predict(
     with answering():
         import numpy as np
 
+        from frankwolfe.io.read import read_data
+
         fitted = _loaded(model, data)
+        fills, notes = fitted.preparation.fill is not None, list[str]()
         if data.is_dir():
             found, scores = _from_store(data, fitted, memory)
-            whole, notes = np.arange(len(scores)), list[str]()
+            rows = np.arange(len(scores))
         else:
-            found = _read(data, fitted, missing)
-            whole = _rows_without_gaps(found, fitted)
-            matrix, notes = fitted.prepared(found.table if len(whole) == found.table.n else found.table.rows(whole))
+            words = [(fitted.features.names or [])[place] for place in fitted.preparation.categories]
+            advice = None if fills or missing == "blank" else ADVICE
+            found = read_data(data, fitted.target, features=fitted.features, words=words, advice=advice)
+            table = found.table
+            rows = np.arange(table.n) if fills else table.whole_rows()
+            matrix, notes = fitted.prepared(table if len(rows) == table.n else table.rows(rows))
             scores = fitted.scores(matrix)
         columns = {"prediction": fitted.chosen(scores)}
         if probabilities:
@@ -64,8 +73,12 @@ def predict(
             columns["probability"] = probabilities_of(fitted.loss, scores)
         if decision and fitted.classes is not None:
             columns["decision"] = scores
-    write_csv(out, *_laid_out(columns, fitted, whole, found.X.shape[0]))
-    for line in [*notes, *_summary(fitted, columns["prediction"], found, whole)]:
+    n = found.X.shape[0]
+    write_csv(out, *_laid_out(columns, fitted, rows, n))
+    if len(rows) < n:
+        notes = [*notes, f"{n - len(rows):,} of {n:,} rows have missing values: no prediction"]
+    score = _score(fitted, columns["prediction"], found.targets, rows)
+    for line in [*notes, *([f"{len(rows):,} rows, {score}"] if score else [])]:
         console(stderr=True).print(line, markup=False)
 
 
@@ -80,16 +93,6 @@ def _loaded(model: Path, data: Path) -> "FittedModel":
     return load_model(model)
 
 
-def _read(data: Path, model: "FittedModel", missing: str) -> "Data":
-    """Return the columns that a model reads."""
-    from frankwolfe.io.read import read_data
-
-    names = model.features.names or []
-    words = [names[place] for place in model.preparation.categories]
-    let_through = missing == "blank" or model.preparation.fill is not None
-    return read_data(data, model.target, features=model.features, words=words, advice=None if let_through else ADVICE)
-
-
 def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[Data, Any]":
     """Return the data of a row store, whose columns must be those of the model, and the scores of its rows."""
     from frankwolfe.io.read import Data, row_number
@@ -100,59 +103,40 @@ def _from_store(data: Path, model: "FittedModel", memory: str | None) -> "tuple[
     names = model.features.names
     if store.shape[1] != model.features.number or (names is not None and names != (store.feature_names or names)):
         raise Complaint(f"{data} has {store.shape[1]:,} columns, and not those that the model was fitted to")
-    prepared = model.preparation
-    if prepared.categories or any(values is not None for values in (prepared.fill, prepared.center, prepared.scale)):
+    if not model.preparation.is_empty:
         raise Complaint(f"{model.features.number:,} columns of the model are prepared: it cannot predict a row store")
     targets = store.y if store.classes is None or store.y is None else store.classes[store.y.astype(int)]
     scores = StoredRows(store).dot_all(model.weights) + model.intercept
     return Data(store, model.features, targets, None, row_number, {}), scores
 
 
-def _rows_without_gaps(found: "Data", model: "FittedModel") -> "np.ndarray":
-    """Return the numbers of the rows without missing values, or of all if the model fills them."""
-    import numpy as np
-
-    whole = np.ones(found.X.shape[0], dtype=bool)
-    if model.preparation.fill is None:
-        for rows in found.table.gaps().values():
-            whole[rows] = False
-    return np.flatnonzero(whole)
-
-
-def _laid_out(columns: dict[str, Any], model: "FittedModel", whole: "np.ndarray", n: int) -> tuple[list[str], Iterable]:
-    """Return the header and the rows of the output, one for each row of the file."""
-    import numpy as np
-
+def _laid_out(columns: dict[str, Any], model: "FittedModel", rows: "np.ndarray", n: int) -> tuple[list[str], Iterable]:
+    """Return the header and the lines of the output, one for each row of the file; empty ones for other rows."""
     names, parts = [], []
     for name, values in columns.items():
         several = model.target if name == "prediction" else model.classes
         if values.ndim == 2 and several is not None:
             names += [f"{name}_{one}" for one in several]
-            parts += list(values.T)
+            parts += values.T.tolist()
         else:
             names.append(name)
-            parts.append(values)
-    rows: Iterable = zip(*(np.asarray(part).tolist() for part in parts), strict=True)
-    if len(whole) < n:
-        known = dict(zip(whole.tolist(), rows, strict=True))
-        rows = (known.get(row, ("",) * len(names)) for row in range(n))
-    return names, rows
+            parts.append(values.tolist())
+    lines: Iterable = zip(*parts, strict=True)
+    if len(rows) < n:
+        known = dict(zip(rows.tolist(), lines, strict=True))
+        lines = (known.get(row, ("",) * len(names)) for row in range(n))
+    return names, lines
 
 
-def _summary(model: "FittedModel", predictions: "np.ndarray", found: "Data", whole: "np.ndarray") -> list[str]:
-    """Return the number of rows without predictions, and a score if the file holds the target, in words."""
+def _score(model: "FittedModel", predictions: "np.ndarray", targets: "np.ndarray | None", rows: "np.ndarray") -> str:
+    """Return the score of the predictions of some rows in words; empty if the targets are no such values."""
     from frankwolfe.cli.validation import accuracy, errors, told
 
-    n = found.X.shape[0]
-    lines = [] if len(whole) == n else [f"{n - len(whole):,} of {n:,} rows have missing values: no prediction"]
-    if found.targets is None or not len(whole):
-        return lines
-    targets = found.targets[whole]
+    if targets is None or not len(rows):
+        return ""
+    targets = targets[rows]
     if model.classes is not None:
-        words = [values.dtype.kind == "U" for values in (targets, model.classes)]
-        if words[0] != words[1]:
-            return lines
-        return [*lines, f"{len(whole):,} rows, {told([accuracy(predictions == targets)])}"]
-    if targets.dtype.kind not in "fb" or targets.shape != predictions.shape:
-        return lines
-    return [*lines, f"{len(whole):,} rows, {told([errors(predictions, targets)])}"]
+        comparable = (targets.dtype.kind == "U") == (model.classes.dtype.kind == "U")
+        return told([accuracy(predictions == targets)]) if comparable else ""
+    comparable = targets.dtype.kind in "fb" and targets.shape == predictions.shape
+    return told([errors(predictions, targets)]) if comparable else ""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.cli.options import HeldOut
+from frankwolfe.cli.options import Options
 from frankwolfe.cli.problems import Specification
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.path import held_out_loss, make_problem
@@ -13,22 +13,25 @@ from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 
 Scores = dict[str, float]
+"""Scores by their names in the output."""
 
 NAMES = {
+    "accuracy": "accuracy",
     "balanced-accuracy": "balanced accuracy",
     "roc-auc": "ROC AUC",
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
     "r2": "R2",
+    "baseline": "most frequent class",
 }
-"""Names of scores in the output, if not those on the command line."""
+"""Names of scores in the output. The baseline is the accuracy of always predicting that class."""
 
 BETTER_IF_LARGER = ("accuracy", "balanced accuracy", "ROC AUC", "R2")
 
 
 def accuracy(right: np.ndarray, weights: Any = None) -> Scores:
     """Return the share of correct classes."""
-    return {"accuracy": float(np.average(right, weights=weights))}
+    return {NAMES["accuracy"]: float(np.average(right, weights=weights))}
 
 
 def errors(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) -> Scores:
@@ -42,7 +45,7 @@ def errors(predictions: np.ndarray, targets: np.ndarray, weights: Any = None) ->
     squares = float(np.average((predictions - targets) ** 2, axis=0, weights=weights).mean())
     mean = np.average(targets, axis=0, weights=weights)
     spread = float(np.average((targets - mean) ** 2, axis=0, weights=weights).mean())
-    return {"root mean squared error": squares**0.5, "R2": 1.0 - squares / spread if spread > 0.0 else np.nan}
+    return {NAMES["rmse"]: squares**0.5, NAMES["r2"]: 1.0 - squares / spread if spread > 0.0 else np.nan}
 
 
 def told(scores: list[Scores]) -> str:
@@ -55,13 +58,6 @@ def told(scores: list[Scores]) -> str:
     return ", ".join(said)
 
 
-CLASSES, NUMBERS = ("accuracy", "balanced-accuracy", "roc-auc"), ("rmse", "mae", "r2")
-"""Scores of classes and of numbers, besides the loss."""
-
-BASELINE = "most frequent class"
-"""Name of the accuracy of always predicting that class."""
-
-
 class Split(NamedTuple):
     """Rows to fit to, and rows to predict."""
 
@@ -69,146 +65,104 @@ class Split(NamedTuple):
     test: np.ndarray
 
 
-def splits_of(spec: Specification, how: HeldOut, seed: int) -> list[Split]:
-    """Return one split, or one for each fold, stratified by class. The same seed gives the same rows.
-
-    Parameters
-    ----------
-    spec : Specification
-        With the targets.
-    how : HeldOut
-        The fraction of the rows to hold out, or the number of folds; and the score.
-    seed : int
-        Of the shuffle.
-
-    Returns
-    -------
-    list of Split
-    """
-    holdout, folds = how.holdout, how.folds
-    if holdout is not None and folds is not None:
+def splits_of(spec: Specification, options: Options) -> list[Split]:
+    """Return one split, or one for each fold, stratified by class. The same seed gives the same rows."""
+    holdout, folds = options.holdout, options.folds or 0
+    if holdout is not None and folds:
         raise ValueError("--holdout and --folds exclude each other")
-    _check_scoring(spec, how)
-    n = len(spec.y)
-    groups = np.zeros(n) if spec.classes is None else spec.y
-    mixed = np.random.default_rng(seed).permutation(n)
-    order = mixed[np.argsort(groups[mixed], kind="stable")]  # class by class, shuffled within each
-    places = np.arange(n)
-    if holdout is not None:
-        shares = np.floor((places + 1) * holdout + 0.5) - np.floor(places * holdout + 0.5)
-        found = [_split(order, shares > 0.0)]
-    elif folds is not None:
-        if folds > n:
-            raise ValueError(f"--folds {folds} is more than the {n} rows")
-        found = [_split(order, places % folds == fold) for fold in range(folds)]
-    else:
+    _check_scoring(spec, options)
+    if holdout is None and not folds:
         return []
-    for split in found:
-        _check(spec, split)
-    return found
-
-
-def _split(order: np.ndarray, held: np.ndarray) -> Split:
-    return Split(np.sort(order[~held]), np.sort(order[held]))
-
-
-def _check(spec: Specification, split: Split) -> None:
-    """Raise ValueError if there is nothing to fit to, or to predict, or a class is missing."""
-    if not split.train.size or not split.test.size:
-        raise ValueError(f"of {len(spec.y)} rows none would be {'held out' if split.train.size else 'left to fit to'}")
-    if spec.classes is not None:
-        gone = np.setdiff1d(spec.y, spec.y[split.train])
-        if gone.size:
-            name = spec.classes[np.searchsorted(np.unique(spec.y), gone[0])]
+    n = len(spec.y)
+    if folds > n:
+        raise ValueError(f"--folds {folds} is more than the {n} rows")
+    groups = np.zeros(n) if spec.classes is None else spec.y
+    mixed = np.random.default_rng(options.seed).permutation(n)
+    order = mixed[np.argsort(groups[mixed], kind="stable")]  # class by class, shuffled within each
+    if holdout is not None:
+        masks = [np.diff(np.floor(np.arange(n + 1) * holdout + 0.5)) > 0.0]  # evenly spread over the order
+    else:
+        masks = [np.arange(n) % folds == fold for fold in range(folds)]
+    splits = [Split(np.sort(order[~held]), np.sort(order[held])) for held in masks]
+    for train, test in splits:
+        if not train.size or not test.size:
+            raise ValueError(f"of {n} rows none would be {'held out' if train.size else 'left to fit to'}")
+        gone = np.setdiff1d(groups, groups[train])
+        if gone.size and spec.classes is not None:
+            name = spec.classes[np.searchsorted(np.unique(groups), gone[0])]
             raise ValueError(f"class {name} has too few rows to hold some out: all of them would be")
+    return splits
 
 
-def _check_scoring(spec: Specification, how: HeldOut) -> None:
+def _check_scoring(spec: Specification, options: Options) -> None:
     """Raise ValueError if the score does not apply to the targets, or nothing is held out."""
-    if how.scoring is None:
+    if options.scoring is None:
         return
-    if how.holdout is None and how.folds is None:
+    if options.holdout is None and options.folds is None:
         raise ValueError("--scoring is for rows held out: add --folds or --holdout")
-    offered = ["loss", *(NUMBERS if spec.classes is None else CLASSES)]
-    if how.scoring == "roc-auc" and spec.classes is not None and len(spec.classes) > 2:
-        offered.remove("roc-auc")
-    if how.scoring not in offered:
-        target = "numbers" if spec.classes is None else f"{len(spec.classes)} classes"
-        raise ValueError(f"--scoring {how.scoring}: the target is {target}, whose scores are {', '.join(offered)}")
+    if spec.classes is None:
+        target, offered = "numbers", ["loss", "rmse", "mae", "r2"]
+    else:
+        target, offered = f"{len(spec.classes)} classes", ["loss", "accuracy", "balanced-accuracy"]
+        offered += ["roc-auc"] * (len(spec.classes) == 2)
+    if options.scoring not in offered:
+        raise ValueError(f"--scoring {options.scoring}: the target is {target}, whose scores are {', '.join(offered)}")
 
 
 def held_out(
-    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]], scoring: str | None
+    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]]
 ) -> Iterator[list[Scores]]:
     """Yield, for each split, the scores of the results that a run on its training rows yields.
 
     Parameters
     ----------
     spec : Specification
-        The problem.
+        The problem. Its option ``scoring`` is the score that comes first, by which results are compared.
     splits : list of Split
         From `splits_of`.
     run : callable
         Maps a problem to results, for instance along a path of radii.
-    scoring : str or None
-        The score that comes first, by which results are compared.
     """
-    data = spec.data
-    for train, test in splits:
-        problem, preparation = spec.problem(train)
-        X = preparation.apply(data.table.rows(test), data.features.names).X
-        others = make_problem(X, spec.y[test], spec.loss, spec.constraint, spec.weights(test, train), intercept=False)
-        rows = _Rows(spec, train, test, others)
+    data, constraint = spec.data, spec.options.constraint
+    for split in splits:
+        problem, preparation = spec.problem(split.train)
+        X = preparation.apply(data.table.rows(split.test), data.features.names).X
+        weights = spec.weights(split.test, split.train)
+        others = make_problem(X, spec.y[split.test], spec.loss, constraint, weights, intercept=False)
         results = list(run(problem))
         if any(found.status is Status.INTERRUPTED for found in results):
             raise KeyboardInterrupt  # a mean over some of the folds would be another score
-        yield [rows.scores(found, scoring) for found in results]
+        yield [_scores(spec, split, others, found) for found in results]
 
 
-class _Rows(NamedTuple):
-    """Rows held out."""
-
-    spec: Specification
-    train: np.ndarray
-    test: np.ndarray
-    problem: Problem
-
-    @single_threaded
-    def scores(self, found: Result, scoring: str | None) -> Scores:
-        """Return the scores of a result, the one to compare by first."""
-        spec, y = self.spec, self.spec.y[self.test]
-        weights = None if spec.data.weights is None else spec.data.weights[self.test]
-        predicted = np.asarray(self.problem.X @ found.x) + found.intercept
-        loss = {loss_name(spec): held_out_loss(self.problem, found)}
-        if spec.classes is None:
-            others = errors(predicted, y, weights)
-            if scoring == "mae":
-                return {
-                    NAMES[scoring]: float(np.average(np.abs(predicted - y), axis=0, weights=weights).mean())
-                } | others
-            by_loss = scoring == "loss" or (scoring is None and spec.loss_name not in ("squared", "multitask-squared"))
-            return (loss if by_loss else {}) | _first(NAMES.get(str(scoring)), others)
+@single_threaded
+def _scores(spec: Specification, split: Split, problem: Problem, found: Result) -> Scores:
+    """Return the scores of a result on held-out rows, whose problem is given. The score to compare by comes first."""
+    y = spec.y[split.test]
+    weights = None if spec.data.weights is None else spec.data.weights[split.test]
+    predicted = np.asarray(problem.X @ found.x) + found.intercept
+    logarithmic = spec.loss_name in ("logistic", "multinomial")
+    loss = {"log-loss" if logarithmic else f"{spec.loss_name} loss": held_out_loss(problem, found)}
+    scoring = spec.options.scoring
+    if spec.classes is None:
+        scores = errors(predicted, y, weights)
+        if scoring == "loss" or (scoring is None and spec.loss_name not in ("squared", "multitask-squared")):
+            return loss | scores
+        if scoring == "mae":
+            scores[NAMES["mae"]] = float(np.average(np.abs(predicted - y), axis=0, weights=weights).mean())
+    else:
         chosen = predicted.argmax(axis=1) if predicted.ndim == 2 else np.where(predicted > 0.0, 1.0, -1.0)
-        values, counts = np.unique(spec.y[self.train], return_counts=True)
-        always = accuracy(y == values[counts.argmax()], weights)["accuracy"]
-        others = loss | accuracy(chosen == y, weights) | {BASELINE: always}
+        values, counts = np.unique(spec.y[split.train], return_counts=True)
+        baseline = float(np.average(y == values[counts.argmax()], weights=weights))
+        scores = loss | accuracy(chosen == y, weights) | {NAMES["baseline"]: baseline}
         if scoring == "balanced-accuracy":
             from sklearn.metrics import recall_score
 
             recall = recall_score(y, chosen, average="macro", labels=np.unique(y), sample_weight=weights)
-            return {NAMES[scoring]: float(recall)} | others
+            scores[NAMES[scoring]] = float(recall)
         if scoring == "roc-auc":
             from sklearn.metrics import roc_auc_score
 
-            return {NAMES[scoring]: float(roc_auc_score(y, predicted, sample_weight=weights))} | others
-        return _first(scoring, others)
-
-
-def _first(name: str | None, scores: Scores) -> Scores:
-    """Return scores with the named one, if it is there, first."""
-    return ({name: scores[name]} if name in scores else {}) | scores
-
-
-def loss_name(spec: Specification) -> str:
-    """Return the name of the loss on held-out rows."""
-    return "log-loss" if spec.loss_name in ("logistic", "multinomial") else f"{spec.loss_name} loss"
+            scores[NAMES[scoring]] = float(roc_auc_score(y, predicted, sample_weight=weights))
+    first = NAMES.get(str(scoring))
+    return ({first: scores[first]} if first else {}) | scores

@@ -13,7 +13,7 @@ from frankwolfe.cli.output import answering, progress_bar
 @set_option("constraints", multiple=True, help="{names}; may be repeated.  [default: l1]")
 @method_option("methods", multiple=True, help="{names}; may be repeated.  [default: auto]")
 @QUIET
-def warm_up(losses: tuple[str, ...], constraints: tuple[str, ...], methods: tuple[str, ...], quiet: bool) -> None:
+def warm_up(quiet: bool, **names: Any) -> None:
     """Compile combinations of losses, sets and methods, so that later commands and programs load them from disk.
 
     Each is compiled for dense and sparse rows, with and without an intercept. The code is kept where NUMBA_CACHE_DIR
@@ -22,7 +22,6 @@ def warm_up(losses: tuple[str, ...], constraints: tuple[str, ...], methods: tupl
     with answering(), progress_bar(None, quiet) as move:
         from frankwolfe.precompile import warm_up as compile_all
 
-        given: dict[str, Any] = {"losses": losses, "constraints": constraints, "methods": methods}
-        seconds = compile_all(**{name: names for name, names in given.items() if names}, callback=move)
+        seconds = compile_all(**{kind: given for kind, given in names.items() if given}, callback=move)
     if not quiet:
         click.echo(f"compiled or loaded in {seconds:.3g} s: later processes load the code from disk")

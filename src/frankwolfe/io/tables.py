@@ -47,6 +47,10 @@ class Table(NamedTuple):
         """Return some of the rows."""
         return Table(self.numbers[which], {place: words[which] for place, words in self.words.items()})
 
+    def whole_rows(self) -> np.ndarray:
+        """Return the indices of the rows without missing values."""
+        return np.setdiff1d(np.arange(self.n), np.concatenate([[], *self.gaps().values()]))
+
     def gaps(self) -> dict[int, np.ndarray]:
         """Return the rows with missing values of each column that has any, by the position of the column."""
         found = {}

@@ -1,8 +1,7 @@
 """Preparation of columns: missing values filled, categories as 0/1 columns, numbers standardised.
 
-Means, scales and categories are learned from the rows of a fit, saved with the model, and used for every prediction.
-The code uses NumPy only, so a saved model predicts without scikit-learn. scikit-learn's transformers would need extra
-code for weighted means that ignore missing values, for columns of any magnitude and for exactly constant columns.
+scikit-learn learns means and scales from the rows of a fit. They are kept as plain arrays, with the categories, so that
+a saved model predicts without scikit-learn.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,9 +14,6 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_weights
 from frankwolfe.io.tables import Table, listed
 from frankwolfe.linalg.threads import single_threaded
-
-BLOCK = 64
-"""Number of columns whose moments are computed at a time."""
 
 SPARSE_BELOW = 0.25
 """Matrices with a smaller fraction of non-zero entries are stored as sparse ones."""
@@ -108,27 +104,27 @@ class Preparation:
         if not fill or sparse.issparse(table.numbers):
             table.refuse_gaps(names)
         categories = {place: _categories(words) for place, words in table.words.items()}
-        shares = as_weights(sample_weight, table.n)
-        if sparse.issparse(table.numbers):
-            return cls(categories, scale=_sparse_scales(table.numbers, shares) if standardize else None)
-        if not (fill or standardize):
+        if not (fill or standardize) or not table.numbers.shape[1]:
             return cls(categories)
-        means, scales = np.empty((2, table.numbers.shape[1]))
-        for start in range(0, len(means), BLOCK):
-            part = slice(start, start + BLOCK)
-            block = table.numbers[:, part]
-            empty = shares @ ~np.isnan(block) == 0.0
-            if empty.any():
-                place = table.number_places[start + int(np.argmax(empty))]
-                column = repr(names[place]) if names is not None else str(place)
-                raise ValueError(f"column {column} holds no value at all in the rows of the fit: leave it out")
-            means[part], scales[part] = _dense_moments(block, shares)
+        if sparse.issparse(table.numbers):
+            return cls(categories, scale=_moments(table.numbers, sample_weight)[1] if standardize else None)
+        empty = as_weights(sample_weight, table.n) @ ~np.isnan(table.numbers) == 0.0
+        if empty.any():
+            place = table.number_places[int(np.argmax(empty))]
+            column = repr(names[place]) if names is not None else str(place)
+            raise ValueError(f"column {column} holds no value at all in the rows of the fit: leave it out")
+        means, scales = _moments(table.numbers, sample_weight)
         return cls(
             categories,
             fill=means if fill else None,
             center=means if standardize and center else None,
             scale=scales if standardize else None,
         )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether columns are used as they are."""
+        return not self.categories and self.fill is None and self.center is None and self.scale is None
 
     def width(self, number: int) -> int:
         """Return the number of columns after preparation of ``number`` columns."""
@@ -181,16 +177,11 @@ class Preparation:
 
     def _numbers(self, numbers: Any) -> Any:
         """Return columns of numbers filled, shifted and scaled."""
-        if sparse.issparse(numbers):
-            if self.scale is None:
-                return numbers
-            scaled = numbers.data / self.scale[numbers.indices]
-            return sparse.csr_array((scaled, numbers.indices, numbers.indptr), shape=numbers.shape)
-        if self.fill is not None and np.isnan(numbers).any():
+        if self.fill is not None and not sparse.issparse(numbers):
             numbers = np.where(np.isnan(numbers), self.fill, numbers)
         if self.center is not None:
             numbers = numbers - self.center
-        return numbers if self.scale is None else numbers / self.scale
+        return numbers if self.scale is None else _divided(numbers, self.scale)
 
     def unscaled(self, weights: np.ndarray, intercept: Any) -> tuple[np.ndarray, Any]:
         """Return weights and intercept for columns that are neither shifted nor scaled.
@@ -216,36 +207,29 @@ class Preparation:
         return found, intercept
 
 
-def _dense_moments(block: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: Any, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of columns whose missing values are replaced by the mean.
 
-    ``shares`` are the weights of the rows; they sum to one. A constant column has deviation 1.
+    A constant column has deviation 1.
     """
-    low, high = np.nanmin(block, axis=0), np.nanmax(block, axis=0)
-    unit = np.maximum(np.abs(low), np.abs(high))
-    unit[unit == 0.0] = 1.0  # squares of numbers up to 1 do not overflow
-    present = ~np.isnan(block)
-    scaled = np.where(present, block, 0.0) / unit
-    means = (shares @ scaled) / (shares @ present)
-    spread = np.sqrt(shares @ (present * (scaled - means) ** 2))
-    constant = low == high  # exact means, so that centring makes these columns zero
-    return np.where(constant, low, means * unit), np.where(constant | (spread == 0.0), 1.0, spread * unit)
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-
-def _sparse_scales(X: sparse.csr_array, shares: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns of a sparse matrix; 1 for constant columns."""
-
-    def sums(values: np.ndarray | None) -> np.ndarray:
-        return np.bincount(X.indices, values, minlength=X.shape[1])
-
-    unit = np.zeros(X.shape[1])
-    np.maximum.at(unit, X.indices, np.abs(X.data))
+    unit = MaxAbsScaler().fit(X).max_abs_
     unit[unit == 0.0] = 1.0
-    values, p = X.data / unit[X.indices], np.repeat(shares, np.diff(X.indptr))
-    means = sums(p * values)
-    zeros = np.where(sums(None) == X.shape[0], 0.0, np.clip(1.0 - sums(p), 0.0, None))  # share of rows without entry
-    spread = np.sqrt(sums(p * (values - means[X.indices]) ** 2) + zeros * means**2)
-    return np.where(spread <= 1e-12 * np.abs(means), 1.0, spread * unit)  # below: rounding errors of the sums
+    X = _divided(X, unit)  # squares of numbers up to 1 neither overflow nor vanish
+    scaler = StandardScaler(with_mean=not sparse.issparse(X)).fit(X, sample_weight=sample_weight)
+    if not sparse.issparse(X) and np.isnan(X).any():  # the weighted mean, which SimpleImputer does not know
+        X = np.where(np.isnan(X), scaler.mean_, X)
+        scaler.fit(X, sample_weight=sample_weight)
+    constant = scaler.scale_ != np.sqrt(scaler.var_)  # there the scaler has put 1
+    return scaler.mean_ * unit, np.where(constant, 1.0, scaler.scale_ * unit)
+
+
+def _divided(X: Any, scale: np.ndarray) -> Any:
+    """Return a matrix whose columns are divided by numbers."""
+    if not sparse.issparse(X):
+        return X / scale
+    return sparse.csr_array((X.data / scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def _categories(words: np.ndarray) -> tuple[str | None, ...]:
