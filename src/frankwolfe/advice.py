@@ -55,7 +55,7 @@ def advice_on(problem: "Problem", result: "Result", default_radius: bool = False
     -------
     list of str
     """
-    if not problem.in_reach:
+    if not problem.source.in_reach:
         return []
     return [*on_columns(problem, result), *on_radius(problem, result, default_radius)]
 
@@ -74,7 +74,7 @@ def on_columns(problem: "Problem", result: "Result") -> list[str]:
     """Return advice on columns of different scales."""
     if not _is_ours(problem, result):
         return []
-    ratio = unlikeness(problem.some_rows(_most_rows(problem.d, problem.samples.rows.is_sparse)))
+    ratio = unlikeness(problem.source.some_rows(_most_rows(problem.d, problem.samples.rows.is_sparse)))
     if ratio < UNLIKE or (result.success and not _binds(problem, result.x.ravel())):
         return []
     return [

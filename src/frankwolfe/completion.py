@@ -14,6 +14,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.rows.observed_entries import Factored, Factors, ObservedEntries, as_places, as_triplets, in_order
 from frankwolfe.rows.samples import Samples
 from frankwolfe.sets.spectral import SampledTraceBall, TraceBall, checked_shape
+from frankwolfe.shards.sources import DataSource
 
 SWEEPS = 100
 """Most rounds of fitting row offsets and column offsets in turn."""
@@ -89,7 +90,7 @@ class CompletionProblem(Problem):
         self.entries, self.offsets = samples.rows, offsets
         self._shape, self.factored = shape, True
         self._samples, self._loss = samples, samples.loss
-        self._X = self.entries.matrix(samples.targets, shape[1])
+        self._source = DataSource(self.entries.matrix(samples.targets, shape[1]))
         self._constraint = SampledTraceBall(radius, shape[1], self.entries)
 
     @property
@@ -110,7 +111,7 @@ class CompletionProblem(Problem):
     @property
     def design(self) -> Any:
         """The observed entries, as a sparse matrix of their targets."""
-        return self._X
+        return self.X
 
     def __repr__(self) -> str:
         p, q = self._shape

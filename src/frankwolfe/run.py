@@ -22,21 +22,12 @@ from frankwolfe.running.driver import Driver
 from frankwolfe.running.limits import SIDE_TOL, Limits
 from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
-from frankwolfe.shards.disk import GroupPlan
 from frankwolfe.shards.local import executor_for
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.stepwise import StepwiseSolver
-from frankwolfe.store.reader import RowStore
-
-CLUSTER_BATCH = 0.01
-"""Default batch size on a cluster, as a fraction of the rows. Every step there is a round trip to the workers."""
 
 STOPS = {"proven": False, "likely": True}
 """Values of the argument ``stop``, and whether a likely bound is enough to stop."""
-
-GROUP_BATCH = 10
-"""Smallest default batch size where rows are read from disk in groups. A pass is faster than with batches of one row,
-and makes as much progress (docs/stores.md)."""
 
 
 @teaching
@@ -144,14 +135,14 @@ def minimize(
     )
     if method.solver == "auto":
         method = pick(limits.passes, problem.needs_smoothing)
-        if method.solver == "corrective" and isinstance(problem.X, RowStore) and _saves_reads(problem):
+        if method.solver == "corrective" and problem.objective.reads is not None and _saves_reads(problem):
             method = method._replace(solver="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)
     check(problem, method, likely)
     batch = as_batch_size(_default_batch(problem, method) if batch_size is None else batch_size, problem.n)
     limits.require_an_end()
-    if batch_size is None and isinstance(problem.X, RowStore):
-        batch = min(batch, GroupPlan.of(problem.X).fewest_rows)
+    if batch_size is None:
+        batch = int(min(batch, problem.source.most_batch))
     callback, progress = as_callback(callback), as_flag("progress", progress)
     if isinstance(trace, float) or not as_budget("trace", trace) < np.inf:
         raise TypeError(f"trace must be an int, the number of points for each factor of ten; got {trace!r}")
@@ -311,11 +302,12 @@ def _default_batch(problem: Problem, method: Method) -> float:
 
     If a step costs O(d), a batch of one row becomes 1% of the rows. A batch of several rows grows to about d, the
     number of atoms that may be stored, but not beyond 1% of the rows. A batch is never larger than the data. Methods
-    that compute their batch size from the number of rows, or whose batches grow, are not changed. From disk a batch has
-    at least `GROUP_BATCH` rows. On a cluster a step is a round trip, so batches are large.
+    that compute their batch size from the number of rows, or whose batches grow, are not changed. Where rows are also
+    matters: see `DataSource.default_batch` and `DataSource.least_batch`.
     """
-    if problem.objective.shards.calls_are_costly:
-        return CLUSTER_BATCH if problem.n * CLUSTER_BATCH >= 1.0 else 1
+    fraction = problem.source.default_batch
+    if fraction is not None:
+        return fraction if problem.n * fraction >= 1.0 else 1
     if callable(method.batch_size):
         return min(method.batch_size(problem.n), problem.n)
     if method.batch_size < 1 or method.solver != "loop":
@@ -325,7 +317,7 @@ def _default_batch(problem: Problem, method: Method) -> float:
         return own
     stores_atoms = WHOLE_ATOMS in method.direction.needs and problem.constraint.structure().coordinates is None
     if tracker_of(problem.constraint, problem.size).lazy and not stores_atoms:
-        return min(max(own, GROUP_BATCH), problem.n) if isinstance(problem.X, RowStore) else own
+        return min(max(own, problem.source.least_batch), problem.n)
     return 0.01 if method.batch_size == 1 else max(own, min(problem.size, problem.n // 100))
 
 

@@ -7,12 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 import frankwolfe as fw
+from frankwolfe.cluster.dask_source import DaskSource
 from frankwolfe.losses import as_loss
-from frankwolfe.problem.requirements import DASK, LIKELY, REFUSALS, SIDE, STREAM, Facts, needs_of, refuse
+from frankwolfe.problem.requirements import LIKELY, REFUSALS, SIDE, STREAM, Facts, needs_of, refuse
+from frankwolfe.shards.disk import ShardSource
 from tests.losses.test_unbounded import Poisson
 
 LOGISTIC, UNBOUNDED = fw.Logistic(), as_loss(Poisson())
-STORE = SimpleNamespace(path="rows", bytes=5000)
+STORE = ShardSource(SimpleNamespace(name="rows", more_memory="keep all rows in memory: memory=5000"))
+DASK = DaskSource(None)
 
 REFUSED = [
     ("fw", Facts(fw.Hinge()), "a smooth loss, but Hinge has a kink: use method='shcgm' .*, or .* 'squared-hinge'"),
@@ -21,10 +24,10 @@ REFUSED = [
     ("shcgm, line-search", Facts(LOGISTIC, side=True), "the exact objective .* its own steps, 'open-loop'"),
     (
         "saga",
-        Facts(LOGISTIC, store=STORE),
-        r"all rows in memory, but rows does not fit .*: use 'auto', 'sfw' or 'fw', .*memory=5000\)",
+        Facts(LOGISTIC, source=STORE),
+        r"all rows in memory, but rows does not fit .*: use 'auto', 'sfw' or 'fw', .*memory=5000",
     ),
-    ("momentum", Facts(LOGISTIC, on_cluster=True), "all rows in this process, but they are on a cluster: use 'auto'"),
+    ("momentum", Facts(LOGISTIC, source=DASK), "all rows in this process, but they are on a cluster: use 'auto'"),
     ("storc", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite: .*'line-search'"),
     ("goldfarb-away", Facts(UNBOUNDED), "bounded curvature, but the smoothness of Poisson is infinite"),
     ("away", Facts(LOGISTIC, factored=(12, 9)), "atoms that .* 12 x 9 entries: use 'auto'"),
@@ -39,11 +42,11 @@ REFUSED = [
     (LIKELY, Facts(LOGISTIC, table=False), "a method whose table .* 'who' has none: use 'sfw'"),
     (STREAM, Facts(fw.Hinge(), stream=True), "smooth, but Hinge has a kink: use fit, or .* 'squared-hinge'"),
     (
-        DASK,
-        Facts(fw.Hinge(), on_cluster=True),
+        DASK.needs,
+        Facts(fw.Hinge(), source=DASK),
         r"a smooth loss, .* a kink: load the data .* \(X.compute\(\)\)",
     ),
-    (DASK, Facts(LOGISTIC, side=True), "no side constraints, .*: load the data into memory"),
+    (DASK.needs, Facts(LOGISTIC, side=True, source=DASK), "no side constraints, .*: load the data into memory"),
     (SIDE, Facts(fw.Sigmoid()), "a convex loss with a conjugate, .* but Sigmoid is not one: use a convex loss"),
 ]
 
@@ -63,7 +66,7 @@ def test_a_refusal_says_what_is_needed_and_what_to_use(given, facts, sentence):
 
 
 def test_every_refusal_is_tested():
-    said = Counter(refusal.need for refusal in REFUSALS)
+    said = Counter(refusal.need for refusal in (*REFUSALS, *STORE.refusals, *DASK.refusals))
     for given, facts, _ in REFUSED:
         with pytest.raises(ValueError, match="needs") as caught:
             refuse("who", needs(given), facts, "who")
@@ -88,7 +91,7 @@ def test_the_methods_for_data_that_is_not_in_memory():
         return found
 
     full = {"auto", "corrective", "fw", "away", "pairwise", "blended-pairwise"}
-    assert runs(Facts(LOGISTIC, on_cluster=True)) == {*full, "sfw", "stochastic-pairwise", "stochastic-away"}
+    assert runs(Facts(LOGISTIC, source=DASK)) == {*full, "sfw", "stochastic-pairwise", "stochastic-away"}
     assert runs(Facts(LOGISTIC, stream=True)) == {"momentum"}
-    assert {*full, "sfw", "momentum", "shcgm"} <= runs(Facts(LOGISTIC, store=STORE))
-    assert not {"saga", "svrf", "storc", "goldfarb-away"} & runs(Facts(LOGISTIC, store=STORE))
+    assert {*full, "sfw", "momentum", "shcgm"} <= runs(Facts(LOGISTIC, source=STORE))
+    assert not {"saga", "svrf", "storc", "goldfarb-away"} & runs(Facts(LOGISTIC, source=STORE))

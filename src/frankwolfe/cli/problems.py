@@ -199,9 +199,7 @@ def facts(path: Path, spec: Specification, problem: Problem, preparation: Prepar
     rows = [("data", f"{path}: {problem.n:,} rows, {spec.data.features.number:,} columns")]
     if problem.samples.rows.is_sparse:
         rows = [("data", f"{rows[0][1]}, {problem.X.nnz:,} stored values")]
-    if problem.on_cluster:
-        workers = len(problem.X.cluster.parts)
-        rows.append(("cluster", f"{workers} worker{'s' * (workers > 1)} with rows, {problem.X.bytes:,} bytes"))
+    rows += problem.source.summary()
     prepared = _prepared(spec, preparation)
     if prepared:
         rows.append(("columns", "; ".join(prepared)))

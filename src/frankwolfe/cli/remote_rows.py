@@ -15,12 +15,13 @@ from frankwolfe.arguments.arrays import numeric_frame
 from frankwolfe.arguments.names import nearest
 from frankwolfe.cli.options import Options
 from frankwolfe.cli.problems import Specification, features_of, store_with_targets, target_summary
+from frankwolfe.cluster.dask_source import DaskSource
 from frankwolfe.io.read import DEFAULT_LOSSES, Data, Features, encoded, feature_names, kind_of_target
 from frankwolfe.io.streams import is_compressed, kind_of
 from frankwolfe.linalg.threads import available_cores
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.registry import as_method
-from frankwolfe.problem.requirements import check_on_cluster
+from frankwolfe.problem.requirements import check_source
 from frankwolfe.store.format import NAME as MANIFEST
 from frankwolfe.store.reader import RowStore
 from frankwolfe.store.write_rows import write_rows
@@ -45,7 +46,7 @@ def specified_remotely(path: Path, options: Options) -> Iterator[Specification]:
         raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
     if find_spec("distributed") is None:
         raise ImportError("--cluster and --workers need dask: pip install 'frankwolfe[dask]'")
-    check_on_cluster(as_loss(options.loss or "squared"), options.intercept, as_method(options.method))
+    check_source(DaskSource(None), as_loss(options.loss or "squared"), options.intercept, as_method(options.method))
     with client_of(options), TemporaryDirectory() as folder:
         yield specify_remotely(path, options, Path(folder) if options.cluster is None else None)
 

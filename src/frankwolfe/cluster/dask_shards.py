@@ -27,7 +27,7 @@ class DaskShards:
 
     calls_are_costly = True
     groups = 0
-    reads = None
+    reads = executor = None
 
     def __init__(self, cluster: Cluster, posed: Handle, shape: tuple[int, ...]):
         self.cluster, self.posed, self.shape = cluster, posed, shape

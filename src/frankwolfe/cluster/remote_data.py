@@ -12,7 +12,7 @@ from frankwolfe.cluster.dask_shards import DaskShards
 from frankwolfe.cluster.kept import Part, Posed
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
 from frankwolfe.rows.centred import Centred
-from frankwolfe.shards.interface import RemoteRows
+from frankwolfe.shards.interface import RemoteRows, RemoteSamples
 
 
 def first_row(part: Part) -> np.ndarray:
@@ -139,12 +139,14 @@ class RemoteData:
         """Return a target from which a loss infers its number of outputs: a row of zeros, or the largest target."""
         return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
 
-    def posed(self, loss: Any, outputs: int, intercept: bool) -> tuple[RemoteRows, DaskShards]:
-        """Return a description of the rows, and their `DaskShards`. With an intercept, dense columns are centred."""
-        size, shape = self.shape[1] * max(1, outputs), (self.shape[0], outputs) if outputs else self.shape[:1]
-        means = self._means() if intercept and not self.is_sparse else None
-        handle = self.cluster.handle(Posed(loss, outputs, size, self.weight, means))
-        return RemoteRows(self.nnz, self.is_sparse, outputs, means), DaskShards(self.cluster, handle, shape)
+    def rows(self, outputs: int, centre: bool) -> RemoteRows:
+        """Return a description of the rows; with ``centre``, dense columns are centred."""
+        return RemoteRows(self.nnz, self.is_sparse, outputs, self._means() if centre and not self.is_sparse else None)
+
+    def shards(self, samples: RemoteSamples, size: int) -> DaskShards:
+        """Return what runs tasks on the rows, for ``size`` coefficients."""
+        posed = Posed(samples.loss, samples.rows.outputs, size, self.weight, samples.rows.means)
+        return DaskShards(self.cluster, self.cluster.handle(posed), samples.shape)
 
     @property
     def in_reach(self) -> bool:

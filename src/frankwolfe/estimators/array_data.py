@@ -16,14 +16,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from frankwolfe.arguments.arrays import FLOATS, as_raw_weights, checked_sparse
-from frankwolfe.problem.requirements import is_on_cluster
-from frankwolfe.shards.disk import StoredRows
-from frankwolfe.store.reader import RowStore
+from frankwolfe.problem.data import source_of
+from frankwolfe.problem.requirements import require_memory
 
 
 def functions_for(X: Any) -> ModuleType:
     """Return the module whose functions take such data: `dask_data` for dask collections, else this one."""
-    if not is_on_cluster(X):
+    if not source_of(X).is_lazy:
         return sys.modules[__name__]
     from frankwolfe.estimators import dask_data  # imports dask, which is optional
 
@@ -32,16 +31,16 @@ def functions_for(X: Any) -> ModuleType:
 
 def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Return the checked arguments of `fit`. A store has targets and weights of its own; it is read if it fits."""
-    if not isinstance(X, RowStore):
+    if not source_of(X).is_checked:
         X, y = model._training_data(X, y)
         return X, y, checked_weights(sample_weight, X)
     if y is None:
         if X.y is None:
-            raise ValueError(f"{X.path} holds no targets: pass y, or write them with fw.write_rows")
+            raise ValueError(f"{X.name} holds no targets: pass y, or write them with fw.write_rows")
         y = X.y if X.classes is None else X.classes[X.y.astype(np.int64)]
     y = np.asarray(y)
     if len(y) != X.shape[0]:
-        raise ValueError(f"y has {len(y)} entries, but there are {X.shape[0]} rows in {X.path}")
+        raise ValueError(f"y has {len(y)} entries, but there are {X.shape[0]} rows in {X.name}")
     validate_data(model, np.empty((0, X.shape[1])), skip_check_array=True)
     if X.feature_names is not None:
         model.feature_names_in_ = np.array(X.feature_names, dtype=object)
@@ -77,8 +76,7 @@ def check_copies(problems: int) -> None:
 
 def signed(columns: Any, X: Any) -> Any:
     """Return the rows with signed columns (`SignedColumns`)."""
-    if isinstance(X, RowStore):
-        raise TypeError("signs need a copy of the data, and the store does not fit into memory: use a set instead")
+    require_memory(X, "signs", "use a set that bounds the weights, such as fw.Box")
     sign = columns.sign.astype(X.dtype)
     return X[:, columns.at] @ sparse.diags_array(sign) if sparse.issparse(X) else X[:, columns.at] * sign
 
@@ -86,11 +84,12 @@ def signed(columns: Any, X: Any) -> Any:
 def scores(model: Any, X: Any) -> np.ndarray:
     """Return ``X coef_' + intercept_`` with one column for each row of ``coef_``."""
     coef = model.coef_ if model.coef_.ndim == 2 else model.coef_[None, :]
-    if isinstance(X, RowStore):
+    source = source_of(X)
+    if source.is_checked:
         if X.shape[1] != model.n_features_in_:
-            raise ValueError(f"{X.path} has {X.shape[1]} columns, and {model.n_features_in_} are expected")
+            raise ValueError(f"{X.name} has {X.shape[1]} columns, and {model.n_features_in_} are expected")
         dense = coef.toarray() if sparse.issparse(coef) else coef
-        return StoredRows(X).dot_all(np.ascontiguousarray(dense.T)) + model.intercept_
+        return source.products(dense.T) + model.intercept_
     X = validate_data(model, checked_sparse("X", X), accept_sparse="csr", dtype=list(FLOATS), reset=False)
     return safe_sparse_dot(X, coef.T, dense_output=True) + model.intercept_
 

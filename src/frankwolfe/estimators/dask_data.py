@@ -22,7 +22,8 @@ from frankwolfe.cluster.target_survey import survey_targets
 from frankwolfe.estimators import array_data
 from frankwolfe.losses import as_loss
 from frankwolfe.methods.registry import as_method
-from frankwolfe.problem.requirements import check_on_cluster
+from frankwolfe.problem.data import source_of
+from frankwolfe.problem.requirements import check_source
 
 LEFT_BEHIND = ("result_", "_ends", "_streams", "cv_results_", "scores_", "feature_names_in_")
 """Attributes that are not sent to workers. Feature names are checked before."""
@@ -33,7 +34,7 @@ def training_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     if y is None:
         raise ValueError("y is missing: pass the targets, a dask array or series with the chunks of X")
     loss = as_loss(model.loss)
-    check_on_cluster(loss, bool(model.fit_intercept), as_method(model.method))
+    check_source(source_of(X), loss, bool(model.fit_intercept), as_method(model.method))
     _check_columns(model, X, reset=True)
     weights = None if sample_weight is None else _column("sample_weight", sample_weight, X)
     return X, _column("y", y, X), weights

@@ -16,7 +16,7 @@ from frankwolfe.objective.intercept import InterceptSearch, is_shifted, kinked_p
 from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.shards.interface import Kept, Shards
-from frankwolfe.shards.local import Local, Serial, Threads
+from frankwolfe.shards.local import Local
 
 Before = Point | Guess | ZeroModel | None
 
@@ -30,10 +30,8 @@ class Objective:
         Rows, targets, weights and loss. The loss is a `ShiftedLoss` for a problem with an intercept.
     size : int
         Number of weights.
-    executor : Serial or Threads, optional
-        Runs the work on blocks of rows. By default: as many threads as cores.
     shards : Shards, optional
-        Location of the rows, if not on this machine.
+        Runs tasks on the rows. By default `Local`, for rows in memory.
     starts_at_zero : bool
         Whether runs start at zero weights. If calls are costly, evaluating F(0) then computes the first gradient too.
     """
@@ -42,15 +40,19 @@ class Objective:
         self,
         samples: Any,
         size: int,
-        executor: Serial | Threads | None = None,
         shards: Shards | None = None,
         starts_at_zero: bool = False,
     ):
         self.samples, self.size, self.outputs = samples, size, samples.rows.outputs
-        self.shards: Any = shards or Local(samples._replace(loss=self.base_loss), size, executor)
+        self.shards: Any = shards or Local(samples._replace(loss=self.base_loss), size)
         self._starts_at_zero = starts_at_zero and not is_shifted(samples.loss)
         self._pass_at_zero: tuple[Point, np.ndarray] | None = None
         self._atom_slopes: list[tuple[Any, Any, np.ndarray]] = []
+
+    def hand_over(self, run: "Objective") -> "Objective":
+        """Return the objective of a run. It gets the pass at zero weights, if there is one: it can be used once."""
+        run._pass_at_zero, self._pass_at_zero = self._pass_at_zero, None
+        return run
 
     @property
     def base_loss(self) -> Any:

@@ -1,118 +1,32 @@
-"""The data of a problem: loaded from memory, a store or a cluster, and identified by a fingerprint."""
+"""The data of a problem: where its rows are, and a fingerprint that identifies it."""
 
 from collections.abc import Iterator
 from hashlib import blake2b
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
+from frankwolfe.cluster.dask_source import DaskSource
 from frankwolfe.compile.part import Opaque, is_part
-from frankwolfe.objective.intercept import shifted
-from frankwolfe.problem.requirements import DASK, Facts, is_on_cluster, refuse
-from frankwolfe.rows.centred import centred
-from frankwolfe.rows.samples import Samples
-from frankwolfe.shards.disk import StoredRows, rows_of
-from frankwolfe.shards.interface import RemoteSamples, Shards
-from frankwolfe.store.reader import RowStore
+from frankwolfe.shards.disk import ShardSource
+from frankwolfe.shards.sources import DataSource
+from frankwolfe.store.sharded import ShardedRows
 
 
-class LoadedData(NamedTuple):
-    """Checked data.
+def source_of(X: Any) -> DataSource:
+    """Return the source of ``X``: the one place that decides where rows are.
 
-    Attributes
-    ----------
-    X : array, CSR array, RowStore or RemoteData
-        The rows: in memory, in a store that is larger than memory, or on a cluster.
-    feature_names : list of str, or None
-        Names of the columns, if there are any.
-    loss : loss
-        Fitted to the targets.
-    samples : Samples or RemoteSamples
-        Rows, targets, weights and loss as kernels take them.
-    shards : Shards, optional
-        Where the rows are, if they are on a cluster.
+    Examples
+    --------
+    >>> source_of([[1.0], [2.0]]).name
+    'an array'
     """
-
-    X: Any
-    feature_names: list[str] | None
-    loss: Any
-    samples: Any
-    shards: Shards | None = None
-
-
-def load(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool, side: bool) -> LoadedData:
-    """Check the data of a problem; ``side`` says whether the problem has side constraints."""
-    if is_on_cluster(X):
-        refuse("a dask collection", DASK, Facts(loss, side=side))
-        return _load_on_cluster(X, y, sample_weight, loss, intercept)
-    if isinstance(X, RowStore):
-        matrix, names = X.matrix() if X.fits else X, X.feature_names
-        y = stored_targets(X, loss) if y is None else y
-        sample_weight = X.sample_weight if sample_weight is None else sample_weight
-    else:
-        matrix, names = as_matrix(X), column_names(X)
-    if y is None:
-        raise TypeError("y is missing: pass the targets, one for each row of X")
-    targets = as_targets(y, matrix.shape[0], loss)
-    loss = loss.for_targets(targets)
-    return LoadedData(
-        matrix, names, loss, samples_of(matrix, targets, as_weights(sample_weight, len(targets)), loss, intercept)
-    )
-
-
-def _load_on_cluster(X: Any, y: Any, sample_weight: Any, loss: Any, intercept: bool) -> LoadedData:
-    """Load a dask collection on the workers of its cluster, where the rows stay."""
-    if find_spec("distributed") is None:
-        raise ImportError("X is a dask collection, and this needs dask.distributed: pip install 'frankwolfe[dask]'")
-    from frankwolfe.cluster.remote_data import RemoteData
-
-    data = RemoteData.load(X, y, sample_weight, loss)
-    loss = loss.for_targets(data.witness())
-    rows, shards = data.posed(loss, loss.outputs, intercept)
-    samples = RemoteSamples(rows, data.shape[0], shifted(loss) if intercept else loss)
-    return LoadedData(data, column_names(X), loss, samples, shards)
-
-
-def samples_of(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, intercept: bool) -> Samples:
-    """Return checked data as kernels take it; with an intercept, columns are centred and the loss has a shift."""
-    rows = rows_of(matrix, loss.outputs)
-    if not intercept:
-        return Samples(rows, targets, weights, loss)
-    rows = rows.centred(weights) if isinstance(rows, StoredRows) else centred(rows, weights)
-    return Samples(rows, targets, weights, shifted(loss))
-
-
-def samples_for_run(samples: Samples, loss: Any, intercept: bool) -> Samples:
-    """Return the same samples with an intercept, and a count of reads from disk, of their own."""
-    rows = samples.rows.for_run() if isinstance(samples.rows, StoredRows) else samples.rows
-    return samples._replace(rows=rows, loss=shifted(loss) if intercept else samples.loss)
-
-
-def first_rows(X: Any, most: int) -> Any:
-    """Return the first rows of an array, a CSR array or a store."""
-    return X.head(most) if isinstance(X, RowStore) else X[:most]
-
-
-def stored_targets(store: RowStore, loss: Any) -> np.ndarray:
-    """Return the targets of a store as a loss takes them: of two classes the first is -1 and the second +1."""
-    if store.y is None:
-        raise ValueError(f"{store.path} holds no targets: pass y, or write them with fw.write_rows")
-    if store.classes is None:
-        try:
-            return as_targets(store.y, store.shape[0], loss)
-        except ValueError as error:
-            raise ValueError(f"the targets in {store.path} do not go with this loss: {error}") from None
-    if loss.targets == "classes":
-        return store.y
-    count, kind = len(store.classes), type(loss).__name__
-    if loss.targets != "labels":
-        raise ValueError(f"{store.path} holds {count} classes for targets, and {kind} takes numbers: pass y")
-    if count != 2:
-        raise ValueError(f"{store.path} holds {count} classes for targets, and {kind} takes two: use 'multinomial'")
-    return 2.0 * store.y - 1.0
+    if isinstance(X, DataSource):
+        return X
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):  # known without an import of dask
+        return DaskSource(X)
+    return ShardSource(X) if isinstance(X, ShardedRows) else DataSource(X)
 
 
 # --- fingerprints -----------------------------------------------------------------------------------------------------
@@ -136,15 +50,8 @@ def fingerprint(problem: Any) -> dict[str, str]:
     >>> [name for name, digest in fingerprint(one).items() if fingerprint(other)[name] != digest]
     ['set']
     """
-    samples, side = problem.samples, problem.side
-    if problem.on_cluster:  # computed by the workers, targets and weights included
-        found = {"data": problem.X.fingerprint}
-    else:
-        found = {
-            "data": digest(samples.rows),
-            "targets": digest(samples.targets),
-            "sample weights": digest(samples.weights),
-        }
+    side, data = problem.side, problem.source.identity(problem.samples)
+    found = {name: digest(value) for name, value in data.items()}
     found |= {
         "loss": digest(problem.loss),
         "set": digest(problem.constraint),
@@ -175,8 +82,6 @@ def _pieces(value: Any) -> Iterator[bytes | memoryview]:
         if value.nbytes > WHOLE:
             flat = flat[np.linspace(0, flat.size - 1, SAMPLED).astype(np.int64)]
         yield memoryview(flat).cast("B")
-    elif isinstance(value, StoredRows):
-        yield value.store.manifest.text().encode()  # with the checksums of all files
     elif sparse.issparse(value):
         csr = sparse.csr_array(value)
         yield from _pieces((csr.shape, csr.data, csr.indices, csr.indptr))

@@ -10,22 +10,21 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_vector
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_flag
-from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
-from frankwolfe.objective.intercept import EPSILON, is_shifted
+from frankwolfe.objective.intercept import EPSILON, InterceptSearch, is_shifted, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
-from frankwolfe.problem.data import first_rows, load, samples_for_run, samples_of
+from frankwolfe.problem.data import source_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse
 from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.base import a_set, for_shape, vertex_of
-from frankwolfe.shards.interface import Kept, RemoteRows
+from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import Serial, Threads
-from frankwolfe.store.reader import RowStore
+from frankwolfe.shards.sources import DataSource, memory_samples
 from frankwolfe.theory import Diameters, diameters
 
 ROUNDING = 1e-13
@@ -92,8 +91,8 @@ class Problem:
 
     Attributes
     ----------
-    X : array, CSR array, RowStore or RemoteData
-        The data; a store where it is larger than memory.
+    source : DataSource
+        Where the rows are.
     loss, constraint : loss, set
         Fitted to the data.
     samples : Samples or RemoteSamples
@@ -122,8 +121,8 @@ class Problem:
     _side_reach: float | None = None
     factored: bool = False
 
-    X, loss, constraint, samples, side, feature_names = map(
-        _read_only, ("X", "loss", "constraint", "samples", "side", "feature_names")
+    source, loss, constraint, samples, side, feature_names = map(
+        _read_only, ("source", "loss", "constraint", "samples", "side", "feature_names")
     )
 
     @teaching
@@ -144,25 +143,31 @@ class Problem:
             raise TypeError(f"constraint must be a set, e.g. fw.L1Ball(10.0), not the string {constraint!r}")
         loss = as_loss(loss)
         a_set("constraint", constraint)
-        found = load(X, y, sample_weight, loss, as_flag("intercept", intercept), side is not None)
-        self._X, self._feature_names, self._loss, self._samples, shards = found
+        intercept, source = as_flag("intercept", intercept), source_of(X)
+        refuse(source.name, source.needs, Facts(loss, side=side is not None, source=source))
+        found = source.load(y, sample_weight, loss, centre=intercept)
+        self._source, self._feature_names = found.source, found.feature_names
+        self._loss = found.samples.loss
+        self._samples = found.samples._replace(loss=shifted(self._loss) if intercept else self._loss)
         self._constraint = for_shape(constraint, self.d, self.outputs)
         self._side = as_side(side, self.size)
         if side is not None:
             refuse("side", SIDE, Facts(self._loss))
-        if shards is not None:
-            at_zero = bool(self._constraint.contains(self.zero()))
-            self._objective = Objective(self._samples, self.size, shards=shards, starts_at_zero=at_zero)
+
+    @property
+    def X(self) -> Any:
+        """The data: an array or a CSR array; a `RowStore` that does not fit into memory, or `RemoteData`."""
+        return self._source.X
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self._X.shape[0]
+        return self.X.shape[0]
 
     @property
     def d(self) -> int:
         """Number of columns."""
-        return self._X.shape[1]
+        return self.X.shape[1]
 
     @property
     def outputs(self) -> int:
@@ -182,33 +187,18 @@ class Problem:
     @property
     def on_cluster(self) -> bool:
         """Whether the rows are on the workers of a cluster."""
-        return isinstance(self._samples.rows, RemoteRows)
+        return not self._source.has_row_arrays
 
     @property
-    def in_reach(self) -> bool:
-        """Whether the rows can be read: a cluster may have been closed."""
-        return not self.on_cluster or self._X.in_reach
-
-    def some_rows(self, most: int) -> Any:
-        """Return at most so many rows, as an array or a CSR array: evenly spread ones, or the first of a store."""
-        if self.on_cluster:
-            return self._X.some_rows(most)
-        if isinstance(self._X, RowStore):
-            return self._X.head(most)
-        return self._X[evenly_spread(self.n, most)]
-
-    @property
-    def pieces(self) -> int:
-        """In how many places the rows are: the parts on a cluster, else one."""
-        return len(self._X.cluster.parts) if self.on_cluster else 1
+    def has_row_arrays(self) -> bool:
+        """Whether arrays with an entry for each row are in this process, to be copied, saved and checked."""
+        return self._source.has_row_arrays
 
     @property
     def design(self) -> Any:
         """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
-        if self.on_cluster or isinstance(self._X, RowStore):
-            where = "on the workers of a cluster" if self.on_cluster else f"in {self._X.path}, which does not fit"
-            raise ValueError(f"this needs all rows in memory, and they are {where}")
-        return sparse.kron(self._X, sparse.eye_array(self.outputs), format="csr") if self.outputs else self._X
+        X = self._source.matrix()
+        return sparse.kron(X, sparse.eye_array(self.outputs), format="csr") if self.outputs else X
 
     @property
     def y(self) -> np.ndarray:
@@ -235,8 +225,14 @@ class Problem:
     def objective(self) -> Objective:
         """The objective as a function of weights or predictions, wherever the rows are."""
         if self._objective is None:
-            self._objective = Objective(self._samples, self.size)
+            self._objective = self._objective_on(self._samples)
         return self._objective
+
+    def _objective_on(self, samples: Any, executor: Serial | Threads | None = None) -> Objective:
+        """Return the objective for samples of the source of this problem."""
+        shards = self._source.shards(samples._replace(loss=self._loss), self.size, executor)
+        at_zero = shards.calls_are_costly and bool(self._constraint.contains(self.zero()))
+        return Objective(samples, self.size, shards, at_zero)
 
     @property
     def zero_value(self) -> float:
@@ -280,11 +276,11 @@ class Problem:
         return max(tol * self.zero_value, 4.0 * EPSILON * reach if np.isfinite(reach) else 0.0)
 
     def __repr__(self) -> str:
-        stored = f"{self._X.nnz} stored values" if self._samples.rows.is_sparse else "dense"
+        stored = f"{self.X.nnz} stored values" if self._samples.rows.is_sparse else "dense"
         kind = type(self.constraint).__name__
         size = f"{self.n} x {self.d}" + (f" -> {self.outputs}" if self.outputs else "")
         side = "" if self._side is None else f", {self._side}"
-        return f"Problem({size}, {stored}, {self._X.dtype}, {type(self.loss).__name__}, {kind}{side})"
+        return f"Problem({size}, {stored}, {self.X.dtype}, {type(self.loss).__name__}, {kind}{side})"
 
     @single_threaded
     def evaluate(self, w: Any) -> Evaluation:
@@ -333,9 +329,10 @@ class Problem:
         self.zero_model  # noqa: B018 - known once for all runs
         part = copy(self)
         part._constraint = self._constraint.for_run()
-        part._samples = samples_for_run(self._samples, self._loss, self.intercept)
-        if not self.on_cluster:  # there, results have names of their own for every run
-            part._objective = Objective(part._samples, self.size, executor or self.objective.executor)
+        samples = self._source.samples_for_run(self._samples)
+        part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
+        objective = self._objective_on(part._samples, executor or self.objective.executor)
+        part._objective = self.objective.hand_over(objective)
         return part
 
     def expect(self, w: Any, intercept: Any) -> None:
@@ -344,8 +341,8 @@ class Problem:
         It matters where the loss is not convex: of several stationary intercepts another might be found, and what is
         known of the model would not hold there.
         """
-        if self.intercept and not self._loss.convex and not self.on_cluster:
-            mean = np.atleast_1d(self._samples.weights @ self.objective.predict(w))
+        if self.intercept and not self._loss.convex:
+            mean = InterceptSearch(self.objective, self.objective.predict(w)).mean
             self._guess = Guess(np.atleast_1d(intercept + self._samples.rows.mean_prediction(w)), mean)
 
     def value(self, w: Any) -> float:
@@ -446,7 +443,7 @@ class Problem:
     def head(self, rows: int) -> "Problem":
         """Return the problem of the first few rows, in the same layout: compiled code is tried on it."""
         part = copy(self)
-        part._X = first_rows(self._X, rows)
+        part._source = DataSource(self._source.head(rows))
         # with an intercept of its own, so that the one of this problem does not change
         part._samples = self.own().samples.block(slice(0, part.n))
         part._zero_model = part._guess = part._objective = None
@@ -455,10 +452,11 @@ class Problem:
     def with_columns(self, X: Any, constraint: Any) -> "Problem":
         """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set."""
         part = copy(self)
-        part._X, part._feature_names, part._guess, part._zero_model = X, None, None, self.zero_model
-        part._samples = samples_of(X, self._samples.targets, self._samples.weights, self._loss, self.intercept)
+        part._source, part._feature_names, part._guess, part._zero_model = DataSource(X), None, None, self.zero_model
+        samples = memory_samples(X, self._samples.targets, self._samples.weights, self._loss, self.intercept)
+        part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
         part._constraint = for_shape(constraint, X.shape[1], self.outputs)
-        part._objective = Objective(part._samples, part.size, self.objective.executor)
+        part._objective = part._objective_on(part._samples, self.objective.executor)
         return part
 
     def over(self, constraint: Any) -> "Problem":

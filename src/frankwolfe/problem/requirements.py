@@ -1,4 +1,4 @@
-"""Which methods run on which problems: every refusal of the library is a line of `REFUSALS`.
+"""Which methods run on which problems: every refusal of the library is a line of `REFUSALS`, or of a data source.
 
 A method, a stopping rule or an estimator has *needs*: a short list of phrases. A problem has `Facts`. If a fact rules
 out a need, `refuse` raises before anything runs. Its sentence says who needs what, why that is not possible, and what
@@ -7,18 +7,17 @@ to use instead.
 To add one: a phrase, a line in `REFUSALS`, and a row in ``tests/problem/test_requirements.py``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any, NamedTuple
 
-from frankwolfe.store.reader import RowStore
+from frankwolfe.problem.data import source_of
+from frankwolfe.shards.sources import IN_MEMORY, ONE_PROCESS, DataSource, Refusal
 
 SMOOTH_LOSS = "a smooth loss"
 NO_SIDE = "a problem without side constraints"
 EXACT_OBJECTIVE = "the exact objective for its step rule"
 BOUNDED_CURVATURE = "a loss of bounded curvature"
-IN_MEMORY = "all rows in memory"
-ONE_PROCESS = "all rows in this process"
 WHOLE_ATOMS = "atoms that it stores as whole matrices"
 ROWS_AGAIN = "rows that it can read again"
 
@@ -33,16 +32,8 @@ LIKELY = (
 STREAM = ("a loss that is smooth",)
 """Needs of ``partial_fit``, beside those of its method."""
 
-DASK = ("a smooth loss, with rows in several processes", "no side constraints, with rows in several processes")
-"""Needs of a problem whose rows are on a cluster."""
-
 SIDE = ("a convex loss with a conjugate, to bound the optimum",)
 """Needs of side constraints."""
-
-
-def is_on_cluster(X: Any) -> bool:
-    """Whether data is a dask collection; dask is not imported to know."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 class Facts(NamedTuple):
@@ -52,11 +43,10 @@ class Facts(NamedTuple):
     ----------
     loss : loss
         The loss.
-    intercept, side, on_cluster, stream : bool
-        Whether there is an intercept, whether there are side constraints, whether the rows are on a cluster, whether
-        they come once, in a stream.
-    store : RowStore, optional
-        Where the rows are, if they do not fit into memory.
+    intercept, side, stream : bool
+        Whether there is an intercept, whether there are side constraints, whether rows come once, in a stream.
+    source : DataSource
+        Where the rows are. By default in memory.
     factored : tuple of int, optional
         Shape of the weights, where they are a matrix that is kept as factors.
     table : bool
@@ -66,9 +56,8 @@ class Facts(NamedTuple):
     loss: Any
     intercept: bool = False
     side: bool = False
-    on_cluster: bool = False
     stream: bool = False
-    store: RowStore | None = None
+    source: DataSource = DataSource(None)
     factored: tuple[int, ...] | None = None
     table: bool = True
 
@@ -79,8 +68,7 @@ class Facts(NamedTuple):
             problem.loss,
             problem.intercept,
             problem.side is not None,
-            problem.on_cluster,
-            store=problem.X if isinstance(problem.X, RowStore) else None,
+            source=problem.source,
             factored=problem.shape if problem.factored else None,
             table=method is None or _has_table(method),
         )
@@ -91,17 +79,7 @@ class Facts(NamedTuple):
         return bool(self.loss.convex and self.loss.has_conjugate)
 
 
-class Refusal(NamedTuple):
-    """A need that some problems cannot serve: when, the fact as a clause, and what to use instead."""
-
-    need: str
-    when: Callable[[Facts], Any]
-    fact: str
-    instead: str
-
-
 _KINK, _INFINITE = "{loss} has a kink", "the smoothness of {loss} is infinite"
-_ON_DISK, _KEEP = "{path} does not fit into memory", "or keep all rows in memory: fw.open_rows(path, memory={bytes})"
 
 REFUSALS = (
     Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='shcgm' (or 'auto'){neighbours}"),
@@ -111,13 +89,6 @@ REFUSALS = (
         lambda p: p.side or not p.loss.smooth,
         "kinks and side constraints are smoothed",
         "use method='shcgm' with its own steps, 'open-loop' or 'log-adaptive'",
-    ),
-    Refusal(IN_MEMORY, lambda p: p.store, _ON_DISK, f"use 'auto', 'sfw' or 'fw', {_KEEP}"),
-    Refusal(
-        ONE_PROCESS,
-        lambda p: p.on_cluster,
-        "they are on a cluster",
-        "use 'auto', 'sfw', 'fw' or 'pairwise', or load the data into memory (X.compute())",
     ),
     Refusal(
         BOUNDED_CURVATURE,
@@ -143,25 +114,22 @@ REFUSALS = (
     ),
     Refusal(LIKELY[3], lambda p: not p.table, "{method!r} has none", "use 'sfw' or 'stochastic-pairwise'"),
     Refusal(STREAM[0], lambda p: not p.loss.smooth, _KINK, "use fit{neighbours}"),
-    Refusal(DASK[0], lambda p: not p.loss.smooth, _KINK, "load the data into memory (X.compute()){neighbours}"),
-    Refusal(DASK[1], lambda p: p.side, "there are some", "load the data into memory (X.compute())"),
     Refusal(SIDE[0], lambda p: not p.proves, "{loss} is not one", "use a convex loss such as 'logistic' or 'squared'"),
 )
-"""In the order in which they are checked."""
+"""In the order in which they are checked, before those of the data source (`DataSource.refusals`)."""
 
 
 def refuse(who: str, needs: Iterable[str], facts: Facts, method: str = "") -> None:
     """Raise ValueError for the first need that the facts rule out."""
     wanted = set(needs)
-    for refusal in REFUSALS:
+    for refusal in (*REFUSALS, *facts.source.refusals):
         if refusal.need in wanted and refusal.when(facts):
             neighbours = " or ".join(map(repr, facts.loss.neighbours))
             rows, columns = facts.factored or (0, 0)
             why = f"{refusal.need}, but {refusal.fact}: {refusal.instead}".format(
                 loss=type(facts.loss).__name__,
                 neighbours=f", or a smooth loss such as {neighbours}" if neighbours else "",
-                path=facts.store and facts.store.path,
-                bytes=facts.store.bytes if facts.store else 0,
+                source=facts.source,
                 rows=rows,
                 columns=columns,
                 method=method,
@@ -179,18 +147,14 @@ def check(problem: Any, method: Any, likely: bool = False) -> None:
 
 
 def require_memory(X: Any, who: str, instead: str = "") -> None:
-    """Raise an error if data is a dask collection or a row store; ``instead`` says what else to do."""
-    more = f", or {instead}" if instead else ""
-    if is_on_cluster(X):
-        raise ValueError(f"{who} needs rows in memory, but X is a dask collection: pass X.compute(){more}")
-    if isinstance(X, RowStore):
-        raise TypeError(f"{who} needs rows in memory, but X is a row store: pass X.matrix() and X.y{more}")
+    """Raise an error if data is not in memory, such as a dask collection; ``instead`` says what else to do."""
+    source_of(X).require_memory(who, instead)
 
 
-def check_on_cluster(loss: Any, intercept: bool, method: Any) -> None:
-    """Raise ValueError if a method cannot run on a dask collection that is not loaded yet."""
-    facts = Facts(loss, intercept, on_cluster=True)
-    refuse("a dask collection", DASK, facts)
+def check_source(source: DataSource, loss: Any, intercept: bool, method: Any) -> None:
+    """Raise ValueError if a method cannot run on data that is not loaded yet."""
+    facts = Facts(loss, intercept, source=source)
+    refuse(source.name, source.needs, facts)
     refuse(f"method {method.name!r}", needs_of(method), facts)
 
 

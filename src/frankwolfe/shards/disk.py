@@ -1,4 +1,4 @@
-"""Rows of a store, read shard by shard: for passes over all rows, and as groups for stochastic methods."""
+"""Rows that are read shard by shard: for passes over all rows, and as groups for stochastic methods."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.rows import as_rows
+from frankwolfe.arguments.arrays import as_targets, as_weights
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
 from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs, MultiOutput
-from frankwolfe.store.reader import LIMIT, Room, RowStore
+from frankwolfe.rows.samples import Samples, block_entries
+from frankwolfe.shards.interface import Shards
+from frankwolfe.shards.local import DataBlock, Local, Serial, Threads
+from frankwolfe.shards.sources import IN_MEMORY, DataSource, LoadedData, Refusal
+from frankwolfe.store.sharded import LIMIT, Room, ShardedRows
 
 MOST_ROOMS = 4
 """Largest number of shards in memory during a pass: two in use, and two that are read ahead."""
@@ -96,13 +100,13 @@ class StoredRows:
 
     Parameters
     ----------
-    store : RowStore
+    store : ShardedRows
         The store.
     layers : tuple of functions
         Transformations of the rows of a shard to another layout, applied in order.
     """
 
-    def __init__(self, store: RowStore, layers: tuple[Callable[[Any], Any], ...] = ()):
+    def __init__(self, store: ShardedRows, layers: tuple[Callable[[Any], Any], ...] = ()):
         self.store, self.layers = store, layers
         self.rows_read = 0
         self._lock = Lock()
@@ -244,12 +248,126 @@ def _centred(rows: Dense, means: np.ndarray) -> Centred:
     return Centred(rows.values, means)
 
 
-def rows_of(matrix: Any, outputs: int = 0) -> Any:
-    """Return the rows of a validated matrix, without a copy, or of a store, which is read on demand."""
-    if not isinstance(matrix, RowStore):
-        return as_rows(matrix, outputs)
-    stored = StoredRows(matrix)
-    return stored.through(partial(MultiOutput, outputs=outputs)) if outputs else stored
+class DiskShards(Local):
+    """Rows that do not fit into memory, with the interface of `Local`: each pass reads all shards."""
+
+    @property
+    def groups(self) -> int:
+        """Number of groups of rows that are loaded into memory in turn."""
+        return max(2, GroupPlan.of(self.samples.rows.store).groups)
+
+    @property
+    def reads(self) -> float | None:
+        """Number of reads of all rows from disk."""
+        return self.samples.rows.reads
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The positions of blocks of about equal size."""
+        rows = self.samples.rows
+        return rows.places(block_entries(rows.stored(), self.size))
+
+    def each(self, function: Callable[[DataBlock], tuple]) -> tuple:
+        """Call a function for each block of rows and return the sum of its results, added in block order.
+
+        The results must not share memory with the rows, whose buffers are reused.
+        """
+        rows, targets, weights, loss = self.samples
+        with Reading(rows, self.places) as read:
+
+            def on_disk(place: Place) -> tuple:
+                with read.rows(place) as some:
+                    samples = Samples(some, targets[place.part], weights[place.part], loss)
+                    return function(DataBlock(place.part, samples))
+
+            return self.executor.run(on_disk, self.places)
+
+
+class ShardSource(DataSource):
+    """Rows that this process can read shard by shard: `ShardedRows`, for instance a row store."""
+
+    X: ShardedRows
+    name, is_checked = "a row store", True
+    refusals = (
+        Refusal(
+            IN_MEMORY,
+            lambda facts: True,
+            "{source.X.name} does not fit into memory",
+            "use 'auto', 'sfw' or 'fw', or {source.X.more_memory}",
+        ),
+    )
+
+    least_batch = 10
+    """A pass is faster than with batches of one row, and makes as much progress (docs/stores.md)."""
+
+    @property
+    def most_batch(self) -> float:
+        """The rows of the smallest group."""
+        return GroupPlan.of(self.X).fewest_rows
+
+    def require_memory(self, who: str, instead: str = "") -> None:
+        """Raise TypeError."""
+        more = f", or {instead}" if instead else ""
+        raise TypeError(f"{who} needs rows in memory, but X is {self.name}: pass X.matrix() and X.y{more}")
+
+    def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
+        """Check targets and weights, which are those of the store if none are given. Load the rows if they fit."""
+        store, names = self.X, self.X.feature_names
+        y = stored_targets(store, loss) if y is None else y
+        sample_weight = store.sample_weight if sample_weight is None else sample_weight
+        if store.fits:
+            return self.loaded(store.matrix(), y, sample_weight, loss, centre, names)
+        n = store.shape[0]
+        targets, weights = as_targets(y, n, loss), as_weights(sample_weight, n)
+        loss = loss.for_targets(targets)
+        rows = StoredRows(store)
+        rows = rows.through(partial(MultiOutput, outputs=loss.outputs)) if loss.outputs else rows
+        return LoadedData(self, Samples(rows.centred(weights) if centre else rows, targets, weights, loss), names)
+
+    def samples_for_run(self, samples: Samples) -> Samples:
+        """Return the samples with a separate count of reads."""
+        return samples._replace(rows=samples.rows.for_run())
+
+    def shards(self, samples: Samples, size: int, executor: Serial | Threads | None = None) -> Shards:
+        """Return what runs tasks on the rows."""
+        return DiskShards(samples, size, executor)
+
+    def head(self, count: int) -> Any:
+        """Return the first rows, at most ``count``, as an array or a CSR array."""
+        return self.X.head(count)
+
+    some_rows = head  # evenly spread ones would be a pass over the data
+
+    def matrix(self) -> Any:
+        """Raise ValueError."""
+        raise ValueError(f"this needs all rows in memory, and they are in {self.X.name}, which does not fit")
+
+    def products(self, weights: np.ndarray) -> np.ndarray:
+        """Return the products of all rows with the columns of a matrix, by one pass."""
+        return StoredRows(self.X).dot_all(np.ascontiguousarray(weights))
+
+    def identity(self, samples: Samples) -> dict[str, Any]:
+        """Return what distinguishes the data from others."""
+        return {**super().identity(samples), "data": self.X.identity}
+
+
+def stored_targets(store: ShardedRows, loss: Any) -> np.ndarray:
+    """Return the targets of a store as a loss takes them: of two classes the first is -1 and the second +1."""
+    if store.y is None:
+        raise ValueError(f"{store.name} holds no targets: pass y, or write them with fw.write_rows")
+    if store.classes is None:
+        try:
+            return as_targets(store.y, store.shape[0], loss)
+        except ValueError as error:
+            raise ValueError(f"the targets in {store.name} do not go with this loss: {error}") from None
+    if loss.targets == "classes":
+        return store.y
+    count, kind = len(store.classes), type(loss).__name__
+    if loss.targets != "labels":
+        raise ValueError(f"{store.name} holds {count} classes for targets, and {kind} takes numbers: pass y")
+    if count != 2:
+        raise ValueError(f"{store.name} holds {count} classes for targets, and {kind} takes two: use 'multinomial'")
+    return 2.0 * store.y - 1.0
 
 
 class GroupPlan(NamedTuple):
@@ -273,7 +391,7 @@ class GroupPlan(NamedTuple):
     fewest_rows: int
 
     @classmethod
-    def of(cls, store: RowStore) -> "GroupPlan":
+    def of(cls, store: ShardedRows) -> "GroupPlan":
         """Plan groups that fit into the memory of a store. Their numbers of shards differ by at most one."""
         count, most = len(store.shards), max(shard.entries for shard in store.shards)
         together = max(1, min(count, (store.memory // 2) // store.largest_shard, LIMIT // max(most, 1)))
@@ -289,13 +407,13 @@ class ShuffledGroups:
 
     Parameters
     ----------
-    store : RowStore
+    store : ShardedRows
         The store.
     generator : numpy.random.Generator
         Generator of the orders, used for nothing else: the order of the next pass can be drawn at any time.
     """
 
-    def __init__(self, store: RowStore, generator: np.random.Generator):
+    def __init__(self, store: ShardedRows, generator: np.random.Generator):
         self._store, self._generator = store, generator
         self.plan = GroupPlan.of(store)
         self._orders: list[np.ndarray] = []  # of this pass and the next

@@ -33,9 +33,20 @@ class Shards(Protocol):
     """Whether each `run` is a network round trip. Solvers then make fewer calls: each call returns more results, and
     quadratic models are used for longer."""
 
-    groups: int
-    """Number of groups of rows that the compiled loop loads into memory in turn: one if all rows are in memory, zero if
-    rows are in other processes."""
+    @property
+    def groups(self) -> int:
+        """Number of groups of rows that the compiled loop loads into memory in turn.
+
+        One if all rows are in memory, zero if rows are in other processes.
+        """
+
+    @property
+    def reads(self) -> float | None:
+        """Number of times that all rows have been read from disk; None if passes read no disk."""
+
+    @property
+    def executor(self) -> Any:
+        """The executor that runs the work on blocks of rows in this process; None if rows are in others."""
 
     def run(
         self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None

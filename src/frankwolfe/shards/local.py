@@ -22,7 +22,6 @@ from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.rows import samples as cutting
 from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs
 from frankwolfe.rows.samples import Samples, block_entries, even_parts
-from frankwolfe.shards.disk import GroupPlan, Place, Reading, StoredRows
 from frankwolfe.shards.interface import Task
 
 
@@ -97,7 +96,7 @@ class DataBlock(NamedTuple):
 
 
 class Local:
-    """Rows on this machine, in memory or in a store: the first argument of every task.
+    """Rows in memory: the first argument of every task. `frankwolfe.shards.disk.DiskShards` is for rows that are not.
 
     Parameters
     ----------
@@ -118,6 +117,16 @@ class Local:
         self.executor = executor_for() if executor is None else executor
 
     @property
+    def groups(self) -> int:
+        """Number of groups of rows that are loaded into memory in turn."""
+        return 1
+
+    @property
+    def reads(self) -> float | None:
+        """Number of reads of all rows from disk; None if rows are in memory."""
+        return None
+
+    @property
     def losses(self) -> LossArrays:
         """The vectorised loss, compiled if the data is large."""
         rows = self.samples.rows
@@ -133,17 +142,6 @@ class Local:
         """Run a task and return its result."""
         return task(self, *args)
 
-    @property
-    def groups(self) -> int:
-        """Number of groups of rows that are loaded into memory in turn: one if all rows are in memory."""
-        rows = self.samples.rows
-        return max(2, GroupPlan.of(rows.store).groups) if isinstance(rows, StoredRows) else 1
-
-    @property
-    def reads(self) -> float | None:
-        """Number of reads of all rows from disk; None if rows are in memory."""
-        return self.samples.rows.reads if isinstance(self.samples.rows, StoredRows) else None
-
     @cached_property
     def blocks(self) -> list[DataBlock]:
         """The rows in memory, split into blocks of about equal size."""
@@ -151,28 +149,12 @@ class Local:
         parts = rows.cut(block_entries(rows.stored(), self.size))
         return [DataBlock(part, self.samples.block(part)) for part in parts]
 
-    @cached_property
-    def places(self) -> list[Place]:
-        """The positions of blocks of about equal size in a store."""
-        rows = self.samples.rows
-        return rows.places(block_entries(rows.stored(), self.size))
-
     def each(self, function: Callable[[DataBlock], tuple]) -> tuple:
         """Call a function for each block of rows and return the sum of its results, added in block order.
 
         The results must not share memory with the rows: rows of a store are read into buffers that are reused.
         """
-        rows, targets, weights, loss = self.samples
-        if not isinstance(rows, StoredRows):
-            return self.executor.run(function, self.blocks)
-        with Reading(rows, self.places) as read:
-
-            def on_disk(place: Place) -> tuple:
-                with read.rows(place) as some:
-                    samples = Samples(some, targets[place.part], weights[place.part], loss)
-                    return function(DataBlock(place.part, samples))
-
-            return self.executor.run(on_disk, self.places)
+        return self.executor.run(function, self.blocks)
 
     @cached_property
     def parts(self) -> list[slice]:

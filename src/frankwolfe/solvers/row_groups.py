@@ -18,7 +18,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.disk import ShuffledGroups
 from frankwolfe.solvers.loop import Batches, Sampler, Sizes, plain, require_permutation
-from frankwolfe.store.reader import Room
+from frankwolfe.store.sharded import Room
 
 
 class RowGroup:
@@ -139,7 +139,7 @@ class ShardGroups:
         if batch_size > fewest:
             raise ValueError(
                 f"batch_size={batch_size:,} is more than the {fewest:,} rows that may be in memory together: choose a "
-                f"smaller one, or open {store.path} with more memory"
+                f"smaller one, or open {store.name} with more memory"
             )
         self.left = 0  # steps left on the current group
         self._sampler: Sampler | None = None

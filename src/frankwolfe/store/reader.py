@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, chain
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from frankwolfe.store.format import (
     require_indices,
     require_size,
 )
+from frankwolfe.store.sharded import Room, ShardedRows
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -53,39 +53,9 @@ def as_bytes(name: str, size: Any) -> int:
     return int(size)
 
 
-class Room:
-    """Buffers into which rows are read.
-
-    Parameters
-    ----------
-    store : RowStore
-        The store, which determines the types.
-    rows, entries : int
-        Capacity: numbers of rows and of stored entries.
-    """
-
-    def __init__(self, store: "RowStore", rows: int, entries: int):
-        manifest, self._sparse = store.manifest, store.is_sparse
-        kind = np.dtype(manifest.indices)
-        self.width = manifest.columns
-        self.values = np.empty(entries, store.dtype)
-        self.columns = np.empty(entries if self._sparse else 0, kind)
-        self.starts = np.empty(rows + 1 if self._sparse else 0, kind)
-
-    def rows(self, rows: int, entries: int) -> CSR | Dense:
-        """Return the rows in the buffers, without a copy."""
-        if not self._sparse:
-            return Dense(self.values[:entries].reshape(rows, self.width))
-        columns = self.columns[:entries]
-        return CSR(self.values[:entries], columns.view(UNSIGNED[columns.dtype]), self.starts[: rows + 1])
-
-
 DEFAULT_MEMORY = 2**30
 """Default memory for rows in bytes. It is the same on all machines because the samples of stochastic methods depend
 on it."""
-
-FEWEST_SHARDS = 2
-"""Number of shards that must fit into memory: one in use, and one that is read ahead."""
 
 ROW_BYTES = 130
 """Bytes of memory of a run for each row and output, besides the row: targets, weights, predictions, slopes and the
@@ -94,11 +64,8 @@ points along a step. Measured with ``auto`` on 2,000,000 rows of 20 columns."""
 PROGRAM_BYTES = 2 * 10**8
 """Bytes of Python, its packages and compiled code. Measured after runs on a few rows."""
 
-LIMIT = 2**31 - 1
-"""Largest number of entries that can be in memory together if indices have 32 bits."""
 
-
-class RowStore:
+class RowStore(ShardedRows):
     """Rows on disk, with their targets and weights, as returned by `open_rows`.
 
     `Problem` and estimators accept a store instead of ``X`` and ``y``. If all rows fit into ``memory`` they are loaded
@@ -132,59 +99,28 @@ class RowStore:
         verify: bool = True,
         manifest: Manifest | None = None,
     ):
-        self.path, self.memory, self.verify = Path(path), as_bytes("memory", memory), verify
-        self.manifest = read_manifest(self.path) if manifest is None else manifest
-        self.shards: list[Shard] = self.manifest.shards
-        self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
-        self._lock = Lock()
-        self._rooms: list[Room] = []  # free buffers of earlier reads
+        limit, self.path, self.verify = as_bytes("memory", memory), Path(path), verify
+        self.manifest = found = read_manifest(self.path) if manifest is None else manifest
         self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
-        if not self.shards:
-            raise ValueError(f"{self.path} holds no rows")
-        if not self.fits and FEWEST_SHARDS * self.largest_shard > self.memory:
-            needed = FEWEST_SHARDS * self.largest_shard
-            raise ValueError(
-                f"memory={self.memory:,} bytes is too little for {self.path}: its largest shard has "
-                f"{self.largest_shard:,}, and {FEWEST_SHARDS} must fit. Allow for {needed:,}, or write it with smaller "
-                "shards (fw.write_rows(..., shard=...))"
-            )
+        is_sparse = found.layout == "csr"
+        super().__init__(str(path), found.columns, found.values, found.shards, limit, is_sparse, found.indices)
+        self.feature_names = found.names
+        self.classes = None if found.classes is None else np.array(found.classes)
+
+    shards: list[Shard]
+    smaller_shards = "write it with smaller shards (fw.write_rows(..., shard=...))"
+
+    @property
+    def more_memory(self) -> str:
+        """How to keep all rows in memory, for messages."""
+        return f"keep all rows in memory: fw.open_rows(path, memory={self.bytes})"
+
+    @property
+    def identity(self) -> str:
+        """The manifest, with the checksums of all files."""
+        return self.manifest.text()
 
     # --- metadata -------------------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return int(self.offsets[-1]), self.manifest.columns
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of the values."""
-        return np.dtype(self.manifest.values)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
-        return self.manifest.layout == "csr"
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored entries."""
-        return sum(shard.entries for shard in self.shards)
-
-    @property
-    def bytes(self) -> int:
-        """Size of the rows on disk, which is about their size in memory."""
-        return sum(shard.bytes for shard in self.shards)
-
-    @property
-    def largest_shard(self) -> int:
-        """Size of the largest shard in bytes."""
-        return max(shard.bytes for shard in self.shards)
-
-    @property
-    def fits(self) -> bool:
-        """Whether all rows fit into memory."""
-        return self.bytes <= self.memory and (self.manifest.indices == "int64" or self.nnz <= LIMIT)
 
     @property
     def run_memory(self) -> int:
@@ -196,16 +132,6 @@ class RowStore:
         classes = len(self.manifest.classes or ())
         outputs = max(1, self.manifest.outputs, classes if classes > 2 else 1)
         return 2 * self.memory + ROW_BYTES * outputs * self.shape[0] + PROGRAM_BYTES
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the columns, or None."""
-        return self.manifest.names
-
-    @property
-    def classes(self) -> np.ndarray | None:
-        """Names of the classes in ascending order, if the targets are class indices."""
-        return None if self.manifest.classes is None else np.array(self.manifest.classes)
 
     @cached_property
     def y(self) -> np.ndarray | None:
@@ -270,33 +196,22 @@ class RowStore:
 
     def read(self, numbers: Any, room: Room | None = None) -> CSR | Dense:
         """Read some shards and return their rows, concatenated. Allocate memory unless ``room`` provides buffers."""
-        chosen = [self.shards[number] for number in numbers]
-        for file in chain.from_iterable(shard.files for shard in chosen) if room is None else ():
+        for file in chain.from_iterable(self.shards[k].files for k in numbers) if room is None else ():
             require_size(self.path, file)  # before memory is allocated for a file that may not exist
-        rows, entries = sum(shard.rows for shard in chosen), sum(shard.entries for shard in chosen)
-        room = room or Room(self, rows, entries)
-        row = entry = 0
-        for number, shard in zip(numbers, chosen, strict=True):
-            self._read_into(int(number), shard, room, row, entry)
-            row, entry = row + shard.rows, entry + shard.entries
-        return room.rows(rows, entries)
+        return super().read(numbers, room)
 
-    def _read_into(self, number: int, shard: Shard, room: Room, row: int, entry: int) -> None:
-        """Read a shard into buffers, from a given row and entry on. Validate it if its files are new or changed."""
-        arrays = [room.values[entry : entry + shard.entries]]
-        if shard.starts is not None:
-            arrays += [room.columns[entry : entry + shard.entries], room.starts[row : row + shard.rows + 1]]
-        known = self._stamps.get(number, [NEVER_READ] * len(arrays))
+    def read_into(self, number: int, *arrays: np.ndarray) -> None:
+        """Read a shard into buffers. Validate it if its files are new or changed."""
+        shard = self.shards[number]
+        known = self._stamps.get(number, [NEVER_READ] * len(shard.files))
         stamps = [
             read_file(self.path, file, into, stamp if self.verify else None)
-            for file, into, stamp in zip(shard.files, arrays, known, strict=True)
+            for file, into, stamp in zip(shard.files, arrays, known, strict=False)
         ]
         if stamps != known:
             self._require_sound(shard, *arrays)
             with self._lock:
                 self._stamps[number] = stamps
-        if shard.starts is not None and entry:
-            arrays[2] += entry
 
     def _require_sound(self, shard: Shard, values: np.ndarray, *indices: np.ndarray) -> None:
         """Raise ValueError if a shard holds NaN, infinity or invalid indices, whether or not its checksum is right."""
@@ -307,18 +222,6 @@ class RowStore:
             if starts[-1] != shard.entries:
                 raise ValueError(f"{self.path / shard.starts.name} is damaged: it has not {shard.entries} entries")
             require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
-
-    def lend_rooms(self, count: int) -> list[Room]:
-        """Return buffers for ``count`` shards, free ones first. The caller gives them back by `return_rooms`."""
-        with self._lock:
-            found = [self._rooms.pop() for _ in range(min(count, len(self._rooms)))]
-        rows, entries = max(shard.rows for shard in self.shards), max(shard.entries for shard in self.shards)
-        return [*found, *(Room(self, rows, entries) for _ in range(count - len(found)))]
-
-    def return_rooms(self, rooms: list[Room]) -> None:
-        """Add buffers to the free ones."""
-        with self._lock:
-            self._rooms += rooms
 
     def first_rows(self, count: int) -> CSR | Dense:
         """Read the first ``count`` rows, or those of the first shard if it has fewer, without reading the others."""
@@ -333,14 +236,6 @@ class RowStore:
         require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
         values = read_slice(self.path, shard.values, 0, stored, self.dtype)
         return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
-
-    def head(self, count: int) -> Any:
-        """Return the first rows, at most ``count``, as an array or a SciPy CSR array."""
-        return self._as_matrix(self.first_rows(count))
-
-    def matrix(self) -> Any:
-        """Read all rows into an array or a SciPy CSR array."""
-        return self._as_matrix(self.read(range(len(self.shards))))
 
     def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
         """Return rows, targets and weights as dask arrays, which the workers of a cluster read (docs/cluster.md).
@@ -387,13 +282,6 @@ class RowStore:
             None if part.targets is None else _dask_array("targets", token, chunks, outputs),
             None if part.weights is None else _dask_array("weights", token, chunks),
         )
-
-    def _as_matrix(self, rows: CSR | Dense) -> Any:
-        if isinstance(rows, Dense):
-            return rows.values
-        matrix = rows.matrix(self.shape[1])
-        matrix.has_canonical_format = True
-        return matrix
 
 
 def open_rows(path: str | os.PathLike, memory: int | str = DEFAULT_MEMORY, verify: bool = True) -> RowStore:

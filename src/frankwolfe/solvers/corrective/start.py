@@ -46,7 +46,7 @@ def worth_sampling(problem: Problem, budget: float = float("inf")) -> bool:
         return False
     if rows.stored() < LEAST_ENTRIES["sparse" if rows.is_sparse else "dense"]:
         return False
-    return problem.n // (SAMPLED * problem.pieces) >= max(1, ROWS_PER_WEIGHT * problem.size)
+    return problem.n // (SAMPLED * problem.source.pieces) >= max(1, ROWS_PER_WEIGHT * problem.size)
 
 
 def start_from_sample(problem: Problem, limits: Any = None) -> tuple[np.ndarray | None, int]:

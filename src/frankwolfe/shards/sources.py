@@ -1,0 +1,172 @@
+"""`DataSource`: one class for each place where rows can be, and all that a problem has to know of that place.
+
+`frankwolfe.problem.data.source_of` chooses the source of ``X``. Everything above works with its members and never with
+the type of ``X``. A new place is a new class, in a file of its own, and a line in `source_of`. Rows that this process
+can read piece by piece need less: a subclass of `frankwolfe.store.sharded.ShardedRows`, which has a source already.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
+from frankwolfe.linalg.matrices import evenly_spread
+from frankwolfe.rows import as_rows
+from frankwolfe.rows.centred import centred
+from frankwolfe.rows.samples import Samples
+from frankwolfe.shards.interface import Shards
+from frankwolfe.shards.local import Local, Serial, Threads
+
+IN_MEMORY = "all rows in memory"
+ONE_PROCESS = "all rows in this process"
+
+
+class Refusal(NamedTuple):
+    """A need of a method that some problems cannot serve: when, the fact as a clause, and what to use instead.
+
+    ``when`` is a function of `frankwolfe.problem.requirements.Facts`, whose fields the two texts may name in braces.
+    """
+
+    need: str
+    when: Callable[[Any], Any]
+    fact: str
+    instead: str
+
+
+class LoadedData(NamedTuple):
+    """Checked data.
+
+    Attributes
+    ----------
+    source : DataSource
+        Where the rows are now: those of a store that fits are in memory.
+    samples : Samples or RemoteSamples
+        Rows, targets, weights and loss as kernels take them.
+    feature_names : list of str, or None
+        Names of the columns, if there are any.
+    """
+
+    source: "DataSource"
+    samples: Any
+    feature_names: list[str] | None
+
+
+class DataSource:
+    """Rows, wherever they are. The members of this class are those of rows in memory.
+
+    Parameters
+    ----------
+    X : object
+        The rows as a user passes them.
+
+    Attributes
+    ----------
+    X : object
+        The rows as `Problem.X` shows them once they are loaded: they have ``shape``, ``dtype`` and, if sparse, ``nnz``.
+    """
+
+    name = "an array"
+    """What messages call ``X``."""
+
+    needs: tuple[str, ...] = ()
+    """What the source needs of a problem: phrases of `frankwolfe.problem.requirements`."""
+
+    refusals: tuple[Refusal, ...] = ()
+    """The needs of methods that the source cannot serve, and its own needs that some problems cannot serve."""
+
+    is_lazy = False
+    """Whether estimators return predictions as lazy collections, like ``X``."""
+
+    is_checked = False
+    """Whether the values were validated before, when they were stored."""
+
+    has_row_arrays = True
+    """Whether arrays with an entry for each row, such as slopes, are in this process. Then they can be copied, saved in
+    a checkpoint, and checked when it is restored."""
+
+    in_reach = True
+    """Whether the rows can be read now. A cluster may have been closed."""
+
+    pieces = 1
+    """Number of workers that have some of the rows."""
+
+    default_batch: float | None = None
+    """Default batch size of all methods, as a fraction of the rows. None for the method's own."""
+
+    least_batch = 1
+    """Smallest default batch size."""
+
+    def __init__(self, X: Any):
+        self.X = X
+
+    @property
+    def most_batch(self) -> float:
+        """Largest default batch size."""
+        return np.inf
+
+    def require_memory(self, who: str, instead: str = "") -> None:
+        """Raise an error that says what ``who`` could do if the rows are not in memory."""
+
+    def load(self, y: Any, sample_weight: Any, loss: Any, centre: bool) -> LoadedData:
+        """Check the data and load what can be loaded.
+
+        Parameters
+        ----------
+        y, sample_weight : array, or None
+            Targets and weights, as a user passes them.
+        loss : loss
+            The returned samples have ``loss.for_targets(targets)``.
+        centre : bool
+            Whether dense columns are centred, as they are if there is an intercept.
+        """
+        return self.loaded(as_matrix(self.X), y, sample_weight, loss, centre, column_names(self.X))
+
+    def loaded(
+        self, matrix: Any, y: Any, sample_weight: Any, loss: Any, centre: bool, names: list[str] | None
+    ) -> LoadedData:
+        """Return a checked matrix in memory with its targets and weights, which are checked here."""
+        if y is None:
+            raise TypeError("y is missing: pass the targets, one for each row of X")
+        n = matrix.shape[0]
+        targets = as_targets(y, n, loss)
+        samples = memory_samples(matrix, targets, as_weights(sample_weight, n), loss.for_targets(targets), centre)
+        return LoadedData(DataSource(matrix), samples, names)
+
+    def samples_for_run(self, samples: Any) -> Any:
+        """Return the samples for one run, with a count of reads of their own."""
+        return samples
+
+    def shards(self, samples: Any, size: int, executor: Serial | Threads | None = None) -> Shards:
+        """Return what runs tasks on the rows of loaded samples, for ``size`` coefficients."""
+        return Local(samples, size, executor)
+
+    def head(self, count: int) -> Any:
+        """Return the first rows, at most ``count``, as an array or a CSR array."""
+        return self.X[:count]
+
+    def some_rows(self, count: int) -> Any:
+        """Return at most about ``count`` rows, evenly spread if possible, as an array or a CSR array."""
+        return self.X[evenly_spread(self.X.shape[0], count)]
+
+    def matrix(self) -> Any:
+        """Return all rows as an array or a CSR array. Raise ValueError if they are not in memory."""
+        return self.X
+
+    def products(self, weights: np.ndarray) -> np.ndarray:
+        """Return the products of all rows with the columns of a matrix."""
+        return self.X @ weights
+
+    def identity(self, samples: Any) -> Mapping[str, Any]:
+        """Return what distinguishes the data from others, by what messages call it."""
+        return {"data": samples.rows, "targets": samples.targets, "sample weights": samples.weights}
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Return lines for the summary of a run: titles and texts. Empty for rows in memory."""
+        return []
+
+
+def memory_samples(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: Any, centre: bool) -> Samples:
+    """Return checked data in memory as kernels take it, without a copy. With ``centre``, dense columns are centred."""
+    rows = as_rows(matrix, loss.outputs)
+    return Samples(centred(rows, weights) if centre else rows, targets, weights, loss)
