@@ -12,7 +12,7 @@ copies the fields it needs into locals before its loop: a field read inside the 
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_void_p
 from functools import wraps
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -28,9 +28,15 @@ TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
 
 
 def verb(function: Function) -> Function:
-    """Mark a function as a verb: compiled, it becomes its first argument's method of the same name."""
-    VERBS.append(function)
-    return function
+    """Turn a function without a body into a verb, which calls its first argument's method of the same name."""
+    name = function.__name__
+
+    @wraps(function)
+    def call(part, *args):
+        return getattr(part, name)(*args)
+
+    VERBS.append(call)
+    return cast("Function", call)
 
 
 def routine(function: Function) -> Function:
@@ -102,49 +108,41 @@ def contract(p, q):
 @verb
 def row_size(rows, i):
     """Return the number of stored entries of row ``i``."""
-    return rows.row_size(i)
 
 
 @verb
 def row_item(rows, i, at):
     """Return column and value of the stored entry number ``at`` of row ``i``."""
-    return rows.row_item(i, at)
 
 
 @verb
 def row_dot(rows, i, v):
     """Return the inner product of row ``i`` with the dense vector ``v``."""
-    return rows.row_dot(i, v)
 
 
 @verb
 def row_add(rows, i, c, r):
     """Add ``c`` times row ``i`` to the dense vector ``r``, in place."""
-    return rows.row_add(i, c, r)
 
 
 @verb
 def row_entry(rows, i, j):
     """Return entry ``j`` of row ``i``."""
-    return rows.row_entry(i, j)
 
 
 @verb
 def row_sandwich(rows, i, left, right):
     """Return the prediction of row ``i`` for the weight matrix ``left right'``."""
-    return rows.row_sandwich(i, left, right)
 
 
 @verb
 def row_add_tracked(rows, i, c, r, bounds, starts, flip):
     """Add ``c`` times row ``i`` to ``r`` and raise the bounds of a lazy argmax over ``r``, in one pass."""
-    return rows.row_add_tracked(i, c, r, bounds, starts, flip)
 
 
 @verb
 def row_add_grouped(rows, i, c, r, groups):
     """Add ``c`` times row ``i`` to ``r`` and update the bounds of a tracker over groups of entries, in one pass."""
-    return rows.row_add_grouped(i, c, r, groups)
 
 
 # --- prefetching: load memory into the cache before it is used; affects the time only -----------------------------
@@ -157,7 +155,6 @@ def hint(array, k):
 @verb
 def fetch_row(rows, i):
     """Prefetch the stored entries of row ``i``."""
-    return rows.fetch_row(i)
 
 
 # --- callbacks: code that cannot be compiled is called by its address ----------------------------------------------
@@ -187,61 +184,51 @@ def chosen(condition, a, b):
 @verb
 def value(loss, z, y):
     """Return the loss of the prediction ``z`` for the target ``y``."""
-    return loss.value(z, y)
 
 
 @verb
 def derivative(loss, z, y):
     """Return the first derivative in ``z``."""
-    return loss.derivative(z, y)
 
 
 @verb
 def smoothed_derivative(loss, z, y, beta):
     """Return the first derivative in ``z`` of the loss, smoothed with the parameter ``beta`` if it has kinks."""
-    return loss.smoothed_derivative(z, y, beta)
 
 
 @verb
 def kink_slopes(loss, y):
     """Return the slopes to the left and right of the kink at ``z = y``, for a loss with a kink."""
-    return loss.kink_slopes(y)
 
 
 @verb
 def curvature(loss, z, y):
     """Return the second derivative in ``z``, one-sided at a jump; for several outputs a diagonal upper bound."""
-    return loss.curvature(z, y)
 
 
 @verb
 def hessian_product(loss, z, y, q):
     """Return the Hessian-vector product with ``q``, for losses of several outputs."""
-    return loss.hessian_product(z, y, q)
 
 
 @verb
 def residual(loss, z, y, a):
     """Return ``f(z) + f*(a) - <a, z>``, zero where ``a`` is the derivative at ``z`` and positive elsewhere."""
-    return loss.residual(z, y, a)
 
 
 @verb
 def conjugate(loss, a, y):
     """Return ``f*(a) = sup_z <a, z> - f(z)``, infinite where that is not bounded."""
-    return loss.conjugate(a, y)
 
 
 @verb
 def nearest_slope(loss, a, y):
     """Return a slope near ``a`` at which the conjugate is finite."""
-    return loss.nearest_slope(a, y)
 
 
 @verb
 def smoothness(loss):
     """Return the smallest known Lipschitz constant ``L`` of the derivative."""
-    return loss.smoothness()
 
 
 def _curvature_of_outputs(loss, z, y, q):
@@ -260,43 +247,36 @@ def curvature_along(loss, z, y, q):
 @verb
 def prediction(point, rows, i):
     """Return the inner product of row ``i`` with a point."""
-    return point.prediction(rows, i)
 
 
 @verb
 def inner(point, r):
     """Return the inner product of a point with the dense vector ``r``."""
-    return point.inner(r)
 
 
 @verb
 def deposit(atom, iterate, c):
     """Add ``c`` times an atom to the iterate, in place."""
-    return atom.deposit(iterate, c)
 
 
 @verb
 def coordinate(atom):
     """Return an atom with one non-zero entry as a `frankwolfe.sets.atoms.Hot`."""
-    return atom.coordinate()
 
 
 @verb
 def accept(iterate, left, right, c):
     """Add ``c left right'`` to the iterate, in place."""
-    return iterate.accept(left, right, c)
 
 
 @verb
 def compress(iterate):
     """Reduce the rank of a factored iterate to free columns of its factors."""
-    return iterate.compress()
 
 
 @verb
 def shrink(iterate, c):
     """Multiply the iterate by ``c``, in place."""
-    return iterate.shrink(c)
 
 
 # --- trackers: state about r that makes the oracle of a set cheap -----------------------------------------------
@@ -305,43 +285,36 @@ def shrink(iterate, c):
 @verb
 def add_row(tracker, rows, i, c, r):
     """Add ``c`` times row ``i`` to ``r`` and update the tracker."""
-    return tracker.add_row(rows, i, c, r)
 
 
 @verb
 def rebuild(tracker, r):
     """Rebuild the tracker after a change of all of ``r``."""
-    return tracker.rebuild(r)
 
 
 @verb
 def leader(tracker, r):
     """Return the position of the entry (or group) of ``r`` with the largest key."""
-    return tracker.leader(r)
 
 
 @verb
 def recount(tracker, r):
     """Compute the leading singular vectors, or eigenvectors, of ``r`` and store them in the tracker."""
-    return tracker.recount(r)
 
 
 @verb
 def written(memory, place, atom):
     """Store an atom at a position of a memory and return whether it is finite."""
-    return memory.written(place, atom)
 
 
 @verb
 def recalled(memory, place):
     """Return the atom at a position of a memory."""
-    return memory.recalled(place)
 
 
 @verb
 def fill(pieces, r, room):
     """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
-    return pieces.fill(r, room)
 
 
 # --- sets, estimates, directions, steps ----------------------------------------------------------------------
@@ -350,103 +323,86 @@ def fill(pieces, r, room):
 @verb
 def oracle(constraint, tracker, r):
     """Return the atom of the set that minimises ``<r, s>`` (the linear minimisation oracle)."""
-    return constraint.oracle(tracker, r)
 
 
 @verb
 def refresh(estimate, samples, iterate, gradient, batch, upcoming, t):
     """Update the gradient estimate from the batch, before the direction calls the oracle; the next batch is known."""
-    return estimate.refresh(samples, iterate, gradient, batch, upcoming, t)
 
 
 @verb
 def pull(side, gradient, iterate, kept, t):
     """Update the term of the side constraints in the gradient estimate, whose old value has been scaled by ``kept``."""
-    return side.pull(gradient, iterate, kept, t)
 
 
 @verb
 def follow(estimate, samples, iterate, move, gradient, batch, upcoming, t):
     """Update the gradient estimate after the move is chosen and before the iterate moves."""
-    return estimate.follow(samples, iterate, move, gradient, batch, upcoming, t)
 
 
 @verb
 def gradient_point(direction, iterate, t):
     """Return the point at which the direction needs the gradient: by default the iterate."""
-    return direction.gradient_point(iterate, t)
 
 
 @verb
 def choose(direction, constraint, gradient, iterate):
     """Return the move that the direction chooses."""
-    return direction.choose(constraint, gradient, iterate)
 
 
 @verb
 def pair(pieces, constraint, gradient, iterate):
     """Return the move of the pairwise direction."""
-    return pieces.pair(constraint, gradient, iterate)
 
 
 @verb
 def turn(pieces, constraint, gradient, iterate):
     """Return the move of the away direction."""
-    return pieces.turn(constraint, gradient, iterate)
 
 
 @verb
 def blend(pieces, constraint, gradient, iterate):
     """Return the move of the blended pairwise direction."""
-    return pieces.blend(constraint, gradient, iterate)
 
 
 @verb
 def slope(move, gradient, iterate):
     """Return ``-<r, direction>``, the rate of decrease of the linear model along the move."""
-    return move.slope(gradient, iterate)
 
 
 @verb
 def shift(move, rows, i, z):
     """Return ``x_i' direction`` given the current prediction ``z = x_i' w``."""
-    return move.shift(rows, i, z)
 
 
 @verb
 def target_prediction(move, rows, i):
     """Return ``x_i' s`` for the vertex ``s`` that the move leads to."""
-    return move.target_prediction(rows, i)
 
 
 @verb
 def spread(move, norms, iterate):
     """Return an upper bound on ``||X direction||`` from the norms of the columns."""
-    return move.spread(norms, iterate)
 
 
 @verb
 def active_count(move):
     """Return the number of active atoms."""
-    return move.active_count()
 
 
 @verb
 def max_step(move):
     """Return the largest feasible step."""
-    return move.max_step()
 
 
 @verb
 def apply(move, iterate, gamma):
     """Move the iterate by a step ``gamma`` along the move, in place."""
-    return move.apply(iterate, gamma)
 
 
 @verb
 def length(step, move, samples, gradient, iterate, t):
     """Return the step size ``gamma_t`` along the move."""
-    return step.length(move, samples, gradient, iterate, t)
 
 
 # --- lines: the objective along a move ------------------------------------------------------------------------
@@ -455,16 +411,13 @@ def length(step, move, samples, gradient, iterate, t):
 @verb
 def search(step, line, fall, most, t):
     """Return the step size of a line-search rule, at most ``most``; ``fall`` is minus the estimated slope."""
-    return step.search(line, fall, most, t)
 
 
 @verb
 def along(line, gamma):
     """Return the objective, and its first and second derivative in ``gamma``, at the point ``gamma`` of the line."""
-    return line.along(gamma)
 
 
 @verb
 def squares(line):
     """Return ``sum_i p_i q_i^2``, where ``q_i`` is the change of prediction ``i`` for a step of 1."""
-    return line.squares()

@@ -181,13 +181,11 @@ def conjugate_gradients(
 @verb
 def column_dot(columns, j, v):
     """Return the inner product of column ``j`` with ``v``."""
-    return columns.column_dot(j, v)
 
 
 @verb
 def column_add_bent(columns, j, c, curvatures, v):
     """Add ``c D a_j`` to ``v`` in place, where ``a_j`` is column ``j`` and ``D`` the diagonal of curvatures."""
-    return columns.column_add_bent(j, c, curvatures, v)
 
 
 class SparseColumns(NamedTuple):

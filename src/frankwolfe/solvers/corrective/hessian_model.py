@@ -331,7 +331,6 @@ def entering(pairs, u, slope):
 
     The opposite ``-s`` of an atom ``s`` with weight counts for the gap but cannot enter: ``s`` must leave first.
     """
-    return pairs.entering(u, slope)
 
 
 @verb
@@ -340,13 +339,11 @@ def leaving(pairs, H, u, slope, slack, enter, sign, best):
 
     That decrease is half of ``lead^2 / curvature`` along the pair. ``slack`` is the weight of the zero atom.
     """
-    return pairs.leaving(H, u, slope, slack, enter, sign, best)
 
 
 @verb
 def shift_slope(pairs, slope, amount, row):
     """Add ``amount`` times a row of the Hessian to the gradient of the model."""
-    pairs.shift_slope(slope, amount, row)
 
 
 @kernel
