@@ -34,7 +34,7 @@ def page(found: Tournament) -> str:
 
 
 def _series(found: Tournament, name: str, values: dict, **options) -> Series:
-    """Return a curve with the colour and dash pattern of its method; the best methods are shown at first."""
+    """Return a curve with the colour and dash pattern of its method; with many methods, only the best have one."""
     index = found.methods.index(name)
     leaders = [each.method for by in ("passes", "seconds") for each in found.ranking(found.middle, by)[:4]]
     shown = len(found.methods) <= 8 or name in (*leaders, *ALWAYS_SHOWN)
@@ -84,7 +84,7 @@ def _profiles(found: Tournament) -> Section | None:
     text = (
         "At tau = 1 a curve shows on what share of the cases the method is the fastest; at tau = 10, on what share it "
         "needs at most ten times as much as the fastest; at the right edge, how often it reaches the accuracy at all. "
-        "Higher is better (Dolan and More 2002). Click a name to show or hide a method."
+        "Higher is better (Dolan and More 2002). With many methods, those that are not in the legend are grey."
     )
     return Section("Performance profiles", [text], charts=charts)
 

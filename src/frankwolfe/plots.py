@@ -66,7 +66,7 @@ def plot_result(result: "Result", ax: Any = None) -> Any:
     ax.set(xscale="linear" if few else "log", yscale="log", xlabel="passes over the data", title=_title(result))
     ax.set_ylabel(f"gap{' and error' * bool(result.convex)}, in units of the objective")
     ax.legend(frameon=False, fontsize="small")
-    return _tidy(ax)
+    return tidy(ax)
 
 
 def weight_names(shape: tuple[int, ...], names: Any = None) -> list[str]:
@@ -107,7 +107,7 @@ def plot_path(path: "RadiusPath", ax: Any = None, most: int = 10, names: Any = N
     ax.set(xscale="log", xlabel="radius", ylabel="weight", title=title)
     if used.size:
         ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return _tidy(ax)
+    return tidy(ax)
 
 
 def plot_scores(radii: np.ndarray, scores: np.ndarray, chosen: int, name: str, ax: Any = None) -> Any:
@@ -119,7 +119,7 @@ def plot_scores(radii: np.ndarray, scores: np.ndarray, chosen: int, name: str, a
     ax.axvline(radii[chosen], color=COLOURS["gap"], lw=1.5, ls=":", label=f"chosen: {radii[chosen]:.4g}")
     ax.set(xscale="log", xlabel="radius", ylabel=name)
     ax.legend(frameon=False, fontsize="small")
-    return _tidy(ax)
+    return tidy(ax)
 
 
 def plot_complexity(result: "Result", ax: Any = None) -> Any:
@@ -132,7 +132,7 @@ def plot_complexity(result: "Result", ax: Any = None) -> Any:
     ax.set(xlabel="passes over the data", ylabel=f"{what} of the iterate", title=_title(result))
     ax.set_ylim(bottom=0.0)
     ax.yaxis.get_major_locator().set_params(integer=True)
-    return _tidy(ax)
+    return tidy(ax)
 
 
 def plot_spectrum(result: "Result", ax: Any = None) -> Any:
@@ -145,7 +145,7 @@ def plot_spectrum(result: "Result", ax: Any = None) -> Any:
     ax.set(xlabel="number", ylabel="singular value", title=f"rank {rank}, trace norm {values.sum():.4g}")
     ax.set_xlim(0.4, max(len(values), 1) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    return _tidy(ax)
+    return tidy(ax)
 
 
 def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None) -> Any:
@@ -164,10 +164,10 @@ def plot_groups(result: "Result", groups: Any, names: Any = None, ax: Any = None
         ax.xaxis.get_major_locator().set_params(integer=True)
     else:
         ax.set_xticks(np.arange(number), names, rotation=45, ha="right")
-    return _tidy(ax)
+    return tidy(ax)
 
 
-def _tidy(ax: Any) -> Any:
+def tidy(ax: Any) -> Any:
     """Draw a light grid and no box."""
     ax.grid(alpha=0.25, which="major")
     ax.set_axisbelow(True)

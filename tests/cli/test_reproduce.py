@@ -66,15 +66,13 @@ def test_report_is_whole_and_says_where_data_comes_from(small_run):
     assert "<svg" in (folder / "figure1.svg").read_text(encoding="utf-8")
 
 
-def test_report_draws_in_a_browser_without_errors(small_run, browser):
+def test_report_shows_in_a_browser_without_errors(small_run, browser):
     browser.set_window_size(1280, 900)
     browser.get_log("browser")  # what earlier pages left
     browser.get(f"file://{small_run[1] / 'report.html'}")
-    lines = "#chart-race-rcv1 .line"
-    assert len(browser.find_elements("css selector", lines)) == 5
-    button = browser.find_element("css selector", "#chart-race-rcv1 .legend button")
-    browser.execute_script("arguments[0].click()", button)  # wherever the page has scrolled to
-    assert len(browser.find_elements("css selector", lines)) == 4
+    widths = browser.execute_script("return [...document.images].map(image => image.naturalWidth)")
+    assert len(widths) == 3 * 3 + 3
+    assert min(widths) > 0  # all pictures are whole
     assert browser.get_log("browser") == []
 
 

@@ -1,80 +1,79 @@
-"""Reports with interactive charts, as one HTML file that needs nothing else: no network, no fonts, no other file.
+"""Reports of text, tables and pictures, as one HTML file without scripts that needs nothing else: no network, no files.
 
-`render` writes the text, the tables and the frames of the charts. The curves are in the page as JSON, and the script
-in ``report.js`` draws them. All text is plain text: it is escaped, never read as markup.
+`render` writes the page and draws its charts (needs matplotlib). All text is plain text: it is escaped, never read as
+markup.
 """
 
-import json
-import math
-import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
+from io import BytesIO
 from numbers import Integral, Real
-from typing import Any
+from string import Template
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from frankwolfe.plots import COLOURS, tidy
 
 Column = Sequence[float] | np.ndarray
 Cell = str | float | None
 
+NO_COLUMNS: Mapping[str, Column] = MappingProxyType({})
 MISSING = "\N{EN DASH}"
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+PANEL = 4.8, 3.2
+"""Width and height of a panel, in inches."""
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """One curve, in every quantity it was measured in.
 
     Parameters
     ----------
     name : str
-        Its name in the legend. Within a section, curves of the same name are shown and hidden together.
+        Its name in the legend.
     values : mapping of str to sequence of float
-        Columns of equal length by quantity. NaN and infinities leave a hole in the curve. A chart omits the curve
-        while it shows a quantity that is not here.
+        Columns of equal length by quantity. NaN and infinities leave a hole in the curve. A panel omits the curve if
+        one of its two quantities is not here.
     colour : str
-        Any CSS colour.
+        Any colour that matplotlib knows.
     dashed, points : bool
         Whether to draw a dashed line; whether to mark every point.
     low, high : mapping of str to sequence of float
         The edges of a band around the curve by quantity, for instance the extremes over seeds.
     shown : bool
-        Whether the curve is shown at first. Otherwise a click on its name in the legend shows it.
+        Otherwise the curve is a thin grey line without a band and a name.
     """
 
     name: str
     values: Mapping[str, Column]
     colour: str
     dashed: bool = False
-    low: Mapping[str, Column] = field(default_factory=dict)
-    high: Mapping[str, Column] = field(default_factory=dict)
     points: bool = False
+    low: Mapping[str, Column] = NO_COLUMNS
+    high: Mapping[str, Column] = NO_COLUMNS
     shown: bool = True
 
-    def __post_init__(self):
-        lengths = {len(column) for group in (self.values, self.low, self.high) for column in group.values()}
-        if len(lengths) > 1:
-            raise ValueError(f"the columns of series {self.name!r} must be equally long, got {sorted(lengths)}")
 
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves on one pair of axes.
+class Chart(NamedTuple):
+    """A picture of curves: panels of each `y` against the first `x`, then of the first `y` against the other `x`.
 
     Parameters
     ----------
     key : str
         Unique in the report; the anchor of the chart is ``chart-<key>``.
-    title, note : str
-        Heading and remark.
+    title : str
+        Heading.
     x, y : sequence of (str, str)
-        Quantities with their labels. The first is shown first, and the reader can choose among several.
+        Quantities with their labels.
     series : sequence of Series
         The curves.
     log_x, log_y : bool
-        Whether the axes start logarithmic. Values that are not positive then leave a hole in the curve.
+        Whether the axes are logarithmic. Values that are not positive then leave a hole in the curve.
+    note : str
+        Remark below the picture.
     """
 
     key: str
@@ -87,8 +86,7 @@ class Chart:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class DataTable:
+class DataTable(NamedTuple):
     """A table with a caption and a note. Numbers are right-aligned; None and NaN print as a dash."""
 
     title: str
@@ -97,8 +95,7 @@ class DataTable:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Paragraphs, then charts side by side where there is room, then tables."""
 
     title: str
@@ -107,8 +104,7 @@ class Section:
     tables: Sequence[DataTable] = ()
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The whole page: a title, facts about the run as (label, text), and sections with a table of contents."""
 
     title: str
@@ -130,69 +126,46 @@ def render(report: Report) -> str:
     (True, True)
     """
     numbered = list(enumerate(report.sections, start=1))
-    charts = [_payload(chart, number) for number, section in numbered for chart in section.charts]
-    facts = (f"<div><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>" for label, text in report.facts)
-    parts = {
-        "title": escape(report.title),
-        "subtitle": escape(report.subtitle),
-        "facts": "\n".join(facts),
-        "contents": "\n".join(f'<li><a href="#section-{k}">{escape(part.title)}</a></li>' for k, part in numbered),
-        "sections": "\n".join(_section(k, part) for k, part in numbered),
-        "data": _json(charts),
-        "css": _file("report.css"),
-        "js": _file("report.js"),
-    }
-    # A single pass: text that was put into the page is not searched for places to fill.
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _file("report.html"))
-
-
-def _file(name: str) -> str:
-    return resources.files("frankwolfe.paper").joinpath(name).read_text(encoding="utf-8")
+    page = resources.files("frankwolfe.paper").joinpath("report.html").read_text(encoding="utf-8")
+    return Template(page).substitute(  # a single pass: text in the page is not searched for places to fill
+        title=escape(report.title),
+        subtitle=escape(report.subtitle),
+        facts="\n".join(f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in report.facts),
+        contents="\n".join(f'<li><a href="#section-{k}">{escape(part.title)}</a></li>' for k, part in numbered),
+        sections="\n".join(_section(k, part) for k, part in numbered),
+    )
 
 
 def _section(number: int, section: Section) -> str:
-    across = {1: 1, 2: 2, 4: 2}.get(len(section.charts), 3)  # four charts in two rows of two
-    charts = [f'<div class="charts across-{across}">', *map(_chart, section.charts), "</div>"]
     return "\n".join(
         [
             f'<section id="section-{number}">',
             f"<h2>{escape(section.title)}</h2>",
             *(f"<p>{escape(paragraph)}</p>" for paragraph in section.text),
-            *(charts if section.charts else ()),
+            '<div class="charts">',
+            *map(_chart, section.charts),
+            "</div>",
             *map(_table, section.tables),
             "</section>",
         ]
     )
 
 
-def _chart(chart: Chart) -> str:
-    """Return the frame of a chart; the script fills the empty parts."""
-    return f"""<figure class="chart" id="chart-{escape(chart.key)}">
-<h3>{escape(chart.title)}</h3>
-<div class="legend" role="group" aria-label="Curves"></div>
-<div class="ylabel"></div>
-<div class="plot"></div>
-<div class="xlabel"></div>
-<div class="controls"></div>
-<figcaption>{escape(chart.note)}</figcaption>
-</figure>"""
-
-
 def _table(table: DataTable) -> str:
     """Return a table in a box that scrolls, with focus for the keyboard, below a caption that does not scroll."""
     title, note = escape(table.title), f'\n<p class="note">{escape(table.note)}</p>' if table.note else ""
-    right = [any(isinstance(row[j], Real) for row in table.rows) for j in range(len(table.columns))]
-    align = [' class="number"' if each else "" for each in right]
+    columns = range(len(table.columns))
+    align = [' class="number"' if any(isinstance(row[j], Real) for row in table.rows) else "" for j in columns]
 
-    def line(tag: str, cells: Sequence[Cell], attributes: str = "") -> str:
+    def line(tag: str, cells: Sequence[Cell]) -> str:
         inside = zip(cells, align, strict=True)
-        return f"<tr>{''.join(f'<{tag}{attributes}{how}>{escape(_text(cell))}</{tag}>' for cell, how in inside)}</tr>"
+        return f"<tr>{''.join(f'<{tag}{how}>{escape(_text(cell))}</{tag}>' for cell, how in inside)}</tr>"
 
     body = "\n".join(line("td", row) for row in table.rows)
-    return f"""<h3 class="caption">{title}</h3>
+    return f"""<h3>{title}</h3>
 <div class="table" tabindex="0" role="region" aria-label="{title}">
 <table aria-label="{title}">
-<thead>{line("th", table.columns, ' scope="col"')}</thead>
+<thead>{line("th", table.columns)}</thead>
 <tbody>
 {body}
 </tbody></table></div>{note}"""
@@ -202,48 +175,68 @@ def _text(cell: Any) -> str:
     """Print a cell: whole numbers in full, others with four significant digits."""
     if cell is None or cell != cell:
         return MISSING
-    if not isinstance(cell, Real):
-        return str(cell)
-    number = float(cell)
-    size = abs(number)
-    if isinstance(cell, Integral) or 1000 <= size < 1e6:
-        text, power = f"{number:,.0f}", ""
-    elif size and not 1e-3 <= size < 1e6 and math.isfinite(size):
-        text, exponent = f"{number:.2e}".split("e")
-        power = "\N{MULTIPLICATION SIGN}10" + str(int(exponent)).translate(SUPERSCRIPTS)
-    else:
-        text, power = f"{number:.4g}".replace("inf", "∞"), ""
-    return text.replace("-", "\N{MINUS SIGN}") + power
+    if isinstance(cell, Integral):
+        return f"{cell:,}"
+    return f"{cell:.4g}" if isinstance(cell, Real) else str(cell)
 
 
-def _payload(chart: Chart, section: int) -> dict[str, Any]:
-    """Return what the script draws: the curves, with only the columns that the chart can show."""
-    wanted = {quantity for quantity, _ in (*chart.x, *chart.y)}
-
-    def columns(group: Mapping[str, Column]) -> dict[str, list[float | None]]:
-        return {name: [_short(value) for value in group[name]] for name in group if name in wanted}
-
-    names = ("name", "colour", "dashed", "points", "shown")
-    series = [
-        {name: getattr(each, name) for name in names}
-        | {name: columns(getattr(each, name)) for name in ("values", "low", "high")}
-        for each in chart.series
-    ]
-    axes = {"x": chart.x, "y": chart.y, "logX": chart.log_x, "logY": chart.log_y}
-    return {"key": chart.key, "section": section, "title": chart.title, **axes, "series": series}
+# --- Pictures -------------------------------------------------------------------------------------------------
 
 
-def _short(value: float) -> float | None:
-    """Round to six digits, finer than any screen; whole numbers have no point, values that are not finite are null."""
-    if not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.6g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+def _chart(chart: Chart) -> str:
+    """Draw a chart, one panel above the other, as a picture within the page."""
+    from matplotlib.figure import Figure
+
+    panels = [(chart.x[0], y) for y in chart.y] + [(x, chart.y[0]) for x in chart.x[1:]]
+    figure = Figure(figsize=(PANEL[0], PANEL[1] * len(panels) + 0.5), layout="constrained")
+    for ax, (x, y) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
+        draw(ax, chart.series, x, y, chart.log_x, chart.log_y)
+    handles = {label: line for ax in figure.axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles, loc="outside upper left", ncols=3, frameon=False, fontsize="small")
+    picture = BytesIO()
+    figure.savefig(picture, format="svg")
+    about = "; ".join(f"{y} against {x}" for (_, x), (_, y) in panels)
+    return f"""<figure id="chart-{escape(chart.key)}">
+<h3>{escape(chart.title)}</h3>
+<img alt="{escape(about)}" src="data:image/svg+xml;base64,{b64encode(picture.getvalue()).decode()}">
+<figcaption>{escape(chart.note)}</figcaption>
+</figure>"""
 
 
-def _json(data: Any) -> str:
-    """Return JSON that cannot end the script element it is in, whatever its strings hold."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def draw(
+    ax: Any, series: Sequence[Series], x: tuple[str, str], y: tuple[str, str], log_x: bool = True, log_y: bool = True
+) -> None:
+    """Draw curves with their bands on matplotlib axes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    series : sequence of Series
+        The curves.
+    x, y : (str, str)
+        The quantities on the axes, with their labels.
+    log_x, log_y : bool
+        Whether the axes are logarithmic.
+    """
+    ax.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear", xlabel=x[1], ylabel=y[1])
+    for each in sorted(series, key=lambda each: each.shown):  # grey lines first, below the others
+        if x[0] not in each.values or y[0] not in each.values:
+            continue
+        across, up = _visible(each.values[x[0]], log_x), _visible(each.values[y[0]], log_y)
+        seen = int(np.isfinite(across + up).sum())
+        if not each.shown:
+            ax.plot(across, up, color=COLOURS["gap_estimate"], lw=0.7)
+        if not each.shown or not seen:
+            continue
+        style = {"ls": "--" if each.dashed else "-", "marker": "o" if each.points or seen == 1 else None, "ms": 4}
+        ax.plot(across, up, color=each.colour, lw=1.8, label=each.name, **style)
+        if y[0] in each.low:
+            ax.fill_between(across, each.low[y[0]], each.high[y[0]], color=each.colour, alpha=0.18, lw=0)
+    tidy(ax)
+
+
+def _visible(column: Column, log: bool) -> np.ndarray:
+    """Return a column with NaN for what an axis cannot show."""
+    values = np.asarray(column, dtype=np.float64)
+    return np.where(np.isfinite(values) & ((values > 0.0) | (not log)), values, np.nan)

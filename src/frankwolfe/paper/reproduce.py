@@ -27,7 +27,7 @@ from frankwolfe.paper.experiments import (
     race,
     small_problem,
 )
-from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, render
+from frankwolfe.paper.report import Cell, Chart, DataTable, Report, Section, Series, draw, render
 
 FILES = ("report.html", "figure1.png", "figure1.svg", "traces.csv")
 
@@ -140,19 +140,15 @@ def draw_figure_one(races: Sequence[Race], paths: Sequence[Path]) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.4 * len(races), 3.9), layout="constrained")
-    axes = figure.subplots(1, len(races), squeeze=False)[0]
-    for ax, each in zip(axes, races, strict=True):
-        for name, curve in each.curves.items():
-            seen = curve.passes > 0
-            evaluations, relative = curve.passes[seen] * each.problem.n, each.relative(curve)[:, seen]
-            low, high = relative.min(axis=0), relative.max(axis=0)
-            ax.plot(evaluations, relative.mean(axis=0), color=COLOURS[name], lw=1.8, label=name)
-            ax.fill_between(evaluations, low, high, color=COLOURS[name], alpha=0.18, lw=0)
-        ax.set(xscale="log", yscale="log", xlabel="gradient evaluations", title=each.table.label)
-        ax.grid(alpha=0.25)
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("relative suboptimality")
-    axes[0].legend(frameon=False, fontsize="small", loc="lower left")
+    for ax, each in zip(figure.subplots(1, len(races), squeeze=False)[0], races, strict=True):
+        curves = [
+            _band(name, {"evaluations": curve.passes * each.problem.n}, {"relative": each.relative(curve)})
+            for name, curve in each.curves.items()
+        ]
+        draw(ax, curves, ("evaluations", "gradient evaluations"), ("relative", ""))
+        ax.set_title(each.table.label)
+    figure.axes[0].set_ylabel("relative suboptimality")
+    figure.axes[0].legend(frameon=False, fontsize="small", loc="lower left")
     for path in paths:
         figure.savefig(path, dpi=160)
 
@@ -204,10 +200,10 @@ def _comparison(races: Sequence[Race]) -> Section:
     for each in races:
         series = []
         for name, curve in each.curves.items():
-            x = {"passes": curve.passes, "seconds": curve.seconds, "lmo_calls": curve.nit}
+            x = {"passes": curve.passes, "seconds": curve.seconds}
             rows = {"relative": each.relative(curve), "suboptimality": each.suboptimality(curve), "gap": curve.gap}
             series.append(_band(name, x, rows))
-        horizontal = [*PASSES, ("seconds", "seconds"), ("lmo_calls", "oracle calls")]
+        horizontal = [*PASSES, ("seconds", "seconds")]
         vertical = [("relative", "relative suboptimality"), ("suboptimality", "F - F*"), ("gap", "exact gap")]
         note = f"F* = {each.optimum.fun:.10g}, certified to {each.optimum.gap:.1g}."
         charts.append(Chart(f"race-{each.table.key}", each.table.label, horizontal, vertical, series, note=note))
