@@ -2,12 +2,14 @@
 
 A loss needs ``value``, ``derivative``, ``curvature`` and ``smoothness``; a set ``tracker``, ``oracle``, ``support`` and
 ``contains``, and ``hull`` if its vertices are single coordinates; a step rule ``length``; a gradient estimate
-its ``state`` and ``for_run``, which returns one: a class with ``refresh``.
+its ``state`` and ``for_run``, which returns one: a class with ``refresh``. A place for rows is a `ShardedRows` with
+``read_shard``.
 """
 
 from itertools import combinations
 from math import exp, log, log1p, tanh
 from typing import NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 from scipy.optimize import nnls
@@ -16,6 +18,7 @@ from frankwolfe.compile.verbs import derivative, prediction
 from frankwolfe.methods.gradient import amend
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.base import Hull, Workspace
+from frankwolfe.store.sharded import PlainShard, ShardedRows
 
 
 class LogCosh(NamedTuple):
@@ -198,3 +201,26 @@ class SpanningTrees:
 
     def _parts(self):
         return (set(part) for size in range(2, self.nodes) for part in combinations(range(self.nodes), size))
+
+
+class ZippedRows(ShardedRows):
+    """Rows in a zip file of blocks ``rows-000.npy``, ``rows-001.npy``, ..., with their targets in ``y.npy``."""
+
+    def __init__(self, path, memory):
+        self.path = path
+        with ZipFile(path) as archive:
+            self.y = np.load(archive.open("y.npy"))
+            self.blocks = sorted(name for name in archive.namelist() if name.startswith("rows-"))
+            shapes = [self._header(archive, name) for name in self.blocks]
+        shards = [PlainShard.of(*shape, np.float64) for shape in shapes]
+        super().__init__(str(path), shapes[0][1], np.float64, shards, memory)
+
+    @staticmethod
+    def _header(archive, name):
+        with archive.open(name) as stream:
+            np.lib.format.read_magic(stream)
+            return np.lib.format.read_array_header_1_0(stream)[0]
+
+    def read_shard(self, number):
+        with ZipFile(self.path) as archive:
+            return np.load(archive.open(self.blocks[number]))
