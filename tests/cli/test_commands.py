@@ -155,7 +155,7 @@ def test_an_interrupted_path_shows_the_radii_it_has_come_to(folder, tmp_path, in
     table = tmp_path / "path.csv"
     ctrl_c(run=2)
     outcome = call("path", folder / "two.csv", "-t", "y", "--radii", "1,2,3,4", "--csv", table, code=1)
-    assert outcome.stderr == "Error: broken off: the first 2 of 4 radii\n"
+    assert outcome.stderr == "Error: interrupted: only the first 2 of 4 radii\n"
     rows = list(csv.DictReader(io.StringIO(table.read_text())))
     assert [(float(row["radius"]), row["certified"]) for row in rows] == [(1.0, "True"), (2.0, "False")]
 

@@ -12,10 +12,11 @@ from tests.tables import frame, labels, numbers, svmlight, write
 X, SIGNAL = numbers()
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.bz2", "a.parquet", "anything", "a.tsv"])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.bz2", "a.parquet", "anything", "a.tsv", "a.psv"])
 def test_columns_come_as_they_are(name, tmp_path):
     table = frame(X, y=labels(SIGNAL), w=np.arange(60) + 1, id=[f"r{i}" for i in range(60)])
-    content = table.write_csv(separator="\t") if name == "a.tsv" else table
+    separator = {"a.tsv": "\t", "a.psv": "|"}.get(name)
+    content = table.write_csv(separator=separator) if separator else table
     found = read_data(write(tmp_path / name, content), ["y"], "w", ["id"])
     np.testing.assert_array_equal(found.X, X)
     assert found.features == Features(["x0", "x1", "x2", "x3"], 0, 4)
@@ -60,6 +61,11 @@ def test_a_model_needs_no_targets(target, tmp_path):
     assert read_data(path, [target], features=Features(["a"], 0, 1)).targets is None
 
 
+def test_a_column_without_a_name_may_be_left_out(tmp_path):
+    path = write(tmp_path / "a.csv", ",b,y\n0,2,0\n1,1,1\n")
+    assert read_data(path, ["y"], ignore=[""]).X.tolist() == [[2.0], [1.0]]
+
+
 def test_blank_lines_spaces_and_quotes_are_no_matter(tmp_path):
     path = write(tmp_path / "a.csv", '\ufeffa,b,y\n 1 ,2,"x\ny"\n\n3, 4,z\n\n')
     found = read_data(path, ["y"])
@@ -79,6 +85,13 @@ MISTAKES = {
         "c,city,y\nx,Rome,0\ny,Oslo,1\n",
         r"columns 'c', 'city' hold no numbers .* take them as categories .*--ignore",
     ),
+    "decimal commas": (
+        "a;b;y\n1,5;2;0\n2,5;1;1\n",
+        r"column 'a' holds no numbers \(the first cell is '1,5'\): if these are numbers, write them like 1234\.5",
+    ),
+    "per cent": ("a,b,y\n1.5 %,2,0\n2 %,1,1\n", r"the first cell is '1\.5 %'\): if these are numbers, write them"),
+    "dates": ("a,b,y\n2024-03-01,2,0\n2024-04-01,1,1\n", "replace dates by numbers, such as days"),
+    "a column without a name": (",b,y\n0,2,0\n1,1,1\n", "column 1 has no name.*leave it out with --ignore ''"),
     "no target cell": ("a,b,y\n1,2,0\n3,4,\n", r"line 3: column 'y' is empty"),
     "no header": ("1,2,3\n4,5,6\n", "the first line is numbers; a CSV file needs a header line"),
     "a name twice": ("a,a,y\n1,2,3\n", "the header names column 'a' twice"),
@@ -86,7 +99,7 @@ MISTAKES = {
     "nothing": ("", "is empty"),
     "another column": ("a,b,target\n1,2,3\n", r"has no target column 'y'. It has 'a', 'b', 'target'"),
     "nothing to learn from": ("y,b\n1,2\n", "no column left to learn from"),
-    "a format of one's own": ("<xml>\n", "not in a format that can be read"),
+    "a format of one's own": ("<xml>\n", "not in a format that can be read: .*Its first line is '<xml>'"),
     "Latin-1 names": (
         "a,\xe9t\xe9,y\n1,2,3\n".encode("latin-1"),
         "not UTF-8 text: column 2 would be '\xe9t\xe9' in Latin-1",

@@ -21,15 +21,15 @@ from frankwolfe.cli.warm_up_command import warm_up
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="frankwolfe")
 def main() -> None:
-    """Learning under constraints without projections.
+    """Learn linear models under constraints, with certificates of how good they are.
 
-    Data is CSV with a header line, Parquet or svmlight, each also as .gz, .bz2 or .xz; or a folder that 'convert' has
-    made of it.
+    Data is a CSV file with a header line, a Parquet file or an svmlight file, each also as .gz, .bz2 or .xz; or a
+    folder that 'convert' has written.
 
-    Exit codes: 0 success; 1 broken off; 2 a mistake in the command or the data; 3 written, but not certified to the
+    Exit codes: 0 success; 1 interrupted; 2 a mistake in the command or the data; 3 written, but not certified to the
     tolerance; 4 the output could not be written.
     """
-    gc.set_threshold(100_000)  # what is loaded stays: to look for garbage in it takes an eighth of the start
+    gc.set_threshold(100_000)  # imported modules stay: collections among them take an eighth of the start-up time
 
 
 for command in (info, fit, predict, path, convert, reproduce, warm_up):

@@ -8,13 +8,13 @@ from frankwolfe.cli.options import COLUMN_ROLES, DATA, OUT
 from frankwolfe.cli.output import answering, console, show
 
 
-@click.command(short_help="A row store from a file, for data larger than memory.")
+@click.command(short_help="Convert a file to a row store, for data larger than memory.")
 @DATA
-@OUT(required=True, help="Folder to make.")
+@OUT(required=True, help="Folder to create.")
 @COLUMN_ROLES
-@click.option("--float32", is_flag=True, help="Keep seven digits: half the room, and half the time to read.")
+@click.option("--float32", is_flag=True, help="Keep seven digits: half the space, and half the time to read.")
 @click.option("--shard", default="16MiB", show_default=True, help="Size of the pieces that are read.")
-@click.option("--append", is_flag=True, help="Add to a store that is there.")
+@click.option("--append", is_flag=True, help="Add to a store that exists.")
 def convert(
     data: Path,
     out: Path,
@@ -27,7 +27,7 @@ def convert(
 ) -> None:
     """Convert the file DATA to a row store: a folder from which 'frankwolfe fit' reads rows as it needs them.
 
-    The file is read once, a piece at a time, and every value is checked. The folder is there whole or not at all.
+    The file is read once, a piece at a time, and every value is checked. If there is a mistake, no folder is left.
     """
     with answering():
         from frankwolfe.store.write_rows import write_rows

@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from frankwolfe.result import Result
 
 
-@click.command(short_help="A model from a file, with its certificate.")
+@click.command(short_help="Fit a model to a file, with a certificate.")
 @DATA
 @PROBLEM
 @CLASS_WEIGHT
-@click.option("--radius", type=float, help="Of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]")
+@click.option(
+    "--radius", type=float, help="Radius of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]"
+)
 @COLUMNS
 @HELD_OUT
 @RUN
@@ -49,20 +51,20 @@ if TYPE_CHECKING:
     type=click.Choice(["proven", "likely"]),
     default=Options.stop,
     show_default=True,
-    help="What ends the run: a proven gap, or one that is likely by a sample of rows, which needs a convex loss, "
+    help="When to stop: at a proven gap, or at one that a sample of rows makes likely, which needs a convex loss, "
     "--no-intercept and --method sfw.",
 )
 @CHECKPOINT
 @MEMORY
 @CLUSTER
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many weights to print.")
-@OUT(default="model.npz", show_default=True, help="Where to.")
+@OUT(default="model.npz", show_default=True, help="File for the model.")
 def fit(data: Path, top: int, out: Path, **given: Any) -> None:
     """Fit a linear model to the file or row store DATA under a constraint, and write it to a .npz file.
 
     Two classes of any kind become -1 and +1; predictions come back as what they were. The model holds the certificate:
-    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. A
-    run that was broken off goes on if the same command is given again with --checkpoint and --resume.
+    how far its objective can be above the best one in the set. It is fitted to all rows, with or without --holdout. An
+    interrupted run continues if the same command is given again with --checkpoint and --resume.
     """
     options = Options(**given)
     with answering(), ExitStack() as stack:
@@ -150,7 +152,10 @@ def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
         *intercept,
         ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
         ("certificate", verdict(result)[1]),
-        ("effort", f"{result.method}, {result.passes:.4g} passes{reads}, {result.seconds:.3g} s"),
+        (
+            "effort",
+            f"{result.method}, {result.passes:.4g} pass{'es' * (result.passes != 1)}{reads}, {result.seconds:.3g} s",
+        ),
     ]
 
 

@@ -9,7 +9,7 @@ from frankwolfe.cli.options import COLUMNS, DATA, PROBLEM, Options
 from frankwolfe.cli.output import answering, show
 
 
-@click.command(short_help="What a file holds, and which radii to try.")
+@click.command(short_help="Describe a file, and suggest radii.")
 @DATA
 @PROBLEM
 @COLUMNS

@@ -138,15 +138,15 @@ PROBLEM = together(
         show_default=True,
         help="{names}; trace and group for several outputs.",
     ),
-    click.option("--no-intercept", is_flag=True, help="Leave the free intercept out."),
+    click.option("--no-intercept", is_flag=True, help="Fit no intercept."),
 )
 
 COLUMNS = together(
     click.option(
         "--standardize",
         is_flag=True,
-        help="Give every column of numbers variance 1, and mean 0 if there is an intercept (svmlight: variance only); "
-        "kept in the model.",
+        help="Give every column of numbers variance 1, and mean 0 if there is an intercept (svmlight: variance only). "
+        "The model does the same to new rows.",
     ),
     click.option(
         "--categorical",
@@ -162,8 +162,8 @@ COLUMNS = together(
         type=click.Choice(["refuse", "mean"]),
         default=Options.missing,
         show_default=True,
-        help="Missing values: refuse them, or take the mean of the column, kept in the model (missing categories are a "
-        "category).",
+        help="Missing values: refuse them, or replace them by the mean of the column. A missing category is a category "
+        "of its own.",
     ),
 )
 
@@ -201,7 +201,13 @@ QUIET = click.option(
 
 RUN = together(
     method_option(default=Options.method, show_default=True, help="{names}."),
-    click.option("--tol", type=float, default=Options.tol, show_default=True, help="Gap, relative to F(0)."),
+    click.option(
+        "--tol",
+        type=float,
+        default=Options.tol,
+        show_default=True,
+        help="Largest gap, as a part of the objective of zero weights.",
+    ),
     click.option(
         "--max-passes",
         type=float,
@@ -209,16 +215,18 @@ RUN = together(
         show_default=True,
         help="Budget in passes over the data.",
     ),
-    click.option("--max-seconds", type=float, help="Budget in seconds of each run, compilation aside."),
-    click.option("--seed", type=int, default=Options.seed, show_default=True, help="Of stochastic methods and splits."),
+    click.option("--max-seconds", type=float, help="Budget of each run in seconds, without compilation."),
+    click.option(
+        "--seed", type=int, default=Options.seed, show_default=True, help="Seed of stochastic methods and splits."
+    ),
     QUIET,
 )
 
 MEMORY = click.option(
     "--memory",
     metavar="SIZE",
-    help="Of a row store: how much of its rows, and of copies of its columns, may be in memory (2GB). A run says "
-    "before it begins how much it takes in all.  [default: 1GiB]",
+    help="Memory for rows and copied columns of a row store, such as 2GB. A run says first how much it takes in all.  "
+    "[default: 1GiB]",
 )
 
 CHECKPOINT = together(
@@ -226,18 +234,16 @@ CHECKPOINT = together(
         "--checkpoint",
         type=file_type,
         metavar="FILE",
-        help="Keep the state of the run in a file, every minute and at its end.",
+        help="Save the state of the run to a file, every minute and at its end.",
     ),
-    click.option(
-        "--resume", is_flag=True, help="Go on from the --checkpoint, if there is one; else start.  [default: start]"
-    ),
+    click.option("--resume", is_flag=True, help="Continue from the --checkpoint file, if it exists; else start."),
 )
 
 CLUSTER = together(
     click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Leave the rows on the workers of a Dask cluster, such as tcp://10.0.0.1:8786; for row stores and "
+        help="Leave the rows on the workers of a Dask cluster, such as tcp://10.0.0.1:8786. DATA is a row store or "
         "Parquet, which they must reach.",
     ),
     click.option(

@@ -17,7 +17,7 @@ from frankwolfe.exceptions import ClusterError
 if TYPE_CHECKING:
     from rich.console import Console
 
-BROKEN_OFF = 1
+INTERRUPTED = 1
 BAD_INPUT = 2
 NOT_CERTIFIED = 3
 NOT_WRITTEN = 4
@@ -35,10 +35,10 @@ class Complaint(click.ClickException):
         super().__init__(" ".join(str(message).split()))
 
 
-class BrokenOff(Complaint):
+class Interrupted(Complaint):
     """A command that did not finish."""
 
-    exit_code = BROKEN_OFF
+    exit_code = INTERRUPTED
 
 
 class NotWritten(Complaint):
@@ -55,7 +55,7 @@ def answering() -> Iterator[None]:
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise Complaint(error) from error
     except ClusterError as error:
-        raise BrokenOff(error) from error
+        raise Interrupted(error) from error
     except MemoryError as error:
         raise Complaint(f"there is not enough memory: {error or 'the data is too large'}") from error
 
@@ -84,7 +84,7 @@ class Program(click.Group):
             with suppress(OSError, ValueError):  # the rest cannot be written either
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if error.errno == errno.EPIPE:  # the reader has gone, as with a pipe to head
-                sys.exit(BROKEN_OFF)
+                sys.exit(INTERRUPTED)
             where = error.filename or "standard output"
             NotWritten(f"{where} could not be written: {error.strerror or error}").show()
             sys.exit(NOT_WRITTEN)
@@ -140,9 +140,8 @@ def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable])
             _write_rows(sys.stdout, heads, rows)
         except UnicodeEncodeError as error:
             letter = error.object[error.start]
-            raise NotWritten(
-                f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
-            ) from error
+            message = f"standard output, in {error.encoding}, has no letter {letter!a}: write to a file with --out"
+            raise NotWritten(message) from error
         return
     from frankwolfe.store.files import replacing
 

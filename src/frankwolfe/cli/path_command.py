@@ -10,8 +10,8 @@ import click
 from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, Options, file_type
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
-    BrokenOff,
     Complaint,
+    Interrupted,
     answering,
     console,
     print_table,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 
 
-@click.command(short_help="Models at many radii: objective, certified gap, non-zeros.")
+@click.command(short_help="Fit models at many radii: objective, certified gap, non-zeros.")
 @DATA
 @PROBLEM
 @CLASS_WEIGHT
@@ -80,7 +80,7 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
             names_of_columns = spec.data.features.names
             _draw(picture, found, None if names_of_columns is None else preparation.names(names_of_columns))
     if len(found) < len(grid):
-        raise BrokenOff(f"broken off: the first {len(found)} of {len(grid)} radii")
+        raise Interrupted(f"interrupted: only the first {len(found)} of {len(grid)} radii")
     if not found.success.all():
         raise SystemExit(NOT_CERTIFIED)
 

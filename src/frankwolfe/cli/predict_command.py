@@ -19,12 +19,12 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
 """What to do about missing values that the model was not fitted to fill."""
 
 
-@click.command(short_help="What a saved model says about a file.")
+@click.command(short_help="Predict the rows of a file with a saved model.")
 @click.argument("model", type=file_type)
 @DATA
 @OUT(help="CSV file.  [default: standard output]")
 @click.option("--probabilities", is_flag=True, help="Add the probability of each class, one column each.")
-@click.option("--decision", is_flag=True, help="Add the scores that the classes were chosen by.")
+@click.option("--decision", is_flag=True, help="Add the scores by which classes are chosen.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "blank"]),

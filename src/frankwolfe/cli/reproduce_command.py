@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from frankwolfe.paper.reproduce import Findings
 
 
-@click.command(short_help="The paper's experiments, as a report.")
+@click.command(short_help="Run the paper's experiments, and write a report.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reproduction"), show_default=True, help="Folder.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and passes: done within a minute.")
 @click.option("--seeds", type=click.IntRange(1), help="Number of seeds  [5; 2 with --quick]")

@@ -7,8 +7,8 @@ even a separator, is no row.
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ DATE = (
     r"([T ]+\d{1,2}:\d{2}.*)?$"
 )
 """Dates: 2024-03-01, 1/3/24, 1 Mar 2024, with a time or without."""
+
+DECORATION = re.compile(r"[,%$€£¥'\s]")
+"""Characters in numbers that are written for people: 1,000 or 12 % or 0,5."""
 
 EXACT = 2.0**53
 """Up to this size float64 holds every integer."""
@@ -215,10 +218,6 @@ class Columns:
             )
         return found
 
-    def weights(self, name: str | None) -> np.ndarray | None:
-        """Return a column of sample weights, if a name is given."""
-        return self.table([name]).numbers[:, 0] if name else None
-
     def table(self, names: Sequence[str], words: Collection[str] = (), advice: str | None = ADVICE) -> Table:
         """Return columns of numbers and columns of words.
 
@@ -296,11 +295,17 @@ class Columns:
         raise ValueError(found if found.endswith(wanted) else f"{found}, which is not {wanted}")
 
     def _refuse_text(self, names: list[str]) -> None:
+        """Raise ValueError for columns without a single number, with advice that depends on the first cell."""
         holds, them = ("s", "it") if len(names) == 1 else ("", "them")
+        cell = self._frame[names[0]][0]
+        advice = f"take {them} as categories with --categorical, or leave {them} out with --ignore"
+        if self._polars.Series([str(cell)]).str.contains(DATE).item():
+            advice = f"replace dates by numbers, such as days since the first one, or leave {them} out with --ignore"
+        elif is_number(DECORATION.sub("", str(cell))):
+            advice = f"if these are numbers, write them like 1234.5, without %, currency or commas; if not, {advice}"
         raise ValueError(
-            f"{self.path}: column{'' if holds else 's'} {listed(names)} hold{holds} no numbers "
-            f"(the first cell is {shortened(repr(self._frame[names[0]][0]))}): take {them} as categories with "
-            f"--categorical, or leave {them} out with --ignore"
+            f"{self.path}: column{'' if holds else 's'} {listed(names)} hold{holds} no numbers (the first cell is "
+            f"{shortened(repr(cell))}): {advice}"
         )
 
     def _missing_values(self, gaps: dict[str, np.ndarray], advice: str) -> str:
@@ -352,22 +357,13 @@ def separator_of(path: Path) -> str:
     return max(SEPARATORS, key=line.count)
 
 
-@contextmanager
-def _long_fields() -> Iterator[None]:
-    """Let the csv module accept fields of any length within the context. Its default limit is 131,072 characters."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
 def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the last line, and the fields, of every record, the header first.
 
     Blank lines have no fields. Those before the header are left out.
     """
-    with opened(path) as stream, _long_fields():
+    before = csv.field_size_limit(2**31 - 1)  # the default limit is 131,072 characters
+    with opened(path) as stream:
         # bytes that are not UTF-8 become lone surrogates, which no valid text contains
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, delimiter=separator)
@@ -376,6 +372,8 @@ def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
             yield from dropwhile(lambda record: not record[1], numbered)
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+        finally:
+            csv.field_size_limit(before)
 
 
 def header(path: Path, separator: str) -> list[str]:

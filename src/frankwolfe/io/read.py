@@ -167,7 +167,8 @@ def read_columns(
             raise ValueError(f"{name!r} is a category to learn from, and the target, the weights or ignored as well")
     table = columns.table(names, words, advice)
     y = None if not targets else targets[0] if len(targets) == 1 else np.column_stack(targets)
-    return Data(table.numbers, features, y, columns.weights(weights), columns.place, table.words)
+    given = columns.table([weights]).numbers[:, 0] if weights else None
+    return Data(table.numbers, features, y, given, columns.place, table.words)
 
 
 def feature_names(
@@ -176,6 +177,11 @@ def feature_names(
     """Return the names of the features: all columns except the targets, the weights and the ignored columns."""
     used = {*target, *ignore, weights}
     left = [name for name in names if name not in used]
+    if "" in left:
+        raise ValueError(
+            f"{path}: column {list(names).index('') + 1} has no name. If it numbers the rows, leave it out with "
+            "--ignore ''; if not, name it in the header"
+        )
     if not left:
         raise ValueError(f"{path} has no column left to learn from")
     return left
@@ -240,24 +246,9 @@ def _refuse_mixture(targets: np.ndarray, classes: np.ndarray, place: Callable[[i
     )
 
 
-class Encoded(NamedTuple):
-    """Targets for a loss.
-
-    Attributes
-    ----------
-    y : array
-        Labels -1 and +1, class indices, real targets, or a matrix of real targets.
-    classes : array or None
-        The classes in ascending order. Labels -1 and +1 are the first and the second class.
-    """
-
-    y: np.ndarray
-    classes: np.ndarray | None
-
-
 def encoded(
     targets: np.ndarray, loss: Any, loss_name: str, place: Callable[[int], str], classes: np.ndarray | None = None
-) -> Encoded:
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Encode targets for a loss. Raise ValueError if the loss does not accept them.
 
     Parameters
@@ -275,16 +266,19 @@ def encoded(
 
     Returns
     -------
-    Encoded
+    y : array
+        Labels -1 and +1, class indices, real targets, or a matrix of real targets.
+    classes : array or None
+        The classes in ascending order. Labels -1 and +1 are the first and the second class.
     """
     if classes is not None and loss.targets not in ("labels", "classes"):
         raise ValueError(f"the target has {len(classes)} classes, and the {loss_name} loss takes numbers")
     if loss.targets == "rows":
-        return Encoded(_numbers(np.atleast_2d(targets.T).T, loss_name, place), None)
+        return _numbers(np.atleast_2d(targets.T).T, loss_name, place), None
     if targets.ndim == 2:
         raise ValueError(f"the {loss_name} loss takes one target column, not {targets.shape[1]}: use multitask-squared")
     if loss.targets not in ("labels", "classes"):
-        return Encoded(_numbers(targets, loss_name, place), None)
+        return _numbers(targets, loss_name, place), None
     codes = targets
     if classes is None:
         classes, codes = np.unique(targets, return_inverse=True)
@@ -293,10 +287,10 @@ def encoded(
     if classes.size < 2:
         raise ValueError(f"the target has one class only, {classes[0]}: there is nothing to tell apart")
     if loss.targets == "classes":
-        return Encoded(codes.astype(np.float64), classes)
+        return codes.astype(np.float64), classes
     if classes.size > 2:
         raise ValueError(_too_many(classes, loss_name))
-    return Encoded(2.0 * codes - 1.0, classes)
+    return 2.0 * codes - 1.0, classes
 
 
 def _too_many(classes: np.ndarray, loss_name: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 PEEK = 2**16
 """Bytes from which the format is recognised."""
 
-SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t", "|")
 """Separators of a CSV file. The most frequent one of the first line is used."""
 
 _PAIR = re.compile(rb"^\s*[^\s,;#]+(\s+[^\s,;#:]+:[^\s,;#]+)+\s*(#.*)?$")
@@ -39,7 +39,7 @@ _OPENERS: dict[bytes, Callable[[Path, str], Any]] = {
 }
 
 FORMATS = (
-    "CSV with a header line (and commas, semicolons or tabs between fields), Parquet or svmlight, each also as .gz, "
+    "CSV with a header line (and commas, semicolons, tabs or | between fields), Parquet or svmlight, each also as .gz, "
     ".bz2 or .xz"
 )
 """Formats that can be read."""
@@ -113,7 +113,9 @@ def kind_of(path: Path) -> str:
         return "svmlight"
     if any(separator.encode() in lines[0] for separator in SEPARATORS):
         return "csv"
-    raise ValueError(f"{path} is not in a format that can be read: {FORMATS}")
+    first = lines[0].decode("utf-8", "replace").strip()
+    shown = repr(first if len(first) <= 60 else f"{first[:60]}...")
+    raise ValueError(f"{path} is not in a format that can be read: {FORMATS}. Its first line is {shown}")
 
 
 def _refuse_binary(path: Path, start: bytes) -> None:
