@@ -148,7 +148,9 @@ def test_unseen_categories_are_told_and_count_as_none(desk):
     call("fit", "a.csv", "-t", "y", "--categorical", "city")
     write(desk / "new.csv", frame(X[:3], city=np.array(["Rome", "Lima", "Bonn"])))
     outcome = call("predict", "model.npz", "new.csv")
-    assert outcome.stderr.startswith("column 'city': 2 rows hold what no row of the fit did ('Lima', 'Bonn')")
+    assert outcome.stderr.startswith(
+        "column 'city': 2 rows hold categories that no row of the fit had ('Lima', 'Bonn')"
+    )
     told = [float(row["prediction"]) for row in csv.DictReader(io.StringIO(outcome.stdout))]
     model = fw.load_model("model.npz")
     np.testing.assert_allclose(told[1:], X[1:3] @ model.weights[:4] + model.intercept)

@@ -113,8 +113,8 @@ def test_unseen_categories_have_no_indicator_and_are_told():
     found, notes = ready.apply(new, [*NAMES, "colour"])
     np.testing.assert_array_equal(found[:, 3:], [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     assert notes == [
-        "column 'colour': 2 rows hold what no row of the fit did ('violet', 'grey'); all indicators of the column are "
-        "zero there"
+        "column 'colour': 2 rows hold categories that no row of the fit had ('violet', 'grey'); all indicators of "
+        "the column are zero there"
     ]
 
 
@@ -248,7 +248,7 @@ def test_a_prepared_model_comes_back_and_predicts_from_raw_columns(frame, labels
     assert again.weight_names == ["a", "b", "c", "colour=blue", "colour=green", "colour=red"]
     np.testing.assert_allclose(again.decision(raw), X @ model.weights + model.intercept)
     np.testing.assert_array_equal(again.predict(raw[names[::-1]]), model.predict(raw))
-    with pytest.warns(UserWarning, match="column 'colour': 1 row holds what no row of the fit did") as told:
+    with pytest.warns(UserWarning, match="column 'colour': 1 row holds a category that no row of the fit had") as told:
         again.predict(raw.iloc[:1].assign(colour="mauve"))
     assert told[0].filename == __file__
     with warnings.catch_warnings():

@@ -19,16 +19,7 @@ from frankwolfe.cli.options import (
     RUN,
     Options,
 )
-from frankwolfe.cli.output import (
-    NOT_CERTIFIED,
-    Complaint,
-    answering,
-    console,
-    print_table,
-    progress_bar,
-    show,
-    writing,
-)
+from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, print_table, progress_bar, show, writing
 
 if TYPE_CHECKING:
     from frankwolfe.model.fitted_model import FittedModel
@@ -182,7 +173,7 @@ def _show_weights(model: "FittedModel", most: int) -> None:
     if len(rows) + zeros < flat.size:
         title += f"; the {len(rows)} largest"
     if model.classes is not None and not outputs:
-        title += f"; positive ones speak for {model.classes[1]}"
+        title += f"; positive ones favour {model.classes[1]}"
     console().print(title, markup=False)
     heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
     if rows:

@@ -35,13 +35,7 @@ ADVICE = "Fill them in, leave their predictions empty with --missing blank, or f
 )
 @MEMORY
 def predict(
-    model: Path,
-    data: Path,
-    out: Path | None,
-    probabilities: bool,
-    decision: bool,
-    missing: str,
-    memory: str | None,
+    model: Path, data: Path, out: Path | None, probabilities: bool, decision: bool, missing: str, memory: str | None
 ) -> None:
     """Predict the rows of the file or row store DATA with a model that 'frankwolfe fit' wrote.
 

@@ -291,8 +291,9 @@ class Columns:
             self._refuse_cell(name, int(np.argmax(bad)))
 
     def _refuse_cell(self, name: str, row: int, wanted: str = "a finite number") -> None:
-        found = self._found(name, row)
-        raise ValueError(found if found.endswith(wanted) else f"{found}, which is not {wanted}")
+        found, cell = self._found(name, row), self._frame[name][row]
+        hint = ". If the value is missing, leave the cell empty" if str(cell).isalpha() and wanted != "text" else ""
+        raise ValueError(found if found.endswith(wanted) else f"{found}, which is not {wanted}{hint}")
 
     def _refuse_text(self, names: list[str]) -> None:
         """Raise ValueError for columns without a single number, with advice that depends on the first cell."""

@@ -249,8 +249,8 @@ def _joined(numbers: np.ndarray, blocks: list[sparse.csr_array]) -> Any:
 
 def _unknown(column: str, words: np.ndarray) -> str:
     different: Collection[str] = dict.fromkeys("a missing value" if word is None else repr(word) for word in words)
-    rows = f"{len(words):,} row{'s hold' if len(words) > 1 else ' holds'}"
+    rows = f"{len(words):,} row{'s hold categories' if len(words) > 1 else ' holds a category'}"
     return (
-        f"column {column}: {rows} what no row of the fit did ({listed(list(different), quote=False)}); all indicators "
+        f"column {column}: {rows} that no row of the fit had ({listed(list(different), quote=False)}); all indicators "
         "of the column are zero there"
     )

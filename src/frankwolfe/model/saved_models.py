@@ -199,8 +199,13 @@ def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, Opaque):
         stored = isinstance(value.value, tuple) or sparse.issparse(value.value)
         return described(value.value, arrays) if stored else OMITTED
+    if is_part(value):
+        _part_class(type(value).__name__, type(value))  # raises for parts of others
+        fields = {name: described(field, arrays) for name, field in value._asdict().items()}
+        kept = {name: field for name, field in fields.items() if field is not OMITTED}
+        return {"part": type(value).__name__, "fields": kept}
     if isinstance(value, tuple):
-        return _described_part(value, arrays) if is_part(value) else _described_tuple(value, arrays)
+        return {"tuple": [described(item, arrays) for item in value]}
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
         pieces = [_stored(piece, arrays) for piece in (csr.data, csr.indices, csr.indptr)]
@@ -208,17 +213,6 @@ def described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         return {"array": _stored(value, arrays)}
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _described_part(part: Any, arrays: dict[str, np.ndarray]) -> dict:
-    _part_class(type(part).__name__, type(part))
-    fields = {name: described(field, arrays) for name, field in part._asdict().items()}
-    kept = {name: field for name, field in fields.items() if field is not OMITTED}
-    return {"part": type(part).__name__, "fields": kept}
-
-
-def _described_tuple(values: tuple, arrays: dict[str, np.ndarray]) -> dict:
-    return {"tuple": [described(value, arrays) for value in values]}
 
 
 def _stored(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
