@@ -1,5 +1,6 @@
 """Columns made ready: gaps, words and scales, learned from the rows of a fit and kept with the model."""
 
+import sys
 import warnings
 from dataclasses import replace
 
@@ -78,6 +79,16 @@ def test_missing_numbers_take_the_mean_of_those_there_are():
     np.testing.assert_allclose(ready.apply(plain(holes), NAMES).X, StandardScaler().fit_transform(filled), atol=1e-9)
     new = np.full((1, 3), np.nan)  # the means of the fit, not those of the rows at hand
     np.testing.assert_allclose(ready.apply(plain(new), NAMES).X, 0.0, atol=1e-9)
+
+
+def test_means_and_scales_of_missing_numbers_are_weighted():
+    holes = np.array([[1.0, 1e200], [np.nan, 3e200], [4.0, np.nan]])
+    weights = np.array([1.0, 2.0, 3.0])
+    ready = Preparation.learned(plain(holes), None, fill=True, standardize=True, sample_weight=weights)
+    np.testing.assert_allclose(ready.fill, [(1.0 + 12.0) / 4.0, (1e200 + 6e200) / 3.0])
+    found = ready.apply(plain(holes), None).X
+    np.testing.assert_allclose(weights @ found, 0.0, atol=1e-14)
+    np.testing.assert_allclose(weights @ found**2, weights.sum())
 
 
 def test_a_column_without_any_value_is_named():
@@ -254,6 +265,17 @@ def test_a_prepared_model_comes_back_and_predicts_from_raw_columns(frame, labels
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again.predict(raw)
+
+
+def test_a_prepared_model_predicts_without_scikit_learn(frame, labels, tmp_path, monkeypatch):
+    raw = frame.assign(colour=COLOURS)
+    table = as_table(raw, list(raw.columns), 4, words=[3])
+    ready = Preparation.learned(table, list(raw.columns), fill=True, standardize=True)
+    X = ready.apply(table, None).X
+    model_of(X, labels, features=list(raw.columns), preparation=ready).save(tmp_path / "model.npz")
+    monkeypatch.setitem(sys.modules, "sklearn.preprocessing", None)  # an import fails
+    again = fw.load_model(tmp_path / "model.npz")
+    np.testing.assert_allclose(again.decision(raw), X @ again.weights + again.intercept)
 
 
 def test_probabilities_are_those_of_the_loss(frame, labels):
