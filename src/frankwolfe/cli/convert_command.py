@@ -27,7 +27,7 @@ def convert(
 ) -> None:
     """Convert the file DATA to a row store: a folder from which 'frankwolfe fit' reads rows as it needs them.
 
-    The file is read once, a piece at a time, and every value is checked. If there is a mistake, no folder is left.
+    The file is read once, a piece at a time, and every value is checked. If there is a mistake, nothing is written.
     """
     with answering():
         from frankwolfe.store.write_rows import write_rows

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from frankwolfe.cli.options import OUT
 from frankwolfe.cli.output import answering, console, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Run the paper's experiments, and write a report.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("reproduction"), show_default=True, help="Folder.")
+@OUT(default="reproduction", show_default=True, help="Folder for the report.")
 @click.option("--quick", is_flag=True, help="Fewer seeds and passes: done within a minute.")
-@click.option("--seeds", type=click.IntRange(1), help="Number of seeds  [5; 2 with --quick]")
-@click.option("--passes", type=click.FloatRange(1.0), help="Passes of each run  [50; 20 with --quick]")
+@click.option("--seeds", type=click.IntRange(1), help="Number of seeds.  [default: 5; 2 with --quick]")
+@click.option("--passes", type=click.FloatRange(1.0), help="Passes of each run.  [default: 50; 20 with --quick]")
 @click.option(
     "--source",
     type=click.Choice(["auto", "folder", "original", "stand-in"]),
     default="auto",
     show_default=True,
-    help="Where data may come from: the folder in FRANKWOLFE_DATA, scikit-learn's fetchers, or made.",
+    help="Where data may come from: the folder in FRANKWOLFE_DATA, scikit-learn's fetchers, or generated stand-ins.",
 )
 @click.option("--paper-only", is_flag=True, help="Only the paper's three methods.")
 def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, source: str, paper_only: bool) -> None:
