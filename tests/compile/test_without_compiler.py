@@ -34,7 +34,6 @@ for loss, y in targets.items():
         for data in (X, few):
             result = fw.minimize(fw.Problem(data, y, loss, ball, intercept=INTERCEPT), tol=1e-6)
             assert result.success, (loss, ball, result.message)
-            assert result.compile_seconds < 0.05
 """
 
 ESTIMATORS = """

@@ -142,8 +142,13 @@ def test_a_wrapped_set_can_do_what_the_bare_one_can(name, view, outputs):
     assert ready.support(r) - r @ shift == pytest.approx(view.factor * inner.with_radius(0.1).support(r))
 
 
-@pytest.mark.parametrize("method", fw.methods.METHODS)
-@pytest.mark.parametrize("name", ["L1Ball", "Simplex", "NonNegativeL1Ball", "Box", "GroupBall", "TraceBall"])
+REMEMBERED = ["L1Ball", "Simplex", "NonNegativeL1Ball", "Box", "GroupBall", "TraceBall"]
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(REMEMBERED[(k + turn) % 6], method) for k, method in enumerate(fw.methods.METHODS) for turn in (0, 3)],
+)
 @pytest.mark.usefixtures("interpreted")
 def test_counting_and_remembering_change_no_step_of_any_method(name, method):
     options = {"tol": 1e-6, "max_passes": 4, "random_state": 0, "trace": 0}

@@ -79,13 +79,14 @@ SUPPORT = {
 }
 """Largest ``<g, s>`` over each set."""
 
-# a method has code of its own for coordinates, stored atoms and boxes: of the sets of coordinates it meets the l1 ball,
-# and the others are shared out (tests/methods/test_active_sets.py meets them all); "auto" is "corrective" here
+# a method has code of its own for coordinates, stored atoms and boxes: all meet the l1 ball, and the other sets are
+# shared out, since each pair takes seconds to compile (tests/methods/test_active_sets.py meets them all); "auto" is
+# "corrective" here
 SHARED_OUT = {
     "Simplex": ("pairwise", "stochastic-away", "corrective"),
     "NonNegativeL1Ball": ("away", "auto"),
-    "L2Ball": (*ACTIVE, "corrective"),
-    "Box": (*ACTIVE, "corrective"),
+    "L2Ball": ("away", "blended-pairwise", "stochastic-pairwise", "corrective"),
+    "Box": ("pairwise", "stochastic-away", "corrective"),
 }
 OWN = [(method, name) for method in (*ACTIVE, *EXACT) for name in SETS if method in SHARED_OUT.get(name, (method,))]
 # the methods that only go toward a vertex have no code of their own for a set: two of them meet dense vertices too

@@ -115,16 +115,18 @@ def test_data_that_fits_is_in_memory(tmp_path):
 # --- stochastic methods -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["sfw", "stochastic-pairwise", "mokhtari", "momentum", "lu-freund"])
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "sparse, weights, intercept",
-        "dense, several outputs",
-        "dense, weights, intercept",
-        "sparse, float32, several outputs, intercept",
-        "dense, float32, several outputs, intercept",
-    ],
+STOCHASTIC_KINDS = [
+    "sparse, weights, intercept",
+    "dense, several outputs",
+    "dense, weights, intercept",
+    "sparse, float32, several outputs, intercept",
+    "dense, float32, several outputs, intercept",
+]
+OTHERS = ["stochastic-pairwise", "mokhtari", "momentum", "lu-freund", "stochastic-pairwise"]
+
+
+@pytest.mark.parametrize(  # groups know the layout of rows, and not the method: one method meets all, the others one
+    ("method", "kind"), [*(("sfw", kind) for kind in STOCHASTIC_KINDS), *zip(OTHERS, STOCHASTIC_KINDS, strict=True)]
 )
 def test_stochastic_methods_in_groups(tmp_path, method, kind):
     X, y, weights, how = KINDS[kind]
@@ -142,15 +144,17 @@ def test_stochastic_methods_in_groups(tmp_path, method, kind):
         assert np.count_nonzero(alpha) > 0.9 * alpha.size
 
 
-@pytest.mark.parametrize("method", FULL)
+FULL_KINDS = [
+    "sparse, weights, intercept",
+    "dense, several outputs",
+    "ball",
+    "sparse, float32, several outputs, intercept",
+]
+
+
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "sparse, weights, intercept",
-        "dense, several outputs",
-        "ball",
-        "sparse, float32, several outputs, intercept",
-    ],
+    ("method", "kind"),
+    [*(("fw", kind) for kind in FULL_KINDS), *((method, kind) for method in FULL[1:] for kind in FULL_KINDS[1:3])],
 )
 def test_full_gradients_make_the_steps_that_they_make_in_memory(tmp_path, method, kind):
     X, y, weights, how = KINDS[kind]

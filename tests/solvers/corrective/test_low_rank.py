@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
@@ -22,7 +22,7 @@ from tests import cases
 from tests.sets.test_base import ask
 
 SHAPES = [(1, 1), (6, 4), (4, 6), (5, 5), (40, 3)]
-LONG = [(150, 140), (140, 150), (140, 140)]
+LONG = [(140, 131), (131, 140), (131, 131)]
 """Shapes of which no side is short enough for the Gram matrix to be kept."""
 
 
@@ -49,7 +49,7 @@ def directions(p, q, number, seed=0):
 @pytest.mark.parametrize("shape", SHAPES + LONG, ids=str)
 @pytest.mark.parametrize("stored", ["array", "sparse", "operator"])
 def test_triplets_are_those_of_a_full_decomposition(shape, stored):
-    for matrix in directions(*shape, 16):
+    for matrix in directions(*shape, 8):
         size = np.abs(matrix).max() or 1.0
         if stored == "operator" and not 1e-100 < size < 1e100:
             continue  # whose entries cannot be seen, and so not scaled
@@ -65,10 +65,11 @@ def test_triplets_are_those_of_a_full_decomposition(shape, stored):
         np.testing.assert_allclose(back, np.diag(true), atol=1e-8 * max(true[0], 1e-300))
 
 
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    p=st.integers(1, 300),
-    q=st.integers(130, 200),
+    p=st.integers(1, 200),
+    q=st.integers(130, 150),
     decay=st.floats(0.0, 2.0),
     tolerance=st.sampled_from([1e-6, 1e-2, 0.1]),
     scale=st.sampled_from([1e-250, 1e-8, 1.0, 1e8, 1e150]),
@@ -154,7 +155,7 @@ def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
     ball = fw.TraceBall(1.5, shape)
     tracker = ball.tracker(shape[0] * shape[1])
     assert isinstance(tracker, Gram if min(shape) <= singular.SHORT else CallbackTracker)
-    for matrix in directions(*shape, 200 if max(shape) < 100 else 40, seed=1):
+    for matrix in directions(*shape, 40 if max(shape) < 100 else 8, seed=1):
         r, size = matrix.ravel(), np.abs(matrix).max() or 1.0
         if mode == "compiled":
             s = dense(ask(ball, tracker, r), len(r))
@@ -174,7 +175,7 @@ def test_vertices_of_the_trace_ball_are_feasible_and_the_best(shape, mode):
 @pytest.mark.parametrize("side", [1, 2, 7, 30])
 def test_vertices_of_the_spectrahedron_are_feasible_and_the_best(side):
     constraint = fw.Spectrahedron(1.5)
-    for matrix in directions(side, side, 200, seed=2):
+    for matrix in directions(side, side, 40, seed=2):
         r, size = matrix.ravel(), np.abs(matrix).max() or 1.0
         s = constraint.vertex(r)
         low, high = np.linalg.eigvalsh(0.5 * (matrix + matrix.T) / size)[[0, -1]]
