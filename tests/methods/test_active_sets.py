@@ -90,7 +90,7 @@ def test_iterates_are_those_of_the_textbook(method, name):
 @pytest.mark.parametrize("constraint", [*HULLS, fw.Box(-0.5, 1.0), fw.L2Ball(1.2)], ids=cases.name_of)
 @pytest.mark.parametrize("method", DETERMINISTIC)
 def test_deterministic_methods_reach_the_certified_optimum(method, constraint):
-    problem = cases.problem(fw.Logistic(), constraint, n=80, d=15)
+    problem = cases.problem(fw.Logistic(), constraint, n=40, d=10)
     reference = certified_optimum(problem, tolerance=1e-11)
     result = fw.minimize(problem, method, tol=1e-8, max_passes=3000)
     assert result.success

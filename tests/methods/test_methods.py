@@ -1,6 +1,7 @@
 """Methods against their textbook versions, themselves in other layouts and modes, and what they promise."""
 
 from functools import cache
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -336,8 +337,15 @@ def _problem_and_optimum(name):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("loss", CONVEX)
-@pytest.mark.parametrize("method", cases.METHODS, ids=cases.name_of)
+@pytest.mark.parametrize(
+    ("method", "loss"),
+    [
+        (method, list(CONVEX)[(k + turn) % len(CONVEX)])  # every method with three losses, and every loss with many
+        for k, method in enumerate(cases.METHODS)
+        for turn in (0, len(CONVEX) // 3, 2 * len(CONVEX) // 3)
+    ],
+    ids=cases.name_of,
+)
 def test_gap_bounds_the_distance_to_the_optimum(method, loss):
     problem, optimum = _problem_and_optimum(loss)
     trace = run(problem, method, steps=60, batch_size=2).trace
@@ -346,8 +354,11 @@ def test_gap_bounds_the_distance_to_the_optimum(method, loss):
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("constraint", [fw.L1Ball(1.5), fw.L2Ball(1.2)], ids=cases.name_of)
-@pytest.mark.parametrize("loss", cases.LOSSES, ids=cases.name_of)
+@pytest.mark.parametrize(
+    ("loss", "constraint"),
+    zip(cases.LOSSES, cycle((fw.L1Ball(1.5), fw.L2Ball(1.2))), strict=False),
+    ids=cases.name_of,
+)
 @pytest.mark.parametrize("method", NEVER_UP, ids=cases.name_of)
 def test_objective_never_rises(method, loss, constraint):
     fun = run(cases.problem(loss, constraint, n=25, d=6), method, steps=40).trace.fun
