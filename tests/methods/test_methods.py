@@ -356,7 +356,7 @@ def test_gap_bounds_the_distance_to_the_optimum(method, loss):
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(
     ("loss", "constraint"),
-    zip(cases.LOSSES, cycle((fw.L1Ball(1.5), fw.L2Ball(1.2))), strict=False),
+    [*zip(cases.LOSSES, cycle((fw.L1Ball(1.5), fw.L2Ball(1.2))), strict=False)],
     ids=cases.name_of,
 )
 @pytest.mark.parametrize("method", NEVER_UP, ids=cases.name_of)
