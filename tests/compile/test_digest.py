@@ -15,7 +15,7 @@ import frankwolfe as fw
 from frankwolfe.compile import kernels
 from frankwolfe.compile.kernels import SHARED, Kernel, _all_in_digest, _in_digest, is_shared
 from frankwolfe.compile.part import is_part_class
-from frankwolfe.compile.verbs import ROUTINES, TWOFOLD, VERBS
+from frankwolfe.compile.verbs import VARIANTS
 from frankwolfe.solvers import loop
 from frankwolfe.solvers.corrective.active_matrix import SparseBlock
 
@@ -31,10 +31,9 @@ def modules():
 
 def compiled_functions():
     """All functions that numba may compile, in the package: kernels, routines, and methods that verbs call."""
-    verbs = {verb.__name__ for verb in VERBS}
-    yield from ROUTINES
-    for pair in TWOFOLD.values():
-        yield from pair
+    verbs = {function.__name__ for function, variants in VARIANTS.items() if not variants}
+    for variants in VARIANTS.values():
+        yield from variants
     for module in modules():
         for value in vars(module).values():
             if isinstance(value, Kernel):

@@ -22,7 +22,7 @@ from numba.core.compiler import Compiler
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-from frankwolfe.compile.verbs import RELAXED, ROUTINES, TWOFOLD, VERBS, ask, chosen, hint, where
+from frankwolfe.compile.verbs import RELAXED, VARIANTS, ask, chosen, hint, where
 from frankwolfe.compile.waiting import waiting
 
 RELAXED_ARITHMETIC = {"reassoc"}
@@ -196,7 +196,7 @@ _teaching = Lock()
 
 def teach_numba() -> None:
     """Register with numba all verbs and routines that are not registered yet."""
-    if len(_known) == len(VERBS) + len(ROUTINES) + len(TWOFOLD):
+    if len(_known) == len(VARIANTS):
         return
     # several threads may call a kernel for the first time at once
     with waiting().counted(), _teaching:
@@ -205,37 +205,24 @@ def teach_numba() -> None:
             overload(refuse_shapes)(lambda source, target: refuse_shapes)
             _teach_hint()
             _teach_ask()
-        for function in VERBS:
+        for function, variants in VARIANTS.items():
             if function not in _known:
-                _teach_verb(function)
-        for function in TWOFOLD:
-            if function not in _known:
-                _teach_twofold(function)
-        for function in ROUTINES:
-            if function not in _known:
-                _teach_routine(function)
-        _known.update(VERBS, ROUTINES, TWOFOLD)
+                options: Any = {"fastmath": RELAXED_ARITHMETIC if function in RELAXED else False}
+                overload(function, strict=False, jit_options=options)(_resolver(function.__name__, variants))
+        _known.update(VARIANTS)
 
 
-def _teach_verb(function: Callable) -> None:
-    name = function.__name__
+def _resolver(name: str, variants: tuple[Callable, ...]) -> Callable:
+    """Return the function that numba calls with the types of a call's arguments, to learn what to compile for it."""
 
-    def resolve(part, *args):
-        if isinstance(part, types.NamedTuple | types.NamedUniTuple):
-            return getattr(part.instance_class, name, None)
+    def resolve(*args):
+        if variants:
+            return variants[-1] if isinstance(args[-1], types.Array) else variants[0]
+        if isinstance(args[0], types.NamedTuple | types.NamedUniTuple):
+            return getattr(args[0].instance_class, name, None)
         return None
 
-    overload(function, strict=False)(resolve)
-
-
-def _teach_routine(function: Callable) -> None:
-    options: Any = {"fastmath": RELAXED_ARITHMETIC if function in RELAXED else False}
-    overload(function, strict=False, jit_options=options)(lambda *args: function)
-
-
-def _teach_twofold(function: Callable) -> None:
-    single, several = TWOFOLD[function]
-    overload(function, strict=False)(lambda *args: several if isinstance(args[-1], types.Array) else single)
+    return resolve
 
 
 def _teach_hint() -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import wraps
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -46,11 +45,16 @@ def finite(part: str, name: str, number: Any) -> float:
     return number
 
 
-def positive(part: str, name: str, number: Any) -> float:
-    """Return ``number`` as a float. Raise an error that names the part and the field if it is not positive."""
+def positive(part: str, name: str, number: Any, most: float = inf, why: str = "") -> float:
+    """Return ``number`` as a float. Raise an error that names the part and the field unless it is in ``(0, most]``.
+
+    The error for a larger number ends with ``why``, the reason for the limit.
+    """
     number = finite(part, name, number)
     if number <= 0.0:
         raise ValueError(f"{part}: {name} must be positive, got {number:g}")
+    if number > most:
+        raise ValueError(f"{part}: {name} must be at most {most:g}, got {number:g}{why}")
     return number
 
 
@@ -90,22 +94,14 @@ def part(cls: type[Part]) -> type[Part]:
     return cls
 
 
-_lenders: WeakKeyDictionary[type, set[type]] = WeakKeyDictionary()
-"""For each class, the classes from which `lent` has copied methods."""
-
-
 def lent(methods: type) -> Callable[[type[Part]], type[Part]]:
     """Return a class decorator that copies missing members from the class ``methods``: NamedTuples cannot inherit."""
 
     def lend(kind: type[Part]) -> type[Part]:
-        lenders = _lenders.setdefault(kind, set())
-        if methods in lenders:
-            return kind  # done before: every run calls this for its parts
         for source in methods.__mro__[:-1]:
             for name, method in vars(source).items():
                 if not name.startswith("__") and not hasattr(kind, name):
                     setattr(kind, name, method)
-        lenders.add(methods)
         return kind
 
     return lend

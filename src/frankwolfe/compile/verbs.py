@@ -21,10 +21,12 @@ Function = TypeVar("Function", bound=Callable)
 ASKED = CFUNCTYPE(None, c_void_p, c_void_p)
 """C type of the callbacks that `ask` calls: a function of two addresses."""
 
-VERBS: list[Callable] = []
-ROUTINES: list[Callable] = []
+VARIANTS: dict[Callable, tuple[Callable, ...]] = {}
+"""What numba compiles for a call of a function: for a verb, whose tuple is empty, the method of its first argument; for
+a routine itself; for a `twofold` function the one for numbers or the one for arrays."""
+
 RELAXED: set[Callable] = set()
-TWOFOLD: dict[Callable, tuple[Callable, Callable]] = {}
+"""The routines whose sums the compiler may reorder."""
 
 
 def verb(function: Function) -> Function:
@@ -35,13 +37,13 @@ def verb(function: Function) -> Function:
     def call(part, *args):
         return getattr(part, name)(*args)
 
-    VERBS.append(call)
+    VARIANTS[call] = ()
     return cast("Function", call)
 
 
 def routine(function: Function) -> Function:
     """Mark a plain function that kernels call: compiled as it is, for arguments of any type."""
-    ROUTINES.append(function)
+    VARIANTS[function] = (function,)
     return function
 
 
@@ -63,7 +65,7 @@ def twofold(several: Callable) -> Callable[[Function], Function]:
         def choose(*args):
             return (several if isinstance(args[-1], np.ndarray) else single)(*args)
 
-        TWOFOLD[choose] = (single, several)
+        VARIANTS[choose] = (single, several)
         return choose
 
     return mark

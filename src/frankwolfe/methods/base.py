@@ -46,22 +46,15 @@ class Epochs(NamedTuple):
         An epoch's first step is at the point of the exact gradient and needs no batch: it draws one row, the least
         possible.
         """
-        epoch, k = self._places(steps)
+        epoch = np.searchsorted(self.starts, steps, side="right") - 1
+        k = steps - self.starts[epoch]
+        k = 1 + np.where(epoch == len(self.starts) - 1, k % self.period, k)
         return np.where(k == 1, 1.0, self.base[epoch] + self.growth[epoch] * k)
 
     def next_start(self, t: int) -> int:
         """Return the number of the step, ``t`` or a later one, with which an epoch begins."""
-        epoch, k = self._places(np.array([t]))
-        if k[0] == 1:
-            return t
-        last = epoch[0] == len(self.starts) - 1
-        return int(t + self.period + 1 - k[0] if last else self.starts[epoch[0] + 1])
-
-    def _places(self, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the epochs of steps, and which steps of these they are, counted from 1."""
-        epoch = np.searchsorted(self.starts, steps, side="right") - 1
-        k = steps - self.starts[epoch]
-        return epoch, 1 + np.where(epoch == len(self.starts) - 1, k % self.period, k)
+        k, length = place_in_epoch(self.starts, self.period, t)
+        return t if k == 1 else int(t + length + 1 - k)
 
 
 FOREVER = 2**62

@@ -205,14 +205,10 @@ class ConstantStep(NamedTuple):
     power: float = 0.5
 
     def _checked(self):
-        scale, power = positive("ConstantStep", "scale", self.scale), positive("ConstantStep", "power", self.power)
-        if power > 1.0:
-            raise ValueError(f"ConstantStep: power must be at most 1, got {power:g}: a run would end before it arrives")
-        if self.gamma is None:
-            return self._replace(scale=scale, power=power)
-        gamma = positive("ConstantStep", "gamma", self.gamma)
-        if gamma > 1.0:
-            raise ValueError(f"ConstantStep: gamma must be at most 1, got {gamma:g}: it would overshoot the vertex")
+        scale, gamma = positive("ConstantStep", "scale", self.scale), self.gamma
+        power = positive("ConstantStep", "power", self.power, 1.0, ": a run would end before it arrives")
+        if gamma is not None:
+            gamma = positive("ConstantStep", "gamma", gamma, 1.0, ": it would overshoot the vertex")
         return self._replace(gamma=gamma, scale=scale, power=power)
 
     def for_run(self, setting):
@@ -400,12 +396,8 @@ class Backtracking(NamedTuple):
     raise_by: float = 2.0
 
     def _checked(self):
-        relax, raise_by = (
-            positive("Backtracking", "relax", self.relax),
-            finite("Backtracking", "raise_by", self.raise_by),
-        )
-        if relax > 1.0:
-            raise ValueError(f"Backtracking: relax must be at most 1, got {relax:g}")
+        relax = positive("Backtracking", "relax", self.relax, most=1.0)
+        raise_by = finite("Backtracking", "raise_by", self.raise_by)
         if raise_by <= 1.0:
             raise ValueError(f"Backtracking: raise_by must be above 1, got {raise_by:g}")
         return self._replace(relax=relax, raise_by=raise_by)

@@ -124,12 +124,10 @@ class GrowingBatch(NamedTuple):
 def checked_averaging(part: Any) -> Any:
     """Return a part whose ``numerator``, ``offset`` and ``power`` make weights of at most one; or say why not."""
     name = type(part).__name__
-    numerator, power = positive(name, "numerator", part.numerator), positive(name, "power", part.power)
-    offset = finite(name, "offset", part.offset)
+    numerator, offset = positive(name, "numerator", part.numerator), finite(name, "offset", part.offset)
+    power = positive(name, "power", part.power, 1.0, ": the average would soon stand still")
     if offset < 0.0:
         raise ValueError(f"{name}: offset must not be negative, got {offset:g}")
-    if power > 1.0:
-        raise ValueError(f"{name}: power must be at most 1, got {power:g}: the average would soon stand still")
     if numerator > (1.0 + offset) ** power:
         raise ValueError(
             f"{name}: numerator must be at most (1 + offset)^power = {(1.0 + offset) ** power:g}, got {numerator:g}: "

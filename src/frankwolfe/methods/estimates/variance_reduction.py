@@ -25,12 +25,7 @@ from frankwolfe.methods.gradient import (
 
 def checked_share(part: str, name: str, number: Any) -> float | None:
     """Return a number in (0, 1] as a float, None as it is; or say which field of which part is no such number."""
-    if number is None:
-        return None
-    number = positive(part, name, number)
-    if number > 1.0:
-        raise ValueError(f"{part}: {name} must be at most 1, got {number:g}")
-    return number
+    return None if number is None else positive(part, name, number, most=1.0)
 
 
 class Coin(NamedTuple):
