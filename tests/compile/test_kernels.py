@@ -112,6 +112,18 @@ def test_own_parts_are_cached_and_others_are_not(cache_folder, fresh):
     assert files(cache_folder) == kept
 
 
+def test_nothing_is_cached_once_a_source_has_changed(cache_folder, monkeypatch, fresh):
+    objective(fresh, fw.Squared())
+    assert "cached" in vars(fresh)
+    kept = files(cache_folder)
+    monkeypatch.setattr(compiled, "IMPORTED", 0.0)  # as if all sources had been written since
+    objective(fresh, fw.Huber(1.0))  # another signature of the same kernel
+    other = Kernel(fill_both.python)
+    objective(other, fw.Squared())
+    assert other.cached is other.uncached
+    assert files(cache_folder) == kept
+
+
 def test_works_where_no_cache_can_be_kept(monkeypatch, fresh):
     monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
     with pytest.raises(RuntimeError, match="no locator"):  # what the kernel has to cope with

@@ -8,6 +8,7 @@ The cache on disk:
   `SHARED`, and the kernel's own file. numba alone would only notice changes in the kernel's own file, and fails on
   cached classes that have moved since.
 - Kernels on a part defined elsewhere are not cached: its source is not in the digest, so the code could be stale.
+- A process whose sources have been replaced since it imported them neither reads nor writes the cache.
 - If no cache directory is writable, nothing is cached.
 - Damaged cache files are detected and replaced (`compile/numba_backend.py`).
 """
@@ -19,12 +20,16 @@ from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import get_ident
+from time import time
 from types import FunctionType
 from typing import Any
 
 from frankwolfe.compile.waiting import waiting
 
 PACKAGE = __name__.partition(".")[0]
+
+IMPORTED = time()
+"""When this process imported the package."""
 
 COMPILE_ABOVE, SPARSE_FACTOR = 2**21, 4
 """Number of entries of the data above which exact passes and models use kernels; otherwise NumPy and SciPy.
@@ -111,6 +116,11 @@ def source_digest(file: str) -> str:
     return digest.hexdigest()
 
 
+def sources_changed() -> bool:
+    """Return whether a source of the package has been written since its import: what runs may differ from the files."""
+    return any(path.stat().st_ctime > IMPORTED for path in Path(__file__).parents[1].rglob("*.py"))
+
+
 class Kernel:
     """A function that runs compiled or, inside `python_mode`, as it is written."""
 
@@ -126,7 +136,9 @@ class Kernel:
 
     @cached_property
     def cached(self) -> Any:
-        """The compiled function, cached on disk; the uncached function if no directory is writable."""
+        """The compiled function, cached on disk; the uncached function if that is not possible."""
+        if sources_changed():
+            return self.uncached
         try:
             with waiting().counted():  # the first digest reads all sources
                 return _backend().jit(_named_by_digest(self.python), cache=True)

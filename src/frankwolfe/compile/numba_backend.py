@@ -22,6 +22,7 @@ from numba.core.compiler import Compiler
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
+from frankwolfe.compile.kernels import sources_changed
 from frankwolfe.compile.verbs import RELAXED, VARIANTS, ask, chosen, hint, where
 from frankwolfe.compile.waiting import waiting
 
@@ -296,8 +297,9 @@ class CheckedCacheFile(IndexDataCacheFile):
         return checked
 
     def save(self, key: Any, data: Any) -> None:
-        """Store code together with its key, replacing damaged files."""
-        super().save(key, (key, data))
+        """Store code together with its key, replacing damaged files, unless its sources may have changed meanwhile."""
+        if not sources_changed():
+            super().save(key, (key, data))
 
     def load(self, key: Any) -> Any:
         """Return the code stored for a key, or None if it is missing, damaged, or has another key."""

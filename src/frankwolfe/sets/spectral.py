@@ -150,14 +150,14 @@ class Gram(NamedTuple):
             age[0] = 0 if ordinary else -1  # the Gram matrix of a scaled matrix must not be updated
         if not isfinite(trace(gram)):  # r is not finite, and the exact gap will report it
             left[:], right[:] = 0.0, 0.0
-        elif tall:
-            right[:] = np.linalg.eigh(gram)[1][:, -1]
+            return
+        short, long = (right, left) if tall else (left, right)
+        short[:] = np.linalg.eigh(gram)[1][:, -1]
+        if tall:
             map_right(r, right, left)
-            to_unit_length(left)
         else:
-            left[:] = np.linalg.eigh(gram)[1][:, -1]
             map_left(r, left, right)
-            to_unit_length(right)
+        to_unit_length(long)
 
 
 def _add_outer(tracker, rows, i, r, c):
