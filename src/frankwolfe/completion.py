@@ -25,7 +25,7 @@ OFFSET_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """What is known of an entry before any matrix: ``mean + rows[i] + columns[j]``.
+    """A prediction of the entries before any matrix of low rank: ``mean + rows[i] + columns[j]``.
 
     Examples
     --------
@@ -38,22 +38,22 @@ class Offsets:
     columns: np.ndarray
 
     def at(self, rows: Any, columns: Any) -> np.ndarray:
-        """Offsets of the entries at these rows and columns."""
+        """Return the predictions of the entries at these rows and columns."""
         return self.mean + self.rows[np.asarray(rows)] + self.columns[np.asarray(columns)]
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> "Offsets":
-        """Offsets that are zero."""
+        """Return offsets that are zero."""
         return cls(0.0, np.zeros(shape[0]), np.zeros(shape[1]))
 
     @classmethod
     def fitted(
         cls, entries: ObservedEntries, values: np.ndarray, weights: np.ndarray, columns: int, damping: float
     ) -> "Offsets":
-        """Least squares with ``damping`` times the sum of squared offsets: those with few entries stay small.
+        """Fit offsets by least squares with a penalty, so that those with few entries stay small.
 
-        The mean of the weights that are not zero is taken for one entry. A row or column without entries has the offset
-        zero.
+        The penalty is ``damping`` times the sum of squared offsets, where an entry counts as the mean of the weights
+        that are not zero. A row or column without entries has the offset zero.
         """
         rows, n = len(entries.starts) - 1, np.count_nonzero(weights)
         mean, by_row, by_column = float(values @ weights), np.zeros(rows), np.zeros(columns)
@@ -76,14 +76,14 @@ class Offsets:
 class CompletionProblem(Problem):
     """A `Problem` whose weights are a matrix of low rank (`Factors`) and whose rows are its observed entries.
 
-    Made by `completion_problem`. A gradient has one number for each entry.
+    `completion_problem` makes it. A gradient has one number for each entry.
 
     Attributes
     ----------
     entries : ObservedEntries
-        Places of the observed entries, in order of row and column.
+        Places of the observed entries, sorted by row and column.
     offsets : Offsets
-        What has been subtracted from the targets.
+        The predictions that were subtracted from the targets.
     """
 
     def __init__(self, samples: Samples, shape: tuple[int, int], radius: float, offsets: Offsets):
@@ -118,7 +118,7 @@ class CompletionProblem(Problem):
         return f"CompletionProblem({p} x {q}, {self.n} entries, {type(self.loss).__name__}, TraceBall)"
 
     def predict(self, w: Factors, rows: Any, columns: Any) -> np.ndarray:
-        """Predicted entries, offsets included; where a row or column was never observed, only offsets are left.
+        """Return predicted entries, offsets included. A row or column that was never observed has offsets only.
 
         Parameters
         ----------
@@ -161,11 +161,11 @@ class CompletionProblem(Problem):
         return w
 
     def point(self, w: Factors) -> Factored:
-        """Return ``w`` as kernels take a point."""
+        """Return the point ``w`` in the form that kernels take."""
         return Factored.at(w, self.entries)
 
     def first_iterate(self, w: Factors) -> tuple[Any, np.ndarray]:
-        """Return an iterate at ``w``, and room for a gradient."""
+        """Return an iterate at ``w``, and an array for a gradient."""
         return self.point(w), np.empty(self.n)
 
     def head(self, rows: int) -> "CompletionProblem":
@@ -174,18 +174,18 @@ class CompletionProblem(Problem):
         return CompletionProblem(few, self._shape, self._constraint.radius, self.offsets)
 
     def barrier(self) -> None:
-        """Return None: weights are kept as factors."""
+        """Return None: no barrier is known for weights in factors."""
 
     def inner(self, gradient: np.ndarray, w: Factors) -> float:
-        """Inner product of a gradient with weights."""
+        """Return the inner product of a gradient and weights."""
         return float(gradient @ self.entries.dot_all(w))
 
     def factors(self, w: Factors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Singular value decomposition of the weights, without zeros."""
+        """Return the singular value decomposition of the weights, without zeros."""
         return w.decomposed()
 
     def assemble(self, left: np.ndarray, right: np.ndarray) -> Factors:
-        """Weights that are the matrix ``left right'``."""
+        """Return the matrix ``left right'`` as weights."""
         return Factors(left, right)
 
 
@@ -203,23 +203,23 @@ def completion_problem(
     damping: float = 5.0,
     sample_weight: Any = None,
 ) -> CompletionProblem:
-    """Pose the completion of a matrix from observed entries, over a ball of the trace norm.
+    """Return the problem of completing a matrix from observed entries, over a ball of the trace norm.
 
     Parameters
     ----------
     rows, columns, values : arrays of shape (n,)
-        Where the entries are and what they are. Or only ``rows``: a sparse matrix, whose stored values are the entries.
+        Places and values of the entries. Or only ``rows``: a sparse matrix, whose stored values are the entries.
     shape : tuple of two ints, optional
-        Of the matrix; by default as large as the entries need.
+        Shape of the matrix; by default the smallest that contains the entries.
     constraint : TraceBall
         For instance ``fw.TraceBall(1000.0)``.
     loss : str or loss
         Any loss of one output, the non-convex ones included.
     offsets : bool or Offsets, optional
-        Whether to subtract an overall mean and damped offsets of rows and columns from the values first, or which. By
-        default they are, unless the loss takes labels.
+        Whether to subtract the mean and damped offsets of rows and columns from the values first, or the offsets to
+        subtract. True by default, unless the loss takes labels.
     damping : float
-        How many entries' worth of zeros each offset is fitted with.
+        Each offset is fitted with this many additional zeros.
     sample_weight : array of shape (n,), optional
         Non-negative weights; only their proportions matter.
 
@@ -258,7 +258,7 @@ def completion_problem(
 
 
 def _as_offsets(offsets: Any, loss: Any, shape: tuple[int, int]) -> Any:
-    """Return offsets that are known, or True if they are to be fitted."""
+    """Return the given offsets, checked; True if they are to be fitted."""
     labels = loss.targets == "labels"
     if offsets is None:
         offsets = not labels

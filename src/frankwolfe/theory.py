@@ -1,4 +1,4 @@
-"""The quantities that the convergence theory speaks of, and its bounds, for batches of any size.
+"""Diameters, the error of the table, and the bounds of the convergence theory for batches of any size.
 
 The paper (Negiar et al. 2020) proves its bounds for one row a step. With ``b`` rows a step, drawn without replacement,
 a row is refreshed with probability ``b / n``, so ``rho = 1 - b / n`` takes the place of ``1 - 1 / n`` in Lemma 3, and
@@ -39,10 +39,10 @@ class Diameters(NamedTuple):
 
 @single_threaded
 def diameters(problem: "Problem") -> Diameters:
-    """Diameters of the image of the problem's set under its data.
+    """Return the diameters of the image of the problem's set under its data.
 
-    Sets with a closed form, or a bound of their own, provide it as ``image_diameters``. For others bounds follow from
-    the support function in the directions of all rows.
+    A set with a closed form or a bound has a method ``image_diameters``. For other sets, bounds follow from the support
+    function in the directions of all rows.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def diameters(problem: "Problem") -> Diameters:
 
 
 def table_error(problem: "Problem", alpha: np.ndarray, w: np.ndarray) -> float:
-    """Return ``H = ||alpha - grad f(X w)||_1``: how far the remembered derivatives are from those at ``w``."""
+    """Return ``H = ||alpha - grad f(X w)||_1``, the distance of the remembered derivatives from those at ``w``."""
     return float(np.abs(alpha - problem.evaluate(w).alpha).sum())
 
 
@@ -69,20 +69,20 @@ class RateBounds:
     problem : Problem
         Without sample weights.
     batch_size : int
-        Rows a step looks at.
+        Rows that a step reads.
     w0 : array, optional
-        Where the run starts; the problem's default start otherwise. The table is taken to start at zero.
+        Start of the run; by default that of the problem. The table starts at zero.
     optimum : float, optional
-        The optimal objective, if it is known. Otherwise the gap at ``w0`` stands in for ``F(w0) - F*``.
+        The optimal objective, if it is known. Otherwise the gap at ``w0`` replaces ``F(w0) - F*``, which it bounds.
 
     Attributes
     ----------
     diameters : Diameters
-        Of the set's image under the data.
+        Diameters of the image of the set under the data.
     start_error : float
         ``H_0``, the error of the table at the start.
     start_suboptimality : float
-        ``epsilon_0``, or the bound used for it.
+        ``epsilon_0``, or the bound that replaces it.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class RateBounds:
         self.start_suboptimality = start.gap if optimum is None else start.value - optimum
 
     def table_error(self, t: np.ndarray | float) -> np.ndarray:
-        """Bound on ``E H_t`` for ``t >= 2`` (Lemma 3), ``H_t = ||alpha_t - grad f(X w_{t-1})||_1``."""
+        """Return the bound on ``E H_t`` for ``t >= 2`` (Lemma 3), ``H_t = ||alpha_t - grad f(X w_{t-1})||_1``."""
         t = np.asarray(t, dtype=np.float64)
         n, b = self.n, self.batch_size
         rho = 1.0 - b / n
@@ -121,11 +121,11 @@ class RateBounds:
         return 2.0 * self.smoothness * self.diameters.one / n * (recent + old) + rho**t * self.start_error
 
     def gap_error(self, t: np.ndarray | float) -> np.ndarray:
-        """Bound on ``E |g_t - g^_t|`` for ``t >= 2`` (Proposition 1): ``D_inf`` times that on the table's error."""
+        """Return the bound on ``E |g_t - g^_t|`` for ``t >= 2`` (Proposition 1): ``D_inf`` times that of Lemma 3."""
         return self.diameters.inf * self.table_error(t)
 
     def suboptimality(self, t: np.ndarray | float) -> np.ndarray:
-        """Bound on ``E [F(w_t) - F*]`` for ``t >= 2`` (Theorem 1); the loss must be convex."""
+        """Return the bound on ``E [F(w_t) - F*]`` for ``t >= 2`` (Theorem 1); the loss must be convex."""
         t = np.asarray(t, dtype=np.float64)
         n, b, L = self.n, self.batch_size, self.smoothness
         one, two, inf, _ = self.diameters

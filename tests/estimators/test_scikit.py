@@ -238,6 +238,8 @@ def test_regressor_cv_takes_signs_and_several_outputs():
     model = fw.FrankWolfeRegressorCV(radii=6, signs={2: -1}).fit(X, y)
     assert model.coef_[2] <= 0.0
     assert model.score(X, y) > 0.3
+    by_name = fw.FrankWolfeRegressorCV(radii=6, signs={"x2": -1}).fit(pd.DataFrame(X).add_prefix("x"), y)
+    np.testing.assert_array_equal(by_name.coef_, model.coef_)
     both = fw.FrankWolfeRegressorCV(radii=4, cv=3).fit(X, np.column_stack([y, -y]))
     assert both.coef_.shape == (2, 10)
     one_vs_rest = fw.FrankWolfeClassifierCV(radii=4, cv=3, multi_class="ovr").fit(*load_iris(return_X_y=True))

@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -219,6 +219,13 @@ def on_chunks(shape: Callable[[Any], tuple]) -> Callable[[Callable], Callable]:
     return decorate
 
 
+class Solution(NamedTuple):
+    """Weights and intercept, named as in a `Result`."""
+
+    x: np.ndarray
+    intercept: Any
+
+
 class LinearModel(CertifiedEstimator, ABC):
     """A linear model over a constraint set. Subclasses define targets, loss and problems."""
 
@@ -258,7 +265,7 @@ class LinearModel(CertifiedEstimator, ABC):
         self
         """
         X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
-        self._solve(self._problems(X, y, sample_weight), checkpoint)
+        self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
         return self
 
     def sparsify(self) -> Self:
@@ -299,28 +306,39 @@ class LinearModel(CertifiedEstimator, ABC):
 
     # --- from parameters to problems, from results to coefficients ---
 
-    @abstractmethod
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        """Return the problems to solve for checked data: one, or one for each class."""
-
-    @abstractmethod
-    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
-        """Return the problems for checked rows, targets (classes as codes) and weights."""
-
-    @abstractmethod
-    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
-        """Return the problems of held-out rows, in the order of `_problems` and without intercepts."""
-
-    @abstractmethod
-    def _adopt(self, results: list[Any]) -> None:
-        """Set ``coef_`` and ``intercept_`` from the weights ``x`` and the ``intercept`` of each result."""
+    def _problem(self, X: Any, targets: Any, loss: Any, weights: Any, intercept: bool) -> Problem:
+        """Return the problem for rows, with targets as the loss takes them: here parameters become a `Problem`."""
+        return Problem(X, targets, loss, self._set(X.shape[1], loss.outputs), weights, intercept)
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the constraint set for weights of that shape."""
         return as_constraint(self.constraint, self.radius, d, outputs)
 
-    def _pose(self, X: Any, targets: Any, loss: Any, sample_weight: Any, intercept: bool) -> Problem:
-        return Problem(X, targets, loss, self._set(X.shape[1], loss.outputs), sample_weight, intercept)
+    @abstractmethod
+    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Learn the classes or the shape of the targets. Return targets and weights as `_problems` takes them."""
+
+    @abstractmethod
+    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        """Return the problems for rows, learnt targets and weights: one, or one for each class."""
+
+    def _fit_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        """Learn the targets and return the problems of a fit."""
+        return self._problems(X, *self._learn_targets(X, y, sample_weight), bool(self.fit_intercept))
+
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
+        """Return the problems of held-out rows, in the order of `_fit_problems` and without intercepts."""
+        return self._problems(X, y, weights, intercept=False)
+
+    def _for_fold(self) -> Self:
+        """Return an unfitted copy for a part of the checked rows, which have no column names."""
+        model = clone(self)
+        model.n_features_in_ = self.n_features_in_
+        return model
+
+    @abstractmethod
+    def _adopt(self, results: list[Any]) -> None:
+        """Set ``coef_`` and ``intercept_`` from the weights ``x`` and the ``intercept`` of each result."""
 
     def _solve(self, problems: list[Problem], checkpoint: Checkpoint = None) -> None:
         """Solve the problems, from the weights of the last fit with ``warm_start``, and set the fitted attributes."""

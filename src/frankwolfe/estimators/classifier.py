@@ -64,21 +64,21 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     # --- problems ---
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         self.classes_, codes, shares = functions_for(X).encoded(y, sample_weight)
         self._by_class = self._class_weights(shares)
-        return self._posed(X, codes, self._weighted(codes, sample_weight), bool(self.fit_intercept))
+        return codes, self._weighted(codes, sample_weight)
 
-    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
         loss = as_loss(self.loss)
         if loss.targets == "rows":
             raise ValueError(f"{type(loss).__name__} takes rows of numbers: a classifier needs a loss of labels")
         count = len(self.classes_)
         if self._together(loss):
-            return [self._pose(X, y, Multinomial(count), weights, intercept)]
+            return [self._problem(X, y, Multinomial(count), weights, intercept)]
         positives = [1] if count == 2 else range(count)
         functions_for(X).check_copies(len(positives))
-        return [self._pose(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
+        return [self._problem(X, np.where(y == c, 1.0, -1.0), loss, weights, intercept) for c in positives]
 
     def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
         """Return the problems of held-out rows, without those of classes that are not in the training rows."""
@@ -90,7 +90,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             )
         codes = np.searchsorted(self.classes_, y[known])
         weights = None if weights is None else weights[known]
-        return self._posed(X[known], codes, self._weighted(codes, weights), intercept=False)
+        return super()._held_out(X[known], codes, self._weighted(codes, weights))
 
     def _class_weights(self, shares: np.ndarray) -> np.ndarray | None:
         """Return the weight of each class, given the total sample weight of each; None if all are equal."""

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import rankdata
 from sklearn import get_config
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
@@ -58,7 +58,7 @@ class RadiusSearch(LinearModel):
         who = f"{type(self).__name__} fits to parts of the rows, so it"
         require_memory(X, who, "try radii one by one with an estimator without CV, and score other rows")
         X, y, sample_weight = training_data(self, X, y, sample_weight)
-        problems = self._problems(X, y, sample_weight)
+        problems = self._fit_problems(X, y, sample_weight)
         self.radii_ = self._grid(problems)
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, **routed.splitter.split))
         self.scores_ = np.array(
@@ -89,10 +89,9 @@ class RadiusSearch(LinearModel):
     @single_threaded
     def _fold(self, X: Any, y: np.ndarray, weights: Any, train: Any, test: Any, scoring: dict) -> list[float]:
         """Return the scores on the test rows along the path of the training rows."""
-        model, scorer = clone(self), self._scorer()
-        model.n_features_in_ = X.shape[1]
+        model, scorer = self._for_fold(), self._scorer()
         of_train, of_test = (None if weights is None else weights[rows] for rows in (train, test))
-        problems = model._problems(X[train], y[train], of_train)
+        problems = model._fit_problems(X[train], y[train], of_train)
         held_out, truth = X[test], y[test]
         by_loss = self.scoring is None
         others = model._held_out(held_out, truth, of_test) if by_loss else []

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frankwolfe.arguments.names import teaching
 from frankwolfe.estimators.array_data import functions_for
-from frankwolfe.estimators.base import LinearModel, on_chunks
+from frankwolfe.estimators.base import LinearModel, Solution, on_chunks
 from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
@@ -22,7 +22,6 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     _several_outputs = True
     _target_shape: tuple[int, ...]
-    _signed: "SignedColumns | None"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -32,28 +31,15 @@ class LinearRegressor(RegressorMixin, LinearModel):
     def _target_checks(self) -> dict[str, bool]:
         return {"multi_output": self._several_outputs, "y_numeric": True}
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        return self._posed(X, y, sample_weight, bool(self.fit_intercept))
-
-    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
-        return self._posed(X, y, weights, intercept=False)
-
-    def _posed(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+    def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         if not self._several_outputs:
             y = functions_for(X).one_column(y)
         self._target_shape = y.shape[1:]
-        y = self._targets(y)
-        self._signed = self._columns(X.shape[1])
-        rows = X if self._signed is None else functions_for(X).signed(self._signed, X)
-        return [self._pose(rows, y, self._loss_for(y), weights, intercept)]
+        return y, sample_weight
 
-    def _columns(self, d: int) -> "SignedColumns | None":
-        """Return the signed columns that replace the features, if weights must have signs."""
-        return None
-
-    def _targets(self, y: Any) -> Any:
-        """Return the targets in the shape of the loss: a vector for one output."""
-        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        return [self._problem(X, y, self._loss_for(y), weights, intercept)]
 
     def _loss_for(self, y: Any) -> Any:
         """Return the loss for targets of one output or of several."""
@@ -71,9 +57,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _adopt(self, results: list[Any]) -> None:
         (found,) = results
-        weights = found.x if self._signed is None else self._signed.gather(found.x)
         shape = self._target_shape
-        self.coef_ = weights.T.reshape(*shape, -1).copy()
+        self.coef_ = found.x.T.reshape(*shape, -1).copy()
         intercept = np.broadcast_to(np.ravel(found.intercept), shape or 1)
         self.intercept_ = intercept.copy() if shape else float(intercept[0])
 
@@ -183,10 +168,28 @@ class SignedRegressor(LinearRegressor):
 
     signs: Any
 
-    def _columns(self, d: int) -> SignedColumns | None:
+    def _checked_signs(self) -> np.ndarray | None:
+        """Return one sign for each feature; None if no weight has a sign."""
         if self.signs is None:
             return None
-        return SignedColumns.of(checked_signs(self.signs, d, getattr(self, "feature_names_in_", None)))
+        return checked_signs(self.signs, self.n_features_in_, getattr(self, "feature_names_in_", None))
+
+    def _for_fold(self) -> Self:
+        model = super()._for_fold()
+        model.signs = self._checked_signs()  # they may be given by column names
+        return model
+
+    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        signs = self._checked_signs()
+        rows = X if signs is None else functions_for(X).signed(SignedColumns.of(signs), X)
+        return super()._problems(rows, y, weights, intercept)
+
+    def _adopt(self, results: list[Any]) -> None:
+        signs = self._checked_signs()
+        if signs is not None:
+            columns = SignedColumns.of(signs)
+            results = [Solution(columns.gather(found.x), found.intercept) for found in results]
+        super()._adopt(results)
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the set; with signs, the one that is equivalent over signed columns."""

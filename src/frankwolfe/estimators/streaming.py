@@ -1,6 +1,6 @@
 """`partial_fit`: linear models that learn a stream of rows, one chunk at a time, in constant memory."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -9,18 +9,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from frankwolfe.arguments.arrays import check_labels
 from frankwolfe.compile.part import short
 from frankwolfe.estimators.array_data import checked_weights
-from frankwolfe.estimators.base import Checkpoint, LinearModel
+from frankwolfe.estimators.base import Checkpoint, LinearModel, Solution
 from frankwolfe.methods.registry import as_method
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.solvers.row_stream import RowStream, for_stream
-
-
-class Answer(NamedTuple):
-    """Weights and intercept, named as in a `Result`."""
-
-    x: np.ndarray
-    intercept: Any
 
 
 class StreamLearner(LinearModel):
@@ -55,7 +48,7 @@ class StreamLearner(LinearModel):
             if not kept.any():
                 raise ValueError("sample_weight is zero for all rows of this chunk: there is nothing to learn")
             X, targets, weights = X[kept], targets[kept], weights[kept]
-        problems = self._posed(X, targets, weights, intercept=False)
+        problems = self._problems(X, targets, weights, intercept=False)
         streams = self._begun(problems)
         for problem, stream in zip(problems, streams, strict=True):
             if not problem.constraint.contains(stream.w):
@@ -73,7 +66,7 @@ class StreamLearner(LinearModel):
         pairs = list(zip(problems, streams, strict=True))
         self._ends = [(problem.constraint, problem.shaped(stream.w)) for problem, stream in pairs]
         shifts = [0.0 if stream.shift is None else stream.shift for stream in streams]
-        self._adopt([Answer(x, shift) for (_, x), shift in zip(self._ends, shifts, strict=True)])
+        self._adopt([Solution(x, shift) for (_, x), shift in zip(self._ends, shifts, strict=True)])
         self.gap_, self.passes_, self.result_ = np.inf, np.nan, None  # nothing is proven of a stream
         self.n_iter_ = streams[0].steps
         self.n_samples_seen_ = self._rows_fitted + streams[0].rows
@@ -209,5 +202,5 @@ class StreamRegressor(StreamLearner):
         X, y = self._chunk(X, y)
         if not new and y.shape[1:] != self._target_shape:
             raise ValueError(f"y has shape {y.shape}, but the targets so far were of shape (n, *{self._target_shape})")
-        self._learn_rows(X, y, checked_weights(sample_weight, X))
+        self._learn_rows(X, *self._learn_targets(X, y, checked_weights(sample_weight, X)))
         return self

@@ -128,9 +128,11 @@ class Stopping(NamedTuple):
     ----------
     table : Dataset
         The data.
-    passes, gap_estimate, error_bar, gap, bound, suboptimality : array
-        Along the run: the estimated gap and its free error bar ``D_inf H``, the exact Frank-Wolfe gap, the distance to
-        the best lower bound that the table of derivatives proves, and ``F - F*``.
+    passes : array
+        Passes over the data, along the run.
+    curves : dict of array
+        Along the run: the estimated gap without and with its free error bar ``D_inf H``, the exact Frank-Wolfe gap, the
+        distance to the best lower bound that the table of derivatives proves, and ``F - F*``.
     covered : float
         Share of the points at which the error bar covers the error of the estimate.
     early : float
@@ -143,11 +145,7 @@ class Stopping(NamedTuple):
 
     table: Dataset
     passes: np.ndarray
-    gap_estimate: np.ndarray
-    error_bar: np.ndarray
-    gap: np.ndarray
-    bound: np.ndarray
-    suboptimality: np.ndarray
+    curves: dict[str, np.ndarray]
     covered: float
     early: float
     overshoot: float
@@ -161,7 +159,7 @@ def observe(table: Dataset, best: float, passes: float = 50.0, seed: int = 0) ->
     trace = run(tol=0.0, trace=40).trace
     bar = problem.diameters().inf * trace.table_error
     seen = np.isfinite(bar) & (trace.passes > 0)
-    bar, passed, estimate = bar[seen], trace.passes[seen], trace.gap_estimate[seen]
+    bar, estimate = bar[seen], trace.gap_estimate[seen]
     exact, proven, online = trace.fw_gap[seen], trace.gap[seen], trace.bound_estimate[seen]
     above = trace.fun[seen] - best
     early, ratios = [], []
@@ -170,12 +168,14 @@ def observe(table: Dataset, best: float, passes: float = 50.0, seed: int = 0) ->
         ratios += [proven[k] / wanted for k in np.flatnonzero(online <= wanted)[:1]]
     return Stopping(
         table,
-        passed,
-        estimate,
-        bar,
-        exact,
-        proven,
-        above,
+        trace.passes[seen],
+        {
+            "estimate + error bar": estimate + bar,
+            "estimated gap": estimate,
+            "Frank-Wolfe gap": exact,
+            "proven by the table": proven,
+            "F - F*": above,
+        },
         covered=float((np.abs(exact - estimate) <= bar).mean()),
         early=float(np.mean(early)) if early else np.nan,
         overshoot=float(np.median(ratios)) if ratios else np.nan,

@@ -37,6 +37,8 @@ THEORY_EXPONENTS = {"sfw": -1.0, "mokhtari": -1 / 3, "lu-freund": -1.0, "momentu
 COLOURS = {"sfw": "#0072b2", "mokhtari": "#e69f00", "lu-freund": "#009e73", "momentum": "#cc79a7", "fw": "#7f7f7f"}
 """Okabe and Ito's palette: distinguishable without telling red from green."""
 
+STOPPING_COLOURS = ("#9aa5b1", "#56b4e9", "#d55e00", "#009e73", "#0072b2")
+
 PASSES = [("passes", "passes over the data")]
 
 
@@ -220,19 +222,11 @@ def _rates(races: Sequence[Race]) -> Section:
     names = list(races[0].curves)
     slopes = {name: [each.slope(each.curves[name]) for each in races] for name in names}
     kept = sum(slope <= THEORY_EXPONENTS[name] for name in names for slope in slopes[name])
-    sizes: list[list[Cell]] = [
-        [
-            table.label,
-            table.source,
-            problem.n,
-            problem.d,
-            problem.kappa() / problem.n,
-            table.paper_kappa,
-            table.loss,
-            f"l1 ball, radius {table.radius:g}",
-        ]
-        for table, problem, *_ in races
-    ]
+    sizes: list[list[Cell]] = []
+    for table, problem, *_ in races:
+        measured = problem.n, problem.d, problem.kappa() / problem.n
+        where = f"l1 ball, radius {table.radius:g}"
+        sizes.append([table.label, table.source, *measured, table.paper_kappa, table.loss, where])
     text = (
         "The theory's exponents are worst cases: a slope satisfies the theory if it is as steep or steeper. "
         f"{kept} of the {len(names) * len(races)} slopes do, within the passes that were made."
@@ -253,16 +247,9 @@ def _stopping(stoppings: Sequence[Stopping]) -> Section:
     charts = []
     rows: list[list[Cell]] = []
     for found in stoppings:
-        curves = {
-            "estimate + error bar": (found.gap_estimate + found.error_bar, "#9aa5b1"),
-            "estimated gap": (found.gap_estimate, "#56b4e9"),
-            "Frank-Wolfe gap": (found.gap, "#d55e00"),
-            "proven by the table": (found.bound, "#009e73"),
-            "F - F*": (found.suboptimality, "#0072b2"),
-        }
         series = [
             Series(name, {"passes": found.passes, "value": column}, colour, dashed="bar" in name)
-            for name, (column, colour) in curves.items()
+            for colour, (name, column) in zip(STOPPING_COLOURS, found.curves.items(), strict=True)
         ]
         charts.append(Chart(f"stop-{found.table.key}", found.table.label, PASSES, [("value", "gap or error")], series))
         early = None if np.isnan(found.early) else f"{found.early:.0%}"
