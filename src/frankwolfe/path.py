@@ -92,8 +92,8 @@ class _SharedSolver:
             as_budget("max_seconds", max_seconds, optional=True),
         )
         chosen = as_method(method)
-        chosen = pick(limits.passes, problem.needs_smoothing) if chosen.solver == "auto" else chosen
-        by_coordinates = problem.constraint.structure().hull is not None
+        chosen = pick(limits.passes, problem) if chosen.solver == "auto" else chosen
+        by_coordinates = problem.constraint.structure().hull is not None and problem.side is None
         fits = chosen.solver == "corrective" and by_coordinates and np.isfinite(limits.passes)
         return cls(limits, chosen.name, as_threads(n_threads)) if fits else None
 

@@ -117,7 +117,7 @@ def _combinations(losses: list[Any], constraints: list[Any], methods: list[Metho
         try:
             outputs = y.shape[1] if y.ndim > 1 else len(np.unique(y)) * (loss.targets == "classes")
             problem = Problem(X, y, loss, as_constraint(constraint, None, COLUMNS, outputs), intercept=intercept)
-            check(problem, pick(np.inf, problem.needs_smoothing) if method.solver == "auto" else method)
+            check(problem, pick(np.inf, problem) if method.solver == "auto" else method)
         except ValueError as error:
             refused = error
             continue
@@ -140,7 +140,7 @@ def _data(loss: Any, is_sparse: bool) -> tuple[Any, np.ndarray]:
 
 def _warm_columns(problem: Problem, method: Method) -> None:
     """Compile the corrective method's model of many columns, which a problem of few columns does not need."""
-    rounds = method.solver in ("auto", "corrective") and not problem.needs_smoothing
+    rounds = method.solver in ("auto", "corrective") and problem.loss.smooth
     if rounds and problem.constraint.structure().hull is not None:
         problem = problem.own()
         CorrectiveSolver(problem, problem.default_start(), limits=HessianLimits(0, 0, 0)).advance(2)

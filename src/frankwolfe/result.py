@@ -307,6 +307,11 @@ class Result:
         ``x`` is then below the optimum of the points that satisfy the constraints.
     violation_tolerance : float or None
         What the violation had to meet: ``side_tol``.
+    prices : mapping
+        By how much the optimum falls for each unit by which a constraint is relaxed, from the dual point that proves
+        the gap: ``prices["radius"]``, a number, if the set has a radius, and ``prices["side"]``, an array with an entry
+        for each row of ``LinearBounds``. An entry is zero if the constraint does not bind, and never negative: for an
+        equation, the bound moves in the direction that helps. Empty if nothing is proven.
     reads : float or None
         How often all rows were read from disk, certificates included; None where they are in memory.
     advice : list of str
@@ -340,6 +345,7 @@ class Result:
     likely_gap: float = np.nan
     confidence: float = np.nan
     reads: float | None = None
+    prices: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def advice(self) -> list[str]:

@@ -134,8 +134,9 @@ def minimize(
         as_budget("side_tol", side_tol),
     )
     if method.solver == "auto":
-        method = pick(limits.passes, problem.needs_smoothing)
-        if method.solver == "corrective" and problem.objective.reads is not None and _saves_reads(problem):
+        method = pick(limits.passes, problem)
+        on_disk = problem.objective.reads is not None and problem.side is None
+        if method.solver == "corrective" and on_disk and _saves_reads(problem):
             method = method._replace(solver="few-reads", name="auto: sfw, corrective")
     likely = lookup("stop", stop, STOPS)
     check(problem, method, likely)

@@ -16,6 +16,7 @@ CLASSES = np.arange(ROWS) % 3
 TABLE = np.column_stack([X[:, 0] - X[:, 1], X[:, 2], X[:, 3]])
 HULL = fw.ConvexHull(np.random.default_rng(2).normal(size=(14, COLUMNS)))
 SHIFT = np.linspace(-0.2, 0.2, COLUMNS)
+SIDE = fw.LinearBounds(np.random.default_rng(3).normal(size=(3, COLUMNS)), [-0.1, -np.inf, 0.05], [0.1, -0.05, 0.05])
 
 CASES = {
     "dense": (X, Y, "logistic", fw.L1Ball(1.5), {}),
@@ -32,6 +33,7 @@ CASES = {
     "vertices-plain": (X, Y, "logistic", HULL, {}),
     "single-intercept": (FAR.astype(np.float32), FAR_Y, "logistic", fw.L1Ball(1.5), {"intercept": True}),
     "translated": (X, Y, "squared", fw.sets.Translated(fw.L1Ball(0.5), SHIFT), {}),
+    "conditions": (X, Y, "logistic", fw.L1Ball(1.5), {"intercept": True, "side": SIDE}),
     "single": (X.astype(np.float32), Y, "logistic", fw.L1Ball(1.5), {}),
 }
 

@@ -20,7 +20,7 @@ DASK = DaskSource(None)
 REFUSED = [
     ("fw", Facts(fw.Hinge()), "a smooth loss, but Hinge has a kink: use method='shcgm' .*, or .* 'squared-hinge'"),
     ("corrective", Facts(fw.Pinball()), "a smooth loss, but Pinball has a kink: use method='shcgm' .* or .* 'huber'"),
-    ("fw", Facts(LOGISTIC, side=True), "a problem without side constraints, but .*: use method='shcgm'"),
+    ("fw", Facts(LOGISTIC, side=True), "a problem without side constraints, but .*: use method='auto'"),
     ("shcgm, line-search", Facts(LOGISTIC, side=True), "the exact objective .* its own steps, 'open-loop'"),
     (
         "saga",
@@ -46,8 +46,12 @@ REFUSED = [
         Facts(fw.Hinge(), source=DASK),
         r"a smooth loss, .* a kink: load the data .* \(X.compute\(\)\)",
     ),
-    (DASK.needs, Facts(LOGISTIC, side=True, source=DASK), "no side constraints, .*: load the data into memory"),
-    (SIDE, Facts(fw.Sigmoid()), "a convex loss with a conjugate, .* but Sigmoid is not one: use a convex loss"),
+    (
+        "shcgm",
+        Facts(UNBOUNDED, side=True),
+        "a loss with a conjugate, .* but Poisson does not define it: use method='auto', or define it",
+    ),
+    (SIDE, Facts(fw.Sigmoid()), "a convex loss, .* but Sigmoid is not convex: use one such as 'logistic'"),
 ]
 
 

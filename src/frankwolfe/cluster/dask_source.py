@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from frankwolfe.cluster.remote_data import RemoteData
 
 _NO_KINK = "a smooth loss, with rows in several processes"
-_NO_SIDE = "no side constraints, with rows in several processes"
 _COMPUTE = "load the data into memory (X.compute())"
 
 
@@ -22,7 +21,7 @@ class DaskSource(DataSource):
     """
 
     name, is_lazy, has_row_arrays = "a dask collection", True, False
-    needs = (_NO_KINK, _NO_SIDE)
+    needs = (_NO_KINK,)
     refusals = (
         Refusal(
             ONE_PROCESS,
@@ -31,7 +30,6 @@ class DaskSource(DataSource):
             f"use 'auto', 'sfw', 'fw' or 'pairwise', or {_COMPUTE}",
         ),
         Refusal(_NO_KINK, lambda facts: not facts.loss.smooth, "{loss} has a kink", f"{_COMPUTE}{{neighbours}}"),
-        Refusal(_NO_SIDE, lambda facts: facts.side, "there are some", _COMPUTE),
     )
 
     default_batch = 0.01

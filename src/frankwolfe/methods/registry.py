@@ -120,16 +120,17 @@ FEW_PASSES = 5.0
 """Below this budget a corrective round may not even end; stochastic steps use what there is."""
 
 
-def pick(max_passes: float, smoothing: bool = False) -> Method:
-    """Return what ``"auto"`` stands for within a budget of passes.
+def pick(max_passes: float, problem: Any = None) -> Method:
+    """Return what ``"auto"`` stands for on a problem, within a budget of passes.
 
     The corrective method reached a certificate first on everything we measured (docs/choosing.md). Only a budget of a
     few passes is better spent on stochastic steps, and the paper's mostly get farthest (docs/tournament.md).
-    Losses with kinks and side constraints (``smoothing``) are for one method only.
+    Losses with kinks are for one method only, and side constraints on smooth losses for the corrective one.
     """
-    if smoothing:
+    if problem is not None and not problem.loss.smooth:
         return METHODS["shcgm"]._replace(name="auto: shcgm")
-    name = "corrective" if max_passes >= FEW_PASSES else "sfw"
+    side = problem is not None and problem.side is not None
+    name = "corrective" if side or max_passes >= FEW_PASSES else "sfw"
     return METHODS[name]._replace(name=f"auto: {name}")
 
 

@@ -1,5 +1,6 @@
 """`LinearBounds`: linear constraints that hold beside those of the set."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +22,11 @@ class SideRows(NamedTuple):
 
 
 class LinearBounds:
-    """Side constraints ``lower <= A w <= upper``, beside those of the set: for the method ``"shcgm"``.
+    """Linear conditions ``lower <= A w <= upper`` beside the set. Each row of ``A`` is one condition.
 
-    Every point of a run is in the set. Side constraints hold better and better as a run goes on: ``result.violation``
-    says how far the worst one is from holding, relative to the size of its terms. Each row of ``A`` is one constraint.
+    With ``"auto"`` and ``"corrective"`` they hold exactly, up to the rounding of sums. ``"shcgm"``, for losses with a
+    kink, satisfies them better and better as a run goes on: ``result.violation`` is the largest violation, relative to
+    the size of the condition's terms.
 
     Parameters
     ----------
@@ -33,6 +35,8 @@ class LinearBounds:
         output ``c`` at ``j * outputs + c``.
     lower, upper : float, or array of shape (m,), optional
         Bounds; infinity, or None for all of them, where there is none. Equal ones make an equation.
+    names : list of str, optional
+        Names of the conditions, for error messages.
 
     Attributes
     ----------
@@ -49,13 +53,16 @@ class LinearBounds:
     >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
     >>> side = fw.LinearBounds([[1.0, 1.0]], upper=1.0)
     >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(4.0), side=side)
-    >>> result = fw.minimize(problem, tol=0.05, side_tol=1e-2, max_passes=5000, batch_size=3)
-    >>> result.success, result.violation <= 1e-2
-    (True, True)
+    >>> result = fw.minimize(problem, tol=1e-9)
+    >>> result.success, result.violation, result.x.round(6)
+    (True, 0.0, array([0.        , 1.        ]))
+    >>> result.prices["side"].round(6), round(result.prices["radius"], 6)
+    (array([1.]), 0.0)
     """
 
-    def __init__(self, A: Any, lower: Any = None, upper: Any = None):
+    def __init__(self, A: Any, lower: Any = None, upper: Any = None, names: Sequence[str] | None = None):
         self.A: Any = _matrix(A)
+        self.names = _names(names, self.m)
         self.lower = _bounds("lower", lower, self.m, -np.inf)
         self.upper = _bounds("upper", upper, self.m, np.inf)
         if not (np.isfinite(self.lower).any() or np.isfinite(self.upper).any()):
@@ -79,6 +86,10 @@ class LinearBounds:
     def rows(self) -> SideRows:
         """Return the constraints as kernels take them."""
         return SideRows(as_rows(self.A), self.lower, self.upper)
+
+    def label(self, j: int) -> str:
+        """Return what messages call a condition: its number and, if it has one, its name."""
+        return f"row {j}" if self.names is None else f"row {j} ({self.names[j]!r})"
 
     def excess(self, w: np.ndarray) -> np.ndarray:
         """Return what ``A w``, for flat weights, has above its upper bounds, or, negative, lacks to its lower ones."""
@@ -137,8 +148,9 @@ class LinearBounds:
             terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
             if max(least[j] - self.upper[j], self.lower[j] - largest[j]) > ROUNDING * terms:
                 raise ValueError(
-                    f"LinearBounds: no weights of the set {type(constraint).__name__} keep to row {j}: its product "
-                    f"with them is between {least[j]:.6g} and {largest[j]:.6g}, its bounds are {self.lower[j]:.6g} "
+                    f"LinearBounds: no weights of the set {type(constraint).__name__} keep to {self.label(int(j))}: "
+                    f"its product with them is between {least[j]:.6g} and {largest[j]:.6g}, "
+                    f"its bounds are {self.lower[j]:.6g} "
                     f"and {self.upper[j]:.6g}"
                 )
         length = float(np.linalg.norm(largest - least))
@@ -152,6 +164,17 @@ def _matrix(A: Any) -> Any:
     found = sparse_matrix("LinearBounds", "A", A)
     found.sum_duplicates()
     return found
+
+
+def _names(names: Any, m: int) -> list[str] | None:
+    """Return the names of ``m`` conditions as a list; None if they have none."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError("LinearBounds: names must be a list of strings, one for each row of A")
+    if len(names) != m:
+        raise ValueError(f"LinearBounds: there are {len(names)} names, but A has {m} rows")
+    return list(names)
 
 
 def _bounds(name: str, values: Any, m: int, default: float) -> np.ndarray:

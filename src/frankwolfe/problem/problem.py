@@ -86,8 +86,8 @@ class Problem:
         Whether a number (for several outputs, one each) is added to all predictions. It is not in the set, and always
         the best one for the weights: the objective is ``min over b of F(w, b)``.
     side : LinearBounds, optional
-        Linear constraints beside those of the set, for convex losses and the method ``"shcgm"``. They are not part of
-        the objective, its gradient or its gap: see `violation`, and docs/side-constraints.md.
+        Linear constraints beside those of the set, for convex losses and the methods ``"auto"``, ``"corrective"`` and
+        ``"shcgm"``. They are not part of the objective, its gradient or its gap: see docs/side-constraints.md.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Problem:
         loss = as_loss(loss)
         a_set("constraint", constraint)
         intercept, source = as_flag("intercept", intercept), source_of(X)
-        refuse(source.name, source.needs, Facts(loss, side=side is not None, source=source))
+        refuse(source.name, source.needs, Facts(loss, source=source))
         found = source.load(y, sample_weight, loss, centre=intercept)
         self._source, self._feature_names = found.source, found.feature_names
         self._loss = found.samples.loss

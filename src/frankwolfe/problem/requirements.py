@@ -16,6 +16,7 @@ from frankwolfe.shards.sources import IN_MEMORY, ONE_PROCESS, DataSource, Refusa
 
 SMOOTH_LOSS = "a smooth loss"
 NO_SIDE = "a problem without side constraints"
+SIDE_CONJUGATE = "a loss with a conjugate, to bound the optimum under side constraints"
 EXACT_OBJECTIVE = "the exact objective for its step rule"
 BOUNDED_CURVATURE = "a loss of bounded curvature"
 WHOLE_ATOMS = "atoms that it stores as whole matrices"
@@ -32,7 +33,7 @@ LIKELY = (
 STREAM = ("a loss that is smooth",)
 """Needs of ``partial_fit``, beside those of its method."""
 
-SIDE = ("a convex loss with a conjugate, to bound the optimum",)
+SIDE = ("a convex loss, to bound the optimum",)
 """Needs of side constraints."""
 
 
@@ -73,17 +74,18 @@ class Facts(NamedTuple):
             table=method is None or _has_table(method),
         )
 
-    @property
-    def proves(self) -> bool:
-        """Whether slopes bound the optimum."""
-        return bool(self.loss.convex and self.loss.has_conjugate)
-
 
 _KINK, _INFINITE = "{loss} has a kink", "the smoothness of {loss} is infinite"
 
 REFUSALS = (
     Refusal(SMOOTH_LOSS, lambda p: not p.loss.smooth, _KINK, "use method='shcgm' (or 'auto'){neighbours}"),
-    Refusal(NO_SIDE, lambda p: p.side, "this one has some", "use method='shcgm' (or 'auto')"),
+    Refusal(NO_SIDE, lambda p: p.side, "this one has some", "use method='auto'"),
+    Refusal(
+        SIDE_CONJUGATE,
+        lambda p: p.side and not p.loss.has_conjugate,
+        "{loss} does not define it",
+        "use method='auto', or define it (docs/extending.md)",
+    ),
     Refusal(
         EXACT_OBJECTIVE,
         lambda p: p.side or not p.loss.smooth,
@@ -114,7 +116,7 @@ REFUSALS = (
     ),
     Refusal(LIKELY[3], lambda p: not p.table, "{method!r} has none", "use 'sfw' or 'stochastic-pairwise'"),
     Refusal(STREAM[0], lambda p: not p.loss.smooth, _KINK, "use fit{neighbours}"),
-    Refusal(SIDE[0], lambda p: not p.proves, "{loss} is not one", "use a convex loss such as 'logistic' or 'squared'"),
+    Refusal(SIDE[0], lambda p: not p.loss.convex, "{loss} is not convex", "use one such as 'logistic' or 'squared'"),
 )
 """In the order in which they are checked, before those of the data source (`DataSource.refusals`)."""
 
@@ -168,7 +170,7 @@ def needs_of(method: Any) -> tuple[str, ...]:
     ('all rows in this process', 'rows that it can read again')
     """
     if method.solver != "loop":
-        return SMOOTH_LOSS, NO_SIDE, ROWS_AGAIN
+        return SMOOTH_LOSS, ROWS_AGAIN
     step = method.step
     needs = [*method.estimate.needs, *method.direction.needs, *step.needs]
     if step.reads_all_rows:

@@ -67,7 +67,12 @@ class Certificate(NamedTuple):
         if problem.side is None:
             return self
         flat = problem.flat("w", w)
-        return self._replace(violation=problem.side.violation(flat), distance=problem.side.distance(flat))
+        violation, distance = problem.side.violation(flat), problem.side.distance(flat)
+        return self._replace(fw_gap=np.nan, violation=violation, distance=distance)
+
+
+FEASIBLE = 1e-14
+"""Violation of a side constraint that may be the rounding error of its sum."""
 
 
 class LowerBound:
@@ -86,18 +91,45 @@ class LowerBound:
         self.value = -np.inf
         self.slopes: np.ndarray | None = None
         self.multipliers: np.ndarray | None = None
+        self.gradient: Any = None  # X' slopes, if it is known
         self._convex = bool(problem.loss.convex)
 
-    def offer(self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None) -> None:
-        """Store a bound and copies of its dual point if it is the best so far."""
+    def offer(
+        self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None, gradient: Any = None
+    ) -> None:
+        """Store a bound and copies of its dual point, with ``X' slopes`` if known, if it is the best so far."""
         if self._convex and bound > self.value:
             # slopes on a cluster are not copied
             self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
             self.multipliers = None if multipliers is None else multipliers.copy()
+            if gradient is not None or slopes is not None:  # else that of an earlier bound is close to it
+                self.gradient = gradient
 
-    def offer_gap(self, value: float, gap: float, slopes: np.ndarray | None) -> None:
+    def offer_gap(
+        self,
+        value: float,
+        gap: float,
+        slopes: np.ndarray | None,
+        multipliers: np.ndarray | None = None,
+        gradient: Any = None,
+    ) -> None:
         """Store the bound ``value - gap``, lowered by the rounding error of the value, if it is the best so far."""
-        self.offer(value - gap - sum_rounding(self.problem, value), slopes)
+        self.offer(value - gap - sum_rounding(self.problem, value), slopes, multipliers, gradient)
+
+    def prices(self) -> dict[str, Any]:
+        """Return by how much the optimum falls as the radius or side constraints are relaxed (`Result.prices`)."""
+        problem, gradient = self.problem, self.gradient
+        if gradient is None and self.slopes is not None:
+            gradient = problem.objective.gradient(self.slopes)
+        if gradient is None:
+            return {}
+        found, side = dict[str, Any](), problem.side
+        if side is not None:
+            multipliers = np.zeros(side.m) if self.multipliers is None else self.multipliers
+            gradient, found = gradient + side.combined(multipliers), {"side": np.abs(multipliers)}
+        if problem.constraint.own_radius() is None:
+            return found
+        return {"radius": float(problem.constraint.with_radius(1.0).support(-gradient))} | found
 
     def lower(self, found: Certificate) -> Certificate:
         """Return a certificate with ``value - bound`` as its gap, if that is smaller.
@@ -106,7 +138,7 @@ class LowerBound:
         constraints the gap may be negative: an infeasible point can have an objective below the optimum.
         """
         above = found.value - self.value + sum_rounding(self.problem, found.value)
-        least = 0.0 if self.problem.side is None else -np.inf
+        least = 0.0 if found.violation <= FEASIBLE else -np.inf
         return found._replace(gap=max(above, least)) if above < found.gap else found
 
 
@@ -472,11 +504,11 @@ class Certifier:
         with self.watch.charged(certificate=True):
             w, self.recent.part_left = solver.point(), known.part_left
             if known.exact is not None:
-                found = self._exactly(known.exact)
+                found = self._exactly(known.exact, known.multipliers).with_side(solver.problem, w)
             else:
                 found, w, price = self._checked(w, known, at_end)
                 self.schedule.note(passes, found.fw_gap, known.gap_estimate, price)
-            self.bound.offer(known.lower_bound, known.slopes)
+            self.bound.offer(known.lower_bound, known.slopes, known.bound_multipliers)
             found = self.bound.lower(found)
         self._last = (solver.steps, found)
         self._keep_if_better(found, w)
@@ -551,9 +583,9 @@ class Certifier:
         gap = self._bound_by_slopes(at, w, slopes, left)
         return found._replace(gap=min(found.gap, gap)), w, 1.5
 
-    def _exactly(self, exact: Evaluation) -> Certificate:
+    def _exactly(self, exact: Evaluation, multipliers: np.ndarray | None = None) -> Certificate:
         """Return the certificate of an exact evaluation, and store its lower bound."""
-        self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha)
+        self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha, multipliers, exact.gradient)
         return Certificate.of(exact)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:

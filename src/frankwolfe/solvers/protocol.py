@@ -34,7 +34,9 @@ class Evidence(NamedTuple):
     gradient : array or None
         The ``r`` of ``gap_estimate``; ``X' table`` if there is a table.
     multipliers : array or None
-        Multipliers of the side constraints, which together with the table form a dual point.
+        Multipliers of the side constraints, which together with the table or ``exact`` form a dual point.
+    bound_multipliers : array or None
+        Multipliers of the side constraints that prove ``lower_bound``.
     residual, residual_error : float
         An online estimate of the table's mean residual, and its standard error.
     table_change : float or None
@@ -56,6 +58,7 @@ class Evidence(NamedTuple):
     table_follows: bool = False
     gradient: np.ndarray | None = None
     multipliers: np.ndarray | None = None
+    bound_multipliers: np.ndarray | None = None
     residual: float = float("nan")
     residual_error: float = float("nan")
     table_change: float | None = None

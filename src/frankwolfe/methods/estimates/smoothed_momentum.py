@@ -9,7 +9,7 @@ from frankwolfe.compile.part import positive
 from frankwolfe.compile.verbs import prediction, pull, smoothed_derivative
 from frankwolfe.methods.base import estimate
 from frankwolfe.methods.gradient import ALL_ROWS, amend, fade, pick
-from frankwolfe.problem.requirements import ONE_PROCESS, ROWS_AGAIN
+from frankwolfe.problem.requirements import ONE_PROCESS, ROWS_AGAIN, SIDE_CONJUGATE
 
 WINDOW = 4.0
 """Means are over about the last quarter of the steps: shorter ones swing with the iterate, longer ones lag behind."""
@@ -95,7 +95,7 @@ class SmoothedMomentumState(NamedTuple):
         pull(self.side, gradient, iterate, 1.0 - rho, t)
 
 
-@estimate(SmoothedMomentumState, needs=(ONE_PROCESS, ROWS_AGAIN))
+@estimate(SmoothedMomentumState, needs=(SIDE_CONJUGATE, ONE_PROCESS, ROWS_AGAIN))
 class SmoothedMomentum(NamedTuple):
     """Locatello et al. (2019): the gradient of a smoothed objective, averaged as `Momentum` does.
 

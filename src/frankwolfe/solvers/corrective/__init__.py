@@ -16,6 +16,7 @@ import numpy as np
 from frankwolfe.problem import Problem
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.shards.local import DataBlock, Local
+from frankwolfe.solvers.corrective.conditions import ConditionedSolver
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
@@ -32,6 +33,8 @@ def solver_for(problem: Problem) -> Callable[..., Solver]:
     `InteriorSolver` takes few rounds on any data, but the cost of a round is cubic in the number of weights. Above
     ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow.
     """
+    if problem.side is not None:
+        return ConditionedSolver
     structure = problem.constraint.structure()
     if structure.hull is None and problem.size <= 600:
         barrier = problem.barrier()

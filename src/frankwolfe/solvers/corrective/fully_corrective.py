@@ -98,7 +98,8 @@ class CorrectiveSolver(RoundSolver):
         limits: HessianLimits | None = None,
     ):
         super().__init__(problem, earlier)
-        self.atoms: Any = atoms_of(problem, w, limits)
+        self.limits = limits
+        self.atoms: Any = self._atoms_at(w)
         self._costly = problem.objective.shards.calls_are_costly
         self._last_pass: Passed | None = None
         # fraction of the gap that the last Newton step left, and whether that step used the column model
@@ -106,10 +107,13 @@ class CorrectiveSolver(RoundSolver):
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0  # factor of the damping, and rounds since the last progress
         self.promised = np.inf  # decrease that the model predicted for the last step, if that was a full Newton step
-        self.limits = limits
         # True at a cold start. The first round may then begin at the optimum of a row subsample.
         self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
         self.unseen = 0  # steps since the gap last fell whose change of the objective was below rounding
+
+    def _atoms_at(self, w: np.ndarray) -> Any:
+        """Return the active set at the point ``w``."""
+        return atoms_of(self.problem, w, self.limits)
 
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by two rounds on the first eight rows.
@@ -164,7 +168,11 @@ class CorrectiveSolver(RoundSolver):
             if known is None or known.at is not self.at or not np.array_equal(known.w, w):
                 known = self._pass(w)
             self.at, gradient = known.at, known.gradient
-        return gradient, self.problem.gap_for(gradient, w)
+        return gradient, self._gap_at(gradient, w)
+
+    def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Return the exact gap at the iterate ``w`` with this gradient."""
+        return self.problem.gap_for(gradient, w)
 
     def _pass(self, w: np.ndarray, since: Any = None) -> Passed:
         """Make an exact pass at the weights ``w``. With predictions ``since``, also compute the slope from there."""
@@ -224,7 +232,7 @@ class CorrectiveSolver(RoundSolver):
             at = self._evaluate_predictions(self.problem.objective.predict(w))
         if not at.value < found.value:
             return False
-        self.atoms, self.at, self._found = atoms_of(self.problem, w, self.limits), at, None
+        self.atoms, self.at, self._found = self._atoms_at(w), at, None
         return True
 
     def _close_enough(self, slope: np.ndarray, gap: float, goal: float) -> bool:

@@ -1,0 +1,441 @@
+"""The fully corrective method under linear conditions ``lower <= A w <= upper`` that hold exactly.
+
+This is column generation. The active atoms are columns of the data, where vertices have one non-zero entry or the set
+is a box, and vertices of the oracle elsewhere. A round minimises quadratic models of the objective over the active
+atoms subject to all conditions (`quadratic_program`). The multipliers ``lambda`` of the conditions price all other
+atoms by ``r + A' lambda``; those with a negative reduced cost join. Every iterate is in the set and satisfies the
+conditions.
+
+By weak duality, any derivatives ``alpha`` and multipliers ``lambda`` prove a lower bound on the optimum
+(`frankwolfe.problem.Problem.dual_value`). For those at an iterate ``w`` it is ``F(w)`` minus these non-negative terms:
+
+    max_s <r + A' lambda, w - s>  +  sum_k |lambda_k| (distance of a_k w to the bound that lambda_k belongs to).
+
+No error of the quadratic programs can make it wrong.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from frankwolfe.objective.point import Point
+from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.sets.atoms import Iterate
+from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
+from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
+from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of
+from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
+from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
+from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver
+from frankwolfe.solvers.corrective.start import is_new_kind
+from frankwolfe.solvers.protocol import Evidence
+from frankwolfe.solvers.state import copied, flat
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+MIN_NEW_ATOMS = 50
+"""A round may always add this many columns."""
+
+
+class Limits(NamedTuple):
+    """Where the weights of active atoms may be: within bounds whose sum may have to be a number, or in an l1 ball."""
+
+    lower: Any = None
+    upper: Any = None
+    total: tuple[float, float] | None = None
+    radius: float | None = None
+
+
+class ConditionColumns(ActiveAtoms):
+    """Active columns of a set whose vertices have one non-zero entry, or of a box.
+
+    Attributes
+    ----------
+    active : array of int
+        Active columns, ascending.
+    u : array
+        Their weights, without the shift of the set.
+    rest : array of shape (d,)
+        The weights without the part ``u``: a shift, and the columns at bounds of a box that are not active.
+    """
+
+    indirect = False
+    settled = True
+    covered = False
+
+    def __init__(self, problem: Problem, w: np.ndarray):
+        structure = problem.constraint.structure()
+        self.objective, self.problem, self.hull = problem.objective, problem, structure.hull
+        if self.hull is None:
+            low, high = structure.bounds
+            self.low, self.high = (np.array(np.broadcast_to(end, problem.size), float) for end in (low, high))
+            self.width = self.high - self.low
+        else:
+            self.zero = np.zeros(problem.size) if structure.shift is None else structure.shift
+            self.width = np.full(problem.size, self.hull.radius)
+        self._activate(w, self._inside(w))
+
+    def _inside(self, w: np.ndarray) -> np.ndarray:
+        """Return the columns that are not where columns without weight are."""
+        if self.hull is None:
+            return np.flatnonzero((w > self.low) & (w < self.high))
+        return np.flatnonzero(w - self.zero)
+
+    def _activate(self, w: np.ndarray, active: np.ndarray) -> None:
+        """Set the active columns at the point ``w``, and copy them."""
+        self.active, self.rest = active, w.copy()
+        if self.hull is None:
+            self.u = w[active]
+            self.rest[active] = 0.0
+        else:
+            self.u = (w - self.zero)[active]
+            self.rest = self.zero
+        self.base = self.objective.predict(self.rest).ravel() if self.rest.any() else None
+        self._use(ActiveMatrix.of_columns(self.objective, active))
+
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of all columns, for the weights ``u`` of the active ones."""
+        w = self.rest.copy()
+        w[self.active] += self.u if u is None else u
+        return w
+
+    def widths(self) -> np.ndarray:
+        """Return the largest weights that the atoms may have."""
+        return self.width[self.active]
+
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
+        """Return the slopes of the objective in the weights of the atoms."""
+        return gradient[self.active]
+
+    def sizes(self) -> np.ndarray:
+        """Return the sums of the sizes of all terms of the weights."""
+        sizes = np.abs(self.rest)
+        sizes[self.active] += np.abs(self.u)
+        return sizes
+
+    def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
+        """Return the products of the conditions with the atoms, and with the rest of the weights."""
+        A = side.A[:, self.active]
+        return A if isinstance(A, np.ndarray) else A.toarray(), side.A @ self.rest
+
+    def limits(self) -> Limits:
+        """Return where the weights may be."""
+        if self.hull is None:
+            return Limits(self.low[self.active], self.high[self.active])
+        radius, zeros = self.hull.radius, np.zeros(len(self.u))
+        if self.hull.signed:
+            return Limits(radius=radius)
+        return Limits(zeros, zeros + np.inf, (-np.inf if self.hull.filled else radius, radius))
+
+    def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
+        """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
+        if self.hull is not None:
+            return self.hull.gap(priced, u)
+        ends = np.where(priced > 0.0, self.low[self.active], self.high[self.active])
+        return float(priced @ (u - ends))
+
+    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
+        """Add the columns with the steepest priced slopes. ``drop`` removes those without weight. Return if any did.
+
+        ``level`` is the multiplier of the budget: only columns with steeper slopes are useful.
+        """
+        w = self.w()
+        inside = self._inside(w)
+        known = np.zeros(len(w), bool)
+        known[self.active] = True
+        if self.hull is None:
+            keys = np.where(w <= self.low, -priced, np.where(w >= self.high, priced, 0.0)) * self.width
+            level = 0.0
+        else:
+            keys = np.abs(priced) if self.hull.signed else -priced
+            level = max(level, 0.0) if self.hull.filled else level
+        keys = np.where(known, -np.inf, keys)
+        promising = np.flatnonzero(keys > (level + 1e-12 * abs(level) if np.isfinite(level) else level))
+        if not len(promising):
+            return False
+        room = max(MIN_NEW_ATOMS, (4 if drop else 1) * len(inside))
+        if len(promising) > room:
+            promising = promising[np.argpartition(keys[promising], -room)[-room:]]
+        kept = inside if drop else self.active
+        self._activate(w, np.union1d(kept, promising))
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Return the active columns, the weights and the Hessian as state entries."""
+        return {"atoms.active": self.active, "w": self.w()} | self.hessian.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Set all attributes from a saved state."""
+        self._activate(state["w"].copy(), state["atoms.active"].copy())
+        self.hessian.restore(state)
+
+
+class ConditionVertices(Vertices):
+    """Active vertices of any other set."""
+
+    def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
+        super().__init__(problem, start.w, shift)
+        if start.vertices is not None and start.weights is not None:
+            self.points = start.vertices if shift is None else start.vertices - shift
+            self.u, self.images = start.weights, [self.objective.predict(point) for point in self.points]
+            self._use(ActiveMatrix.of_images(self.objective, self.images))
+
+    def sizes(self) -> np.ndarray:
+        """Return the sums of the sizes of all terms of the weights."""
+        sizes = np.abs(self.u) @ np.abs(self.points)
+        return sizes if self.shift is None else sizes + np.abs(self.shift)
+
+    def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
+        """Return the products of the conditions with the atoms, and with the shift of the set."""
+        rest = np.zeros(side.m) if self.shift is None else side.A @ self.shift
+        return np.asarray(side.A @ self.points.T), rest
+
+    def limits(self) -> Limits:
+        """Return where the weights may be: convex combinations."""
+        return Limits(np.zeros(len(self.u)), np.full(len(self.u), np.inf), (1.0, 1.0))
+
+    def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
+        """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
+        return self.hull.gap(priced, u)
+
+    def widths(self) -> np.ndarray:
+        """Return the largest weights that the atoms may have."""
+        return np.ones(len(self.u))
+
+    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
+        """Add the oracle's vertex for the priced gradient. Return if it is new.
+
+        ``drop`` removes vertices without weight.
+        """
+        vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
+        name_vertex.interpreted(self.problem.constraint, self.tracker, priced, vertex)
+        point = vertex.v if self.shift is None else vertex.v - self.shift
+        if (self.points == point).all(axis=1).any():
+            return False
+        kept = np.flatnonzero(self.u) if drop else np.arange(len(self.u))
+        self.points = np.vstack([self.points[kept], point])
+        self.images = [*(self.images[k] for k in kept), self.objective.predict(point)]
+        self._use(ActiveMatrix.of_images(self.objective, self.images))
+        self.u = np.append(self.u[kept], 0.0)
+        return True
+
+
+class ConditionedSolver(CorrectiveSolver):
+    """One run of the fully corrective method under linear conditions; a step is a round.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with side conditions.
+    w : array of shape (d,)
+        Start in the set. If it does not satisfy the conditions, the run starts at another point that does.
+    earlier : mapping, optional
+        State of an earlier run. Only its number of steps is used.
+
+    Attributes
+    ----------
+    multipliers : array of shape (m,)
+        Multipliers of the conditions by the last quadratic program. Positive ones belong to upper bounds.
+    proving : array of shape (m,)
+        Multipliers of the gap at the iterate.
+    proof : array of shape (m,)
+        Multipliers of the best lower bound.
+    level : float
+        Multiplier of the budget of the set.
+    slack : array of shape (m,)
+        How far inequalities are tightened, in units of their rounding error.
+    """
+
+    remembered = (
+        *RoundSolver.remembered,
+        *("left", "caution", "lowest_gap", "lowest_value", "vain", "promised", "unseen"),
+        *("multipliers", "proving", "proof", "level", "slack", "last_value"),
+    )
+
+    def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
+        assert problem.side is not None
+        self.side = problem.side
+        self.multipliers = self.proving = self.proof = np.zeros(self.side.m)
+        self.level, self.last_value, self.slack = -np.inf, np.inf, np.ones(self.side.m)
+        self.face: Face | None = None
+        self._start = feasible_point(problem, self.side, w)
+        super().__init__(problem, self._start.w, earlier)
+        self.fresh = False  # the optimum of a row subsample does not satisfy the conditions
+
+    def _atoms_at(self, w: np.ndarray) -> Any:
+        """Return the active set at the point ``w``."""
+        structure = self.problem.constraint.structure()
+        if structure.hull is None and structure.bounds is None:
+            return ConditionVertices(self.problem, self._start, structure.shift)
+        return ConditionColumns(self.problem, w)
+
+    def warm_up(self) -> None:
+        """Compile the kernels, or load them from the cache, by two rounds on the first eight rows."""
+        if is_new_kind(type(self), self.problem):
+            ConditionedSolver(self.problem.head(8), self.point()).advance(2)
+
+    def move_to(self, problem: Problem) -> bool:
+        """Return False: a run over a set of another radius starts anew, from the last solution."""
+        return False
+
+    def evidence(self) -> Evidence:
+        """Return the exact evaluation of the iterate, the best lower bound and their multipliers."""
+        return super().evidence()._replace(multipliers=self.proving, bound_multipliers=self.proof)
+
+    @classmethod
+    def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
+        """Return a solver that continues from a saved state."""
+        start = state["w"] if "w" in state else state["atoms.u"] @ state["atoms.points"]
+        shift = problem.constraint.structure().shift
+        solver = cls(problem, start if "w" in state or shift is None else start + shift, state)
+        solver._restore(state)
+        return solver
+
+    def state(self) -> dict[str, Any]:
+        """Return the state from which `from_state` continues. Arrays are not copied."""
+        return super().state() | flat("face", self.face)
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Set all attributes from a saved state."""
+        super()._restore(state)
+        self.face = Face(*(copied(state[f"face.{name}"]) for name in Face._fields)) if "face.free" in state else None
+
+    # --- bounds -------------------------------------------------------------------------------------------------
+
+    def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Return the gap at the iterate by its derivatives and the last multipliers, or those of the best bound."""
+        gap, other = (self._gap_by(multipliers, gradient, w) for multipliers in (self.multipliers, self.proof))
+        self.proving = self.proof if other < gap else self.multipliers
+        return min(gap, other)
+
+    def _gap_by(self, multipliers: np.ndarray, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Return the gap at the iterate that its derivatives and some multipliers prove."""
+        priced = gradient + self.side.combined(multipliers)
+        return max(self.problem.gap_for(priced, w, proof=True), 0.0) + self._unused(multipliers, w)
+
+    def _unused(self, multipliers: np.ndarray, w: np.ndarray) -> float:
+        """Return the sum of the multipliers times the distances of the conditions to their bounds."""
+        on = np.flatnonzero(multipliers)
+        ends = np.where(multipliers > 0.0, self.side.upper, self.side.lower)[on]
+        return float(np.maximum(multipliers[on] * (ends - (self.side.A @ w)[on]), 0.0).sum())
+
+    def _gap_rounding(self, at: Point, alpha: Any) -> float:
+        """Return a bound on the rounding error of the gap."""
+        terms = float(np.abs(self.proving) @ (abs(self.side.A) @ np.abs(self.point())))
+        return super()._gap_rounding(at, alpha) + 4.0 * EPSILON * terms
+
+    def _raise_bound(
+        self, at: Point, gap: float, slopes: np.ndarray | None = None, rounding: float | None = None
+    ) -> None:
+        """Update the lower bound with ``value - gap``, and the multipliers that prove it."""
+        before = self.lower_bound
+        super()._raise_bound(at, gap, slopes, rounding)
+        if self.lower_bound > before:
+            self.proof = self.proving if slopes is None else np.zeros(self.side.m)
+
+    def _bound_on_face(self, found: Evaluation) -> None:
+        """Do nothing: the bounds come from the multipliers."""
+
+    # --- a round ------------------------------------------------------------------------------------------------
+
+    def _round(self, found: Evaluation) -> None:
+        """Extend the active set, then make Newton steps on its weights until its gap is a fraction of the exact gap."""
+        self._look_back(found)
+        if self.stuck or self.spent:
+            return
+        drop = self.last_value - found.value > 1e-3 * found.gap  # without progress, dropping atoms could cycle
+        self.last_value = found.value
+        added = self.atoms.join(found.gradient + self.side.combined(self.multipliers), self.level, drop)
+        if added:
+            self.face = None
+        slope, gap, moved = self.atoms.slope(found.gradient), found.gap, False
+        for _ in range(20):
+            if self.spent or not self._newton(slope, gap):
+                break
+            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            gap = self._active_gap(slope, self.atoms.u)
+            self.left = min(1.0, gap / before)
+            if gap <= max(0.1 * found.gap, 0.3 * self.target):
+                break
+        self._found = None
+        if not moved:
+            self._found = self._priced_again(found)
+            self.stuck = not (added or self._found.gap < found.gap or self.spent)
+
+    def _priced_again(self, found: Evaluation) -> Evaluation:
+        """Return the evaluation of a point that was not left, with the gap that new multipliers prove."""
+        gap = self.at.proven(self._gap_at(found.gradient, self.point()))
+        if not gap < found.gap:
+            return found
+        self._raise_bound(self.at, gap)
+        return found._replace(gap=gap)
+
+    def _active_gap(self, slope: np.ndarray, u: np.ndarray) -> float:
+        """Return the gap over the active atoms."""
+        rows, rest = self.atoms.rows_of(self.side)
+        ends = np.where(self.multipliers > 0.0, self.side.upper, self.side.lower)
+        on = self.multipliers != 0.0
+        unused = self.multipliers[on] * (ends - rest - rows @ u)[on]
+        return max(self.atoms.gap(slope + rows.T @ self.multipliers, u), 0.0) + float(np.maximum(unused, 0.0).sum())
+
+    def _newton(self, slope: np.ndarray, gap: float) -> bool:
+        """Minimise a quadratic model under all conditions, and line search toward it. Return if the iterate moved."""
+        atoms = self.atoms
+        if len(atoms.u) == 0:
+            return False
+        shifts = 0 if self.at.shift is None else len(self.at.shift)
+        H = atoms.hessian.at(self._curvatures(gap, True), np.arange(len(atoms.u)), shifts)
+        if not np.isfinite(H).all():
+            return False  # the curvatures overflowed
+        u = self._model_minimiser(H, slope)
+        if not np.isfinite(u).all() or np.array_equal(u, atoms.u):
+            return False
+        fall = -float(slope @ (u - atoms.u))
+        if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
+            return self._step_by_gap(u, slope, gap)
+        return self._search(u, fall, True)
+
+    def _model_minimiser(self, H: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Return the weights that minimise the quadratic model under all conditions, and set the multipliers."""
+        atoms, (rows, rest), limits = self.atoms, self.atoms.rows_of(self.side), self.atoms.limits()
+        value = max(self.scale, 1e-300)
+        unit = np.minimum(atoms.widths(), np.sqrt(value / np.maximum(np.einsum("jj->j", H), 1e-300)))
+        for _ in range(4):
+            lower, upper = (ends - rest for ends in self._tightened())
+            if limits.total is not None:
+                least, most = limits.total
+                given = np.vstack([rows, np.ones((1, len(slope)))]), np.append(lower, least), np.append(upper, most)
+            else:
+                given = rows, lower, upper
+            program = Program(H, slope, atoms.u, *given, limits.lower, limits.upper, limits.radius)
+            found = minimise(program, unit, value, self.face)
+            self.face = found.face
+            missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper)
+            if not missed.any():
+                break
+            # rounding was larger than expected, or nothing satisfies the condition strictly
+            self.slack = np.where(missed, np.where(self.slack < 16.0, 4.0 * self.slack, 0.0), self.slack)
+        self.multipliers = found.multipliers[: self.side.m]
+        self.level = found.level if limits.total is None else float(found.multipliers[-1])
+        return found.x
+
+    def _tightened(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds of the conditions, moved inward by rounding. Equations stay as they are.
+
+        Products with the weights, in whatever order they are summed, then satisfy the inequalities.
+        """
+        lower, upper = self.side.lower, self.side.upper
+        margin = self.slack * rounding_of(self.side, self.atoms.sizes())
+        margin = np.where(lower == upper, 0.0, np.minimum(margin, 0.25 * (upper - lower)))
+        return lower + margin, upper - margin
+
+    def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
+        """Step to ``u`` if that reduces the gap, where the change of the objective is below rounding."""
+        there = self._evaluate_predictions(self.atoms.predict(u))
+        slopes = self.atoms.matrix.project(there.alpha)
+        if not (self._active_gap(slopes, u) <= 0.9 * gap and self._rise(there) <= self._noise()):
+            return False
+        self.atoms.u, self.at, self.unseen = u, there, self.unseen + 1
+        return True

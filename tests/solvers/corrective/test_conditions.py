@@ -1,0 +1,246 @@
+"""Linear conditions that hold exactly: optima, bounds, feasibility, prices, contradictions, and places of rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import frankwolfe as fw
+from frankwolfe.solvers.corrective.quadratic_program import Program, minimise
+from tests import cases
+from tests.fuzz import conditions as random_conditions
+from tests.fuzz.conditions import optimum
+
+pytestmark = pytest.mark.usefixtures("interpreted")
+
+
+def certified(problem, tol=1e-8, **options):
+    """The result of ``auto``; it is certified, feasible, and its bound holds in exact enough arithmetic."""
+    result = fw.minimize(problem, tol=tol, max_passes=500, **options)
+    assert result.method == "auto: corrective"
+    assert result.success, result
+    random_conditions.check(problem, result)
+    return result
+
+
+# --- optima -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_random_problems_agree_with_a_solver_of_convex_programs(number):
+    problem = random_conditions.problem(number)
+    result, best = certified(problem, 1e-6 if random_conditions.is_smooth_set(problem) else 1e-8), optimum(problem)
+    assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
+
+
+def test_weights_that_sum_to_one_under_a_cap():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 400))
+    y = X[:, :3].mean(axis=1) + 0.1 * rng.normal(size=300)
+    sums = fw.Problem(
+        X, y, "squared", fw.Box(0.0, np.full(400, 0.1)), side=fw.LinearBounds(np.ones((1, 400)), 1.0, 1.0)
+    )
+    caps = fw.Problem(X, y, "squared", fw.Simplex(1.0), side=fw.LinearBounds(sparse.eye_array(400), upper=0.1))
+    one, other = certified(sums, 1e-9), certified(caps, 1e-9)
+    assert one.fun == pytest.approx(other.fun, rel=1e-8)
+    assert abs(one.x.sum() - 1.0) <= 1e-15
+    assert one.x.min() >= 0.0
+    assert one.x.max() <= 0.1
+    assert other.x.max() <= 0.1
+
+
+def test_the_units_of_rows_columns_and_targets_do_not_matter():
+    problem = random_conditions.problem(3, sets=("l1",), losses=("squared",))
+    X, y, side = np.asarray(problem.X), np.asarray(problem.y), problem.side
+    first = certified(problem)
+    units = 10.0 ** np.random.default_rng(0).uniform(-10.0, 10.0, size=(side.m, 1))
+    for of_columns, of_targets in ((1.0, 1.0), (1e6, 1.0), (1.0, 1e-6), (1e-7, 1e5)):
+        of_weights = of_targets / of_columns
+        rows = fw.LinearBounds(
+            side.A * units, side.lower * units[:, 0] * of_weights, side.upper * units[:, 0] * of_weights
+        )
+        ball, weight = fw.L1Ball(problem.constraint.radius * of_weights), problem.samples.weights
+        other = fw.Problem(X * of_columns, y * of_targets, "squared", ball, weight, problem.intercept, side=rows)
+        found = certified(other)
+        assert found.fun == pytest.approx(first.fun * of_targets**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("outputs", ["multinomial", "multitask"])
+def test_several_outputs(outputs):
+    loss = fw.Multinomial(3) if outputs == "multinomial" else fw.MultitaskSquared(3)
+    X, y = cases.vector_table(loss, n=60, d=6, density=1.0)
+    A = np.random.default_rng(3).normal(size=(3, 18))
+    side = fw.LinearBounds(A, [-0.1, -np.inf, 0.05], [0.1, -0.1, 0.05])
+    problem = fw.Problem(X, y, loss, fw.L1Ball(3.0), intercept=True, side=side)
+    assert certified(problem).x.shape == (6, 3)
+
+
+def test_an_optimum_of_zero_is_certified():
+    X = np.random.default_rng(0).normal(size=(20, 6))
+    w = np.array([0.5, -0.3, 0.0, 0.0, 0.0, 0.1])
+    side = fw.LinearBounds([[1.0, 1.0, 0.0, 0.0, 0.0, 1.0]], 0.3, 0.3)
+    result = certified(fw.Problem(X, X @ w, "squared", fw.L1Ball(2.0), side=side), 1e-9)
+    assert result.fun <= 1e-9
+
+
+def test_rows_that_repeat_depend_on_each_other_or_are_zero():
+    rng = np.random.default_rng(1)
+    X, w = rng.normal(size=(50, 8)), rng.normal(size=8)
+    row, other = rng.normal(size=(2, 8))
+    A = np.array([row, row, 1e6 * row, other, row + other, np.zeros(8), -row])
+    sums = A @ (0.1 * w)
+    lower, upper = np.where(np.arange(7) == 6, -np.inf, sums), sums + np.array([0, 0, 0, 0, 0, 1, 0])
+    result = certified(fw.Problem(X, X @ w, "squared", fw.L1Ball(3.0), side=fw.LinearBounds(A, lower, upper)))
+    assert np.isfinite(result.prices["side"]).all()
+    assert result.prices["side"][5] == 0.0
+
+
+def test_a_quadratic_program_whose_only_feasible_point_is_at_its_bounds():
+    ones, none = np.ones(2), np.full(2, np.inf)
+    program = Program(np.eye(2), ones, 0.0 * ones, ones[None, :], 0.0 * ones[:1], 0.0 * ones[:1], 0.0 * ones, none)
+    np.testing.assert_array_equal(minimise(program, ones, 1.0).x, 0.0)
+
+
+# --- prices -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_prices_are_the_slopes_of_the_optimum(number):
+    rng = np.random.default_rng(number)
+    X = rng.normal(size=(60, 6))
+    y, A, h = X @ rng.normal(size=6) + rng.normal(size=60), rng.normal(size=(3, 6)), 1e-4
+    at = A @ rng.dirichlet(np.ones(6))
+    ball = fw.L1Ball if number % 2 else fw.NonNegativeL1Ball
+
+    def fit(radius=0.0, first=0.0, second=0.0, third=0.0):
+        side = fw.LinearBounds(
+            A, [-np.inf, at[1] - second, at[2] + third], [at[0] + first, at[1] + 0.1 + second, at[2] + third]
+        )
+        return fw.minimize(fw.Problem(X, y, "squared", ball(1.5 + radius), side=side), tol=1e-11)
+
+    def fall(name):
+        return (fit(**{name: -h}).fun - fit(**{name: h}).fun) / (2.0 * h)
+
+    prices = fit().prices
+    assert prices["radius"] == pytest.approx(fall("radius"), rel=1e-3, abs=1e-6)
+    slopes = fall("first"), fall("second"), abs(fall("third"))
+    np.testing.assert_allclose(prices["side"], slopes, rtol=1e-3, atol=1e-6)
+
+
+def test_every_convex_problem_has_the_price_of_its_radius():
+    X, y = cases.table(fw.Logistic(), n=80, d=8, density=1.0)
+    for method in ("auto", "pairwise", "sfw"):
+        first, larger = (
+            fw.minimize(fw.Problem(X, y, "logistic", fw.L1Ball(radius)), method, tol=1e-5, max_passes=3000)
+            for radius in (1.0, 1.01)
+        )
+        assert first.prices["radius"] == pytest.approx((first.fun - larger.fun) / 0.01, rel=0.05)
+        assert "side" not in first.prices
+    assert fw.minimize(fw.Problem(X, y, "logistic", fw.L1Ball(1e4)), tol=1e-9).prices["radius"] <= 1e-8
+    assert "radius" not in fw.minimize(fw.Problem(X, y, "logistic", fw.Box(-1.0, 0.5))).prices
+    assert fw.minimize(fw.Problem(X, y, "sigmoid", fw.L1Ball(1.0))).prices == {}
+
+
+# --- contradictions -------------------------------------------------------------------------------------------------
+
+
+X, Y = np.eye(4), np.array([1.0, -1.0, 1.0, 0.5])
+
+
+def contradictory(A, lower, upper, constraint=None, names=None):
+    constraint = fw.L1Ball(1.0) if constraint is None else constraint
+    return fw.Problem(X, Y, "squared", constraint, side=fw.LinearBounds(A, lower, upper, names))
+
+
+@pytest.mark.parametrize("constraint", [fw.L1Ball(1.0), fw.Box(-1.0, 1.0), fw.L2Ball(1.0), fw.Simplex(1.0)])
+def test_a_smallest_contradiction_is_named(constraint):
+    A = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
+    problem = contradictory(A, [0.5, 0.1, -2.0, -2.0], [2.0, 2.0, 0.2, 0.2], constraint, list("abcd"))
+    with pytest.raises(ValueError, match=r"satisfy row 0 \('a'\), row 2 \('c'\) and row 3 \('d'\) together: leave one"):
+        fw.minimize(problem)
+
+
+@pytest.mark.parametrize("miss", [1e-3, 1e-9, 1e-12])
+def test_tiny_contradictions_are_found(miss):
+    A = [[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]]
+    with pytest.raises(ValueError, match="satisfy row 0 and row 1 together"):
+        fw.minimize(contradictory(A, [0.3, 0.3 + miss], [0.3, 0.3 + miss]))
+
+
+def test_a_single_row_that_cannot_hold_is_named():
+    with pytest.raises(ValueError, match=r"keep to row 0 \('sum'\): its product with them is between -1 and 1"):
+        fw.minimize(contradictory([[1.0, 1.0, 0.0, 0.0]], 2.0, 3.0, names=["sum"]))
+
+
+def test_names_are_checked():
+    with pytest.raises(ValueError, match="there are 2 names, but A has 1 rows"):
+        fw.LinearBounds([[1.0]], 0.0, names=["a", "b"])
+    with pytest.raises(TypeError, match="names must be a list of strings"):
+        fw.LinearBounds([[1.0]], 0.0, names="a")
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------
+
+
+def fairness(loss="logistic", constraint=None, **options):
+    X, y = cases.table(fw.Logistic(), n=200, d=12, density=1.0)
+    A = np.random.default_rng(1).normal(size=(4, 12))
+    side = fw.LinearBounds(A, [-0.01, -np.inf, 0.1, -0.02], [0.01, 0.0, 0.1, 0.02])
+    return fw.Problem(X, y, loss, fw.L1Ball(3.0) if constraint is None else constraint, side=side, **options)
+
+
+def test_warm_starts_and_feasible_starts():
+    problem = fairness()
+    first = certified(problem, 1e-9)
+    again = fw.minimize(problem, tol=1e-9, x0=first)
+    assert (again.nit, again.success) == (0, True)
+    np.testing.assert_array_equal(again.x, first.x)
+    for x0 in (first.x, np.eye(12)[0], 0.5 * first.x):
+        assert certified(problem, 1e-9, x0=x0).fun == pytest.approx(first.fun, rel=1e-8)
+
+
+def test_an_interrupted_run_returns_a_feasible_point():
+    problem = fairness()
+
+    def stop(state):
+        if state.nit >= 1:
+            raise KeyboardInterrupt
+
+    result = fw.minimize(problem, tol=1e-14, callback=stop)
+    assert result.status == "interrupted"
+    random_conditions.check(problem, result)
+
+
+@pytest.mark.parametrize("constraint", [None, fw.Box(-1.0, 1.0), fw.L2Ball(1.0)], ids=["l1", "box", "l2"])
+def test_a_resumed_run_is_the_run(constraint, tmp_path):
+    problem = fairness(constraint=constraint, intercept=True)
+    whole = fw.minimize(problem, tol=1e-9)
+    fw.minimize(problem, tol=1e-9, checkpoint=tmp_path / "run", max_passes=max(1.0, whole.passes // 2))
+    resumed = fw.resume(tmp_path / "run", problem, max_passes=100)
+    assert resumed.x.tobytes() == whole.x.tobytes()
+    assert (resumed.fun, resumed.gap, resumed.nit) == (whole.fun, whole.gap, whole.nit)
+
+
+def test_threads_leave_the_bits_alone():
+    found = [fw.minimize(fairness(), tol=1e-8, n_threads=n) for n in (1, 2)]
+    assert found[0].x.tobytes() == found[1].x.tobytes()
+
+
+def test_rows_on_disk_give_the_same_answer(tmp_path):
+    problem = fairness(intercept=True)
+    fw.write_rows(tmp_path / "rows", problem.X, problem.y, shard=2000)
+    store = fw.open_rows(tmp_path / "rows", memory=8000)
+    other = fw.Problem(store, None, "logistic", problem.constraint, intercept=True, side=problem.side)
+    first, second = certified(problem, 1e-9), fw.minimize(other, tol=1e-9)
+    assert second.success
+    assert second.violation <= 1e-15
+    assert second.fun == pytest.approx(first.fun, rel=1e-9)
+    np.testing.assert_allclose(second.x, first.x, atol=1e-6)
+
+
+def test_a_path_of_radii_with_conditions():
+    from frankwolfe.path import follow
+
+    problem = fairness()
+    results = list(follow(problem, [1.0, 2.0, 4.0], tol=1e-8))
+    assert all(found.success for found in results)
+    assert results[0].fun > results[1].fun > results[2].fun
