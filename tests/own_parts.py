@@ -18,7 +18,7 @@ from frankwolfe.compile.verbs import derivative, prediction
 from frankwolfe.methods.gradient import amend
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.base import Hull, Workspace
-from frankwolfe.store.sharded import PlainShard, ShardedRows
+from frankwolfe.store.sharded import ShardedRows, ShardSize
 
 
 class LogCosh(NamedTuple):
@@ -212,7 +212,7 @@ class ZippedRows(ShardedRows):
             self.y = np.load(archive.open("y.npy"))
             self.blocks = sorted(name for name in archive.namelist() if name.startswith("rows-"))
             shapes = [self._header(archive, name) for name in self.blocks]
-        shards = [PlainShard.of(*shape, np.float64) for shape in shapes]
+        shards = [ShardSize.of(*shape, np.float64) for shape in shapes]
         super().__init__(str(path), shapes[0][1], np.float64, shards, memory)
 
     @staticmethod

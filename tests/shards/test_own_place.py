@@ -8,7 +8,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.estimators.regressor import FrankWolfeRegressor
-from frankwolfe.store.sharded import PlainShard, ShardedRows
+from frankwolfe.store.sharded import ShardedRows, ShardSize
 from tests.own_parts import ZippedRows
 
 N, D, SHARD = 1000, 12, 100
@@ -39,7 +39,7 @@ class SparseBlocks(ShardedRows):
     def __init__(self, X, memory, **wrong):
         self.X = X
         blocks = [X[first : first + SHARD] for first in range(0, N, SHARD)]
-        shards = [PlainShard.of(SHARD, D, np.float64, wrong.get("entries", block.nnz)) for block in blocks]
+        shards = [ShardSize.of(SHARD, D, np.float64, wrong.get("entries", block.nnz)) for block in blocks]
         super().__init__("blocks", D, np.float64, shards, memory, is_sparse=True)
 
     def read_shard(self, number):

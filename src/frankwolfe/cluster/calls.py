@@ -17,13 +17,13 @@ from uuid import uuid4
 
 import cloudpickle
 import numpy as np
-from dask._task_spec import TaskRef
-from dask.distributed import Client, Future
-from distributed.core import Status, clean_exception, error_message
+from dask.distributed import Client, Future, Status
+from dask.task_spec import TaskRef
+from tblib import pickling_support
 
 from frankwolfe.cluster.connection import AS_THEY_SHOULD_BE, LOST, Connection, Moved, Placement, TaskError, said, same
 from frankwolfe.cluster.kept import Handle, Missing, Recipe, Sent, pack, packing, worker_threads
-from frankwolfe.cluster.loading import Chunks, Loader, Refused, Submission, listed, named
+from frankwolfe.cluster.loading import Chunks, Loader, Submission, listed, named
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import single_threaded
 
@@ -31,7 +31,7 @@ from frankwolfe.linalg.threads import single_threaded
 @single_threaded
 def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> Any:
     """Run a pickled call on a part, on its worker, after deleting the results named in ``forget``."""
-    if isinstance(part, Refused):
+    if isinstance(part, Exception):  # a chunk was refused
         return part  # the client raises it: an error raised here would be logged as a failure of the worker
     if digest is not None and part.digest != digest:
         raise ClusterError(
@@ -48,7 +48,7 @@ def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> A
 
 
 def added(answers: Sequence[Any]) -> Any:
-    """Return the entrywise sum of tuples, in order; concatenate lists. Return a `Missing` or `Refused` if there is one.
+    """Return the entrywise sum of tuples, in order; concatenate lists. Return the first error if there is one.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def added(answers: Sequence[Any]) -> Any:
     (np.int64(4), [2.0, 4.0])
     """
     for one in answers:
-        if isinstance(one, Missing | Refused):
+        if isinstance(one, Exception):
             return one
     return reduce(_sum, answers)
 
@@ -80,35 +80,10 @@ class PartCall(NamedTuple):
     digest: str
 
 
-class Failed(NamedTuple):
-    """A pickled error that a function raised on a worker, to be raised again by the client."""
-
-    error: bytes
-    traceback: bytes | None
-
-    @classmethod
-    def of(cls, error: Exception) -> "Failed":
-        """Pickle the error that is being handled, as Dask pickles errors of tasks."""
-        found: Any = error_message(error)
-        return cls(found["exception"].data, found["traceback"] and found["traceback"].data)
-
-    def unpacked(self) -> Exception:
-        """Return the exception that the client raises: the same as for an error of a task."""
-        _, error, traceback = clean_exception(self.error, self.traceback)
-        assert isinstance(error, Exception)
-        error = error.with_traceback(traceback)
-        return error if isinstance(error, ClusterError) else TaskError(error)
-
-
 def answers_of(connection: Connection, recipients: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
-    """Make a direct call and return the result of each part, in order.
+    """Make a direct call and return the result of each part, or the error that the function raised, in order.
 
-    Raises
-    ------
-    TaskError
-        If the function raised an error.
-    Exception
-        One of `frankwolfe.cluster.connection.LOST` if a message, a part or a worker was lost.
+    Raise one of `frankwolfe.cluster.connection.LOST` if a message, a part or a worker was lost.
     """
     replies = connection.told({part.home for part in recipients}, answer_here, [*recipients], packed, forget)
     found = []
@@ -117,9 +92,6 @@ def answers_of(connection: Connection, recipients: Sequence[PartCall], packed: b
         if not isinstance(reply, dict) or part.key not in reply:
             raise Moved(f"a part is not where it was, on {part.home}")
         found.append(reply[part.key])
-    for one in found:
-        if isinstance(one, Failed):
-            raise one.unpacked()
     return found
 
 
@@ -140,14 +112,23 @@ async def answer_here(recipients: list[PartCall], packed: bytes, forget: list[st
 
 
 def _run_in_thread(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
-    """Run a call in a thread of a worker. Return an error as `Failed`: the worker would log one that is raised."""
+    """Run a call in a thread of a worker. Return an error rather than raise it: the worker would log it."""
     token = worker_threads.set(threads)
     try:
         return answer(part, packed, forget, digest)
     except Exception as error:
-        return Failed.of(error)
+        return sendable(error)
     finally:
         worker_threads.reset(token)
+
+
+def sendable(error: Exception) -> Exception:
+    """Return an error that keeps its traceback when it is pickled, or its text if it cannot be pickled."""
+    try:
+        pickling_support.install(error)
+        return cloudpickle.loads(cloudpickle.dumps(error))
+    except Exception:
+        return Exception(repr(error))
 
 
 def _is_no_direct_call(record: logging.LogRecord) -> bool:
@@ -251,8 +232,8 @@ class Cluster:
                 self.placement.disturbed()
                 found = self._answers(name, self._packed(function, args, whole=True), summed, direct)
             for one in found:
-                if isinstance(one, Refused):
-                    raise TaskError(one.error())
+                if isinstance(one, Exception):
+                    raise one if isinstance(one, ClusterError) else TaskError(one)
             return found
         except TaskError as error:
             chunks = self.loader.failed([part for part in self.parts if part is not None])

@@ -8,9 +8,8 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from dask.distributed import Client, Future
+from dask.distributed import Client, Future, KilledWorker
 from distributed.client import ClosedClientError
-from distributed.scheduler import KilledWorker
 
 from frankwolfe.exceptions import ClusterError
 
@@ -172,7 +171,10 @@ class Connection:
         return [key for key, state in self.ask("get_task_status", keys=keys).items() if state == "erred"]
 
     def ask(self, name: str, **given: Any) -> Any:
-        """Call a method of the scheduler and return its reply. Raise `ClusterError` after `PATIENCE` seconds."""
+        """Call a method of the scheduler and return its reply. Raise `ClusterError` after `PATIENCE` seconds.
+
+        Those used are not documented, but the public methods of a client call them. Tried on Dask 2026.8.0.
+        """
         try:
             return self._started(lambda: getattr(self.client.scheduler, name)(**given)).result(timeout=PATIENCE)
         except TimeoutError:

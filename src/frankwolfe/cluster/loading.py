@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import dask
 import numpy as np
-from dask._task_spec import List, Task, TaskRef, convert_legacy_graph
+from dask._task_spec import convert_legacy_graph  # private: tried on Dask 2026.8.0
 from dask.delayed import Delayed
 from dask.distributed import Client, Future, LocalCluster, default_client, futures_of
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.task_spec import List, Task, TaskRef
 from dask.utils import parse_bytes
 from scipy import sparse
 
@@ -142,17 +143,6 @@ UNSEEN = 8
 
 SAMPLED = 4096
 """Number of evenly spaced entries of each array of a chunk that its fingerprint uses."""
-
-
-class Refused(NamedTuple):
-    """Type and message of a validation error of a chunk, which the client raises."""
-
-    kind: type[Exception]
-    message: str
-
-    def error(self) -> Exception:
-        """Return the exception to raise."""
-        return self.kind(self.message)
 
 
 class Chunks(NamedTuple):
@@ -306,15 +296,15 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
 
 def load_part(
     number: int, group: list[int], rows: list[Any], targets: list[Any], weights: list[Any], columns: int, loss: Any
-) -> Part | Refused:
-    """Validate chunks on a worker. Return them as a part, or the first validation error as `Refused`."""
+) -> Part | Exception:
+    """Validate chunks on a worker. Return them as a part, or the first error: the worker would log one it raises."""
     found, loss = [], as_loss(loss)  # adds defaults to a user-defined loss in this process
     for k, X, y, weight in zip(group, rows, targets, weights, strict=True):
         try:
             if X.shape[0]:
                 found.append(checked_chunk(X, y, weight, columns, loss))
         except (ValueError, TypeError) as error:
-            return Refused(type(error), f"chunk {k}: {error}")
+            return type(error)(f"chunk {k}: {error}")
     return Part(number, group, found)
 
 

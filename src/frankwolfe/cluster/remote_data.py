@@ -1,4 +1,4 @@
-"""`RemoteData`: a data set on a cluster, which a problem holds instead of a matrix, with facts about its rows."""
+"""`RemoteData`: a data set on a cluster, which is the ``X`` of a problem and its `DataSource`."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -9,10 +9,11 @@ from scipy import sparse
 
 from frankwolfe.cluster.calls import Cluster
 from frankwolfe.cluster.dask_shards import DaskShards
+from frankwolfe.cluster.dask_source import DaskSource
 from frankwolfe.cluster.kept import Part, Posed
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
 from frankwolfe.rows.centred import Centred
-from frankwolfe.shards.interface import RemoteRows, RemoteSamples
+from frankwolfe.shards.interface import RemoteSamples, Shards
 
 
 def first_row(part: Part) -> np.ndarray:
@@ -60,8 +61,8 @@ def stored_entries(matrix: Any) -> int:
     return int(matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz)
 
 
-@dataclass(frozen=True, eq=False)
-class RemoteData:
+@dataclass(eq=False)
+class RemoteData(DaskSource):
     """Rows on a cluster, loaded and checked.
 
     Attributes
@@ -98,9 +99,15 @@ class RemoteData:
     fingerprint: str
     largest_target: float
     target_columns: int
+    _shards: DaskShards | None = field(default=None, init=False, repr=False)
+
+    @property
+    def X(self) -> "RemoteData":
+        """The data as `Problem.X` shows it."""
+        return self
 
     @classmethod
-    def load(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
+    def of(cls, X: Any, y: Any, sample_weight: Any, loss: Any) -> "RemoteData":
         """Load the chunks of a dask collection, one part on each worker, and validate them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
@@ -139,26 +146,44 @@ class RemoteData:
         """Return a target from which a loss infers its number of outputs: a row of zeros, or the largest target."""
         return np.zeros((1, self.target_columns)) if self.target_columns else np.array([self.largest_target])
 
-    def rows(self, outputs: int, centre: bool) -> RemoteRows:
-        """Return a description of the rows; with ``centre``, dense columns are centred."""
-        return RemoteRows(self.nnz, self.is_sparse, outputs, self._means() if centre and not self.is_sparse else None)
-
-    def shards(self, samples: RemoteSamples, size: int) -> DaskShards:
-        """Return what runs tasks on the rows, for ``size`` coefficients."""
-        posed = Posed(samples.loss, samples.rows.outputs, size, self.weight, samples.rows.means)
-        return DaskShards(self.cluster, self.cluster.handle(posed), samples.shape)
+    def shards(self, samples: RemoteSamples, size: int, executor: Any = None) -> Shards:
+        """Return what runs tasks on the workers: one object for all runs, which finds what earlier ones left there."""
+        if self._shards is None:
+            posed = Posed(samples.loss, samples.rows.outputs, size, self.weight, samples.rows.means)
+            self._shards = DaskShards(self.cluster, self.cluster.handle(posed), samples.shape)
+        return self._shards
 
     @property
     def in_reach(self) -> bool:
         """Whether the client is connected to the cluster."""
         return self.cluster.client.status == "running"
 
-    def some_rows(self, most: int) -> Any:
-        """Return about ``most`` evenly spaced rows, or all if there are fewer, as an array or a CSR array."""
-        found = self.cluster.ask("rows", some_rows, -(-self.shape[0] // most))
+    @property
+    def pieces(self) -> int:
+        """Number of parts, one for each worker."""
+        return len(self.cluster.parts)
+
+    def some_rows(self, count: int) -> Any:
+        """Return about ``count`` evenly spaced rows, or all if there are fewer, as an array or a CSR array."""
+        found = self.cluster.ask("rows", some_rows, -(-self.shape[0] // count))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
-    def _means(self) -> np.ndarray:
+    head = some_rows  # the first rows are no nearer than others
+
+    def matrix(self) -> Any:
+        """Raise ValueError."""
+        raise ValueError("this needs all rows in memory, and they are on the workers of a cluster")
+
+    def identity(self, samples: Any) -> dict[str, Any]:
+        """Return a hash of the rows, the targets and the weights, which the workers have computed."""
+        return {"data": self.fingerprint}
+
+    def summary(self) -> list[tuple[str, str]]:
+        """Return the number of workers, and the size of the rows."""
+        workers = self.pieces
+        return [("cluster", f"{workers} worker{'s' * (workers > 1)} with rows, {self.bytes:,} bytes")]
+
+    def means(self) -> np.ndarray:
         """Return the weighted column means.
 
         They are ``first + sum_i weight_i (x_i - first) / sum_i weight_i`` with the first row of the data. The mean of a

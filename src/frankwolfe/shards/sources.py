@@ -85,12 +85,6 @@ class DataSource:
     """Whether arrays with an entry for each row, such as slopes, are in this process. Then they can be copied, saved in
     a checkpoint, and checked when it is restored."""
 
-    in_reach = True
-    """Whether the rows can be read now. A cluster may have been closed."""
-
-    pieces = 1
-    """Number of workers that have some of the rows."""
-
     default_batch: float | None = None
     """Default batch size of all methods, as a fraction of the rows. None for the method's own."""
 
@@ -99,6 +93,16 @@ class DataSource:
 
     def __init__(self, X: Any):
         self.X = X
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether the rows can be read now. A cluster may have been closed."""
+        return True
+
+    @property
+    def pieces(self) -> int:
+        """Number of workers that have some of the rows."""
+        return 1
 
     @property
     def most_batch(self) -> float:

@@ -28,7 +28,7 @@ from frankwolfe.store.format import (
     require_indices,
     require_size,
 )
-from frankwolfe.store.sharded import Room, ShardedRows
+from frankwolfe.store.sharded import Room, ShardedRows, ShardSize
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -102,12 +102,13 @@ class RowStore(ShardedRows):
         limit, self.path, self.verify = as_bytes("memory", memory), Path(path), verify
         self.manifest = found = read_manifest(self.path) if manifest is None else manifest
         self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
+        self._files: list[Shard] = found.shards
+        sizes = [ShardSize(shard.rows, shard.entries, shard.bytes, shard.cuts) for shard in self._files]
         is_sparse = found.layout == "csr"
-        super().__init__(str(path), found.columns, found.values, found.shards, limit, is_sparse, found.indices)
+        super().__init__(str(path), found.columns, found.values, sizes, limit, is_sparse, found.indices)
         self.feature_names = found.names
         self.classes = None if found.classes is None else np.array(found.classes)
 
-    shards: list[Shard]
     smaller_shards = "write it with smaller shards (fw.write_rows(..., shard=...))"
 
     @property
@@ -196,13 +197,13 @@ class RowStore(ShardedRows):
 
     def read(self, numbers: Any, room: Room | None = None) -> CSR | Dense:
         """Read some shards and return their rows, concatenated. Allocate memory unless ``room`` provides buffers."""
-        for file in chain.from_iterable(self.shards[k].files for k in numbers) if room is None else ():
+        for file in chain.from_iterable(self._files[k].files for k in numbers) if room is None else ():
             require_size(self.path, file)  # before memory is allocated for a file that may not exist
         return super().read(numbers, room)
 
     def read_into(self, number: int, *arrays: np.ndarray) -> None:
         """Read a shard into buffers. Validate it if its files are new or changed."""
-        shard = self.shards[number]
+        shard = self._files[number]
         known = self._stamps.get(number, [NEVER_READ] * len(shard.files))
         stamps = [
             read_file(self.path, file, into, stamp if self.verify else None)
@@ -225,7 +226,7 @@ class RowStore(ShardedRows):
 
     def first_rows(self, count: int) -> CSR | Dense:
         """Read the first ``count`` rows, or those of the first shard if it has fewer, without reading the others."""
-        shard = self.shards[0]
+        shard = self._files[0]
         count = min(count, shard.rows)
         if shard.columns is None or shard.starts is None:
             width = self.manifest.columns

@@ -7,7 +7,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,28 +24,16 @@ LIMIT = 2**31 - 1
 """Largest number of entries that can be in memory together if indices have 32 bits."""
 
 
-class ShardSize(Protocol):
-    """What is known of a shard before it is read."""
+class ShardSize(NamedTuple):
+    """What is known of a shard before it is read.
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def entries(self) -> int:
-        """Number of stored entries."""
-
-    @property
-    def bytes(self) -> int:
-        """Size in memory."""
-
-    @property
-    def cuts(self) -> list[int]:
-        """Row indices at which the shard may be split into blocks: the end of each block."""
-
-
-class PlainShard(NamedTuple):
-    """A `ShardSize`. See there."""
+    Attributes
+    ----------
+    rows, entries, bytes : int
+        Number of rows, number of stored entries, and their size in memory.
+    cuts : list of int
+        Row indices at which the shard may be split into blocks: the end of each block.
+    """
 
     rows: int
     entries: int
@@ -53,8 +41,8 @@ class PlainShard(NamedTuple):
     cuts: list[int]
 
     @classmethod
-    def of(cls, rows: int, columns: int, dtype: Any, entries: int | None = None) -> "PlainShard":
-        """Return the size of a dense shard, or with ``entries`` that of a sparse one, with indices of 32 bits."""
+    def of(cls, rows: int, columns: int, dtype: Any, entries: int | None = None) -> "ShardSize":
+        """Return the facts about a dense shard, or with ``entries`` about a sparse one, with indices of 32 bits."""
         value = np.dtype(dtype).itemsize
         size = rows * columns * value if entries is None else entries * (value + 4) + 4 * (rows + 1)
         stored = rows * columns if entries is None else entries
@@ -134,7 +122,7 @@ class ShardedRows:
     ):
         self.name, self.dtype, self.memory = name, np.dtype(dtype), memory
         self.is_sparse, self.index_dtype = is_sparse, np.dtype(index_dtype)
-        self.shards: Sequence[ShardSize] = list(shards)
+        self.shards = list(shards)
         if not self.shards:
             raise ValueError(f"{name} holds no rows")
         self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
