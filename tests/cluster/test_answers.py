@@ -111,3 +111,15 @@ def test_without_a_client_one_is_made(monkeypatch):
     problem, local = both("dense")
     assert problem.objective.shards.cluster.client.cluster.name
     assert fw.minimize(problem, tol=1e-11).fun == pytest.approx(fw.minimize(local, tol=1e-11).fun, abs=1e-11)
+
+
+def test_a_warm_start_goes_on_from_the_intercept_of_the_model(client):
+    problem, local = (
+        fw.Problem(*(cut(part) for part in (FAR, FAR_Y)), "sigmoid", fw.L1Ball(1.5), intercept=True)
+        for cut in (chunked, np.asarray)
+    )
+    w = np.linspace(-0.2, 0.2, COLUMNS)
+    for task in (problem, local):
+        task.expect(w, 0.7)
+    np.testing.assert_allclose(problem.guess.shift, local.guess.shift, rtol=1e-10)
+    np.testing.assert_allclose(problem.guess.mean, local.guess.mean, atol=1e-14)  # columns are centred
