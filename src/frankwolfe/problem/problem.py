@@ -73,7 +73,8 @@ class Problem:
     X : array, sparse matrix, data frame, RowStore or dask collection of shape (n, d)
         float64 and float32 are used as they are (C order; CSR); everything else is converted. A store (`open_rows`) may
         be larger than memory; targets and weights are taken from it where none are given. The chunks of a dask array or
-        data frame are loaded by the workers of the cluster and stay there (docs/cluster.md).
+        data frame are loaded by the workers of the cluster and stay there (docs/cluster.md). Rows can be in a place of
+        your own, too (docs/extending.md).
     y : array of shape (n,), or (n, outputs)
         Targets: labels -1 and +1, class numbers, real numbers or rows of them, as the loss needs.
     loss : str or loss
