@@ -131,6 +131,7 @@ STEPWISE = [
     ("spider", "completion"),
     *((name, "l1-intercept") for name in OWN),
     *zip(OWN, cycle(("l1", "l1-csr", "birkhoff", "multinomial"))),
+    ("svrf, line-search", "multinomial"),  # curvatures of several outputs with an intercept
 ]
 """Every method with an intercept, which takes passes of its own; the other problems take turns, for what differs among
 them (rows, atoms, outputs) is not kept by the method."""
