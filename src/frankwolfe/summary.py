@@ -1,0 +1,200 @@
+"""`Summary`: what a fitted model says, on one screen: its weights by name, its certificate, and what binds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+MOST_WEIGHTS = 20
+"""Number of weights that are shown by default."""
+
+
+@dataclass(eq=False, repr=False)
+class Summary:
+    """A table of a model's weights, with the certificate in a sentence, and the rules that bind with their prices.
+
+    It is text in a terminal and a table in a notebook.
+
+    Attributes
+    ----------
+    title : str
+        What was fitted.
+    names : list of str
+        Names of the weights, in the order of the data.
+    weights : array of shape (d,), or (d, outputs)
+        The weights.
+    outputs : list of str
+        Names of the outputs; empty for one output.
+    facts : dict
+        Other facts, as text by label.
+    certificate : str
+        What is proven, in a sentence.
+    prices : dict
+        How much the objective would fall per unit by which each rule is relaxed. Zero for rules that do not bind.
+    most : int
+        Number of weights that are shown.
+
+    Examples
+    --------
+    >>> print(Summary("Squared over L1Ball(3.0)", ["rent", "tv"], np.array([0.0, 3.0]), prices={"radius": 0.25}))
+    Squared over L1Ball(3.0)
+    <BLANKLINE>
+    weight
+    tv             3
+    1 of 2 weights is not zero.
+    <BLANKLINE>
+    binds      price
+    radius      0.25
+    """
+
+    title: str
+    names: Sequence[str]
+    weights: np.ndarray
+    outputs: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    certificate: str = ""
+    prices: Mapping[str, float] = field(default_factory=dict)
+    most: int = MOST_WEIGHTS
+
+    @property
+    def order(self) -> np.ndarray:
+        """Columns with a weight that is not zero, the largest weights first."""
+        sizes = np.abs(self.weights) if self.weights.ndim == 1 else np.abs(self.weights).max(axis=1)
+        order = np.argsort(-sizes, kind="stable")
+        return order[: np.count_nonzero(sizes)]
+
+    @property
+    def binding(self) -> dict[str, float]:
+        """Rules with a price, the most expensive first."""
+        return dict(sorted(((rule, price) for rule, price in self.prices.items() if price > 0.0), key=lambda p: -p[1]))
+
+    def to_frame(self) -> Any:
+        """Return all weights as a pandas data frame, the largest first, with a column for each output.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        sizes = np.abs(self.weights) if self.weights.ndim == 1 else np.abs(self.weights).max(axis=1)
+        order = np.argsort(-sizes, kind="stable")
+        index = pd.Index([self.names[j] for j in order], name="name")
+        columns = list(self.outputs) or ["weight"]
+        return pd.DataFrame(self.weights.reshape(len(self.weights), -1)[order], index=index, columns=columns)
+
+    # --- tables -------------------------------------------------------------------------------------------------------
+
+    def _weight_rows(self) -> list[list[str]]:
+        """Return the rows of the table of weights, the first of which is its head."""
+        head = ["weight", *(self.outputs or [""])]
+        rows = [[self.names[j], *map(number, np.atleast_1d(self.weights[j]))] for j in self.order[: self.most]]
+        return [head, *rows]
+
+    def _count(self) -> str:
+        """Return a sentence on the number of weights."""
+        nonzero, total = len(self.order), len(self.names)
+        verb = "is" if nonzero == 1 else "are"
+        shown = f"; the largest {self.most} are shown" if nonzero > self.most else ""
+        return f"{nonzero:,} of {total:,} weights {verb} not zero{shown}."
+
+    def _price_rows(self) -> list[list[str]]:
+        """Return the rows of the table of prices, the first of which is its head."""
+        return [["binds", "price"], *([rule, number(price)] for rule, price in self.binding.items())]
+
+    def __str__(self) -> str:
+        parts = [self.title, "\n".join([aligned(self._weight_rows()), self._count()])]
+        if self.binding:
+            parts.append(aligned(self._price_rows()))
+        if self.facts:
+            parts.append(aligned([[f"{label}:", value] for label, value in self.facts.items()], left=2))
+        if self.certificate:
+            parts.append(self.certificate)
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the summary as HTML, for notebooks."""
+        parts = [f"<p><b>{escape(self.title)}</b></p>", html_table(self._weight_rows()), f"<p>{self._count()}</p>"]
+        if self.binding:
+            parts.append(html_table(self._price_rows()))
+        if self.facts:
+            items = "".join(f"<li>{escape(label)}: {escape(value)}</li>" for label, value in self.facts.items())
+            parts.append(f"<ul>{items}</ul>")
+        if self.certificate:
+            parts.append(f"<p>{escape(self.certificate)}</p>")
+        return "<div>" + "".join(parts) + "</div>"
+
+
+def number(value: float) -> str:
+    """Return a number with five significant digits."""
+    return f"{value:.5g}"
+
+
+def aligned(rows: list[list[str]], left: int = 1) -> str:
+    """Return rows of cells as lines with aligned columns, the first ``left`` columns aligned to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    widths[left:] = [max(width, 8) for width in widths[left:]]
+    lines = (
+        "  ".join(
+            cell.ljust(w) if k < left else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def html_table(rows: list[list[str]]) -> str:
+    """Return rows of cells as an HTML table whose first row is the head."""
+
+    def line(row: list[str], tag: str) -> str:
+        cells = [
+            f'<{tag} style="text-align: {"right" if k else "left"}">{escape(c)}</{tag}>' for k, c in enumerate(row)
+        ]
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows[1:])
+    return f"<table><thead>{line(rows[0], 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def certificate_sentence(
+    fun: float, gap: float, zero_value: float, *, convex: bool, success: bool, tolerance: float, rules: bool = False
+) -> str:
+    """Return what is proven of a model, in a sentence for people who have never heard of duality.
+
+    Parameters
+    ----------
+    fun, gap : float
+        Objective and proven gap.
+    zero_value : float
+        Objective of the zero model.
+    convex, success : bool
+        Whether the loss is convex, and whether the gap met the tolerance.
+    tolerance : float
+        The tolerance.
+    rules : bool
+        Whether there are rules besides the set.
+
+    Examples
+    --------
+    >>> certificate_sentence(0.5, 1e-6, 1.0, convex=True, success=True, tolerance=1e-4)
+    'Proven: no weights in the set have an objective more than 1e-06 below this one (0.0001% of that of zero weights).'
+    """
+    where = "in the set that keep all conditions" if rules else "in the set"
+    share = (
+        f" ({100.0 * gap / zero_value:.2g}% of that of zero weights)" if zero_value > 0.0 and np.isfinite(gap) else ""
+    )
+    if not np.isfinite(gap):
+        return "Nothing is proven of these weights: the run ended before there was a finite bound."
+    if not convex:
+        return (
+            f"The loss is not convex, so better weights may exist elsewhere. The gap {gap:.3g} says how far these are "
+            "from a point where no direction improves."
+        )
+    missed = "" if success else f" That is above the tolerance of {tolerance:.3g}."
+    return f"Proven: no weights {where} have an objective more than {gap:.3g} below this one{share}.{missed}"
