@@ -1,0 +1,121 @@
+"""Problems without a budget, such as non-negative least squares: the budget grows until it does not matter."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from frankwolfe.problem import Problem
+from frankwolfe.result import Result, Status
+from frankwolfe.run import minimize
+from frankwolfe.sets import carried
+
+ROOM = 10.0
+"""The last budget is at least this many times the size of the weights, so it does not shape them."""
+
+GROWTH = 10.0
+"""A budget that binds is multiplied by this."""
+
+MOST_BUDGETS = 40
+"""Largest number of budgets. Together they span forty orders of magnitude."""
+
+ROUGH = 1e-3
+"""Tolerance of runs whose budget may still bind."""
+
+
+def minimize_without_budget(problem: Problem, *, tol: float = 1e-4, **options: Any) -> Result:
+    """Minimise over a set whose radius grows until it does not bind.
+
+    A convex objective that has a minimum within a budget, and not at its edge, has no lower value outside. The gap is
+    proven for all weights within the last budget, which has at least `ROOM` times the size of the solution.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem over a set with a radius that bounds ``||w||_1``. The radius is only a start.
+    tol : float
+        As for `minimize`.
+    **options : dict
+        Other settings of every run, as for `minimize`.
+
+    Returns
+    -------
+    Result
+        The result of the last run. Its message states the budget for which the gap is proven.
+
+    Examples
+    --------
+    >>> import frankwolfe as fw
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -2.0, 3.0]
+    >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.NonNegativeL1Ball(1.0))
+    >>> minimize_without_budget(problem, tol=1e-9).x.round(6)
+    array([2., 0.])
+    """
+    budget, found = first_budget(problem), None
+    last = problem.constraint
+    for _ in range(MOST_BUDGETS):
+        here = problem.over(problem.constraint.with_radius(budget))
+        start = None if found is None else carried(found.x, last, here.constraint)
+        found = minimize(here, tol=max(tol, ROUGH), x0=start, **options)
+        last = here.constraint
+        if found.status is Status.INTERRUPTED or not found.success or found.fun <= tol * problem.zero_value:
+            break
+        if ROOM * size(found.x) <= budget:
+            if tol >= ROUGH:
+                break
+            found = minimize(here, tol=tol, x0=found, **options)
+            if not found.success or ROOM * size(found.x) <= budget:
+                break
+        budget = max(GROWTH * budget, ROOM * size(found.x))
+    assert found is not None
+    return replace(found, message=f"{found.message} {scope(found, budget)}")
+
+
+def first_budget(problem: Problem) -> float:
+    """Return the budget at which the tangent of the objective at zero reaches zero; 1 if the gradient is zero."""
+    begin = problem.evaluate(problem.zero())
+    steepest = float(np.abs(begin.gradient).max(initial=0.0))
+    budget = ROOM * begin.value / steepest if steepest > 0.0 else 1.0
+    return budget if 0.0 < budget < np.inf else 1.0
+
+
+def size(w: np.ndarray) -> float:
+    """Return the sum of the absolute weights."""
+    return float(np.abs(w).sum())
+
+
+def scope(found: Result, budget: float) -> str:
+    """Return a sentence that says among which weights the gap is proven."""
+    if found.fun <= found.tolerance:
+        return "No weights at all are better by more than the gap, since no objective is below zero."
+    total = size(found.x)
+    times = f", {budget / total:.0f} times that of this model" if total > 0.0 else ""
+    return f"The gap is proven among all weights whose absolute values sum to at most {budget:.3g}{times}."
+
+
+def unit_columns(X: Any, centre: bool) -> tuple[Any, np.ndarray]:
+    """Return a copy of the data with columns of norm one, and the norms. A column of zeros has the norm one.
+
+    A budget that nobody asked for should not depend on the units of the columns. With ``centre`` the norms are those of
+    the centred columns, as an intercept leaves them.
+    """
+    n = X.shape[0]
+    if sparse.issparse(X):
+        X = sparse.csc_array(X)
+        largest = np.abs(X).max(axis=0).toarray().ravel()
+        scaled = X @ sparse.diags_array(1.0 / np.where(largest > 0.0, largest, 1.0))
+        squares, means = np.asarray((scaled**2).sum(axis=0)), np.asarray(scaled.sum(axis=0)) / n
+    else:
+        X = np.asarray(X)
+        largest = np.abs(X).max(axis=0).astype(np.float64)
+        scaled = X / np.where(largest > 0.0, largest, 1.0)
+        squares, means = np.einsum("ij,ij->j", scaled, scaled), scaled.mean(axis=0)
+    if centre:
+        squares = np.maximum(squares - n * means**2, 1e-16 * squares)
+    norms = np.sqrt(squares)
+    norms[norms == 0.0] = 1.0
+    scales = np.where(largest > 0.0, largest, 1.0) * norms
+    if sparse.issparse(X):
+        return sparse.csr_array(scaled @ sparse.diags_array(1.0 / norms)), scales
+    return scaled / norms, scales

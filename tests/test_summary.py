@@ -1,0 +1,58 @@
+"""What a summary shows, as text, as HTML and as a frame."""
+
+import numpy as np
+
+from frankwolfe.summary import Summary, certificate_sentence
+
+NAMES = ["price", "tv<1>", "rent"]
+
+
+def test_the_largest_weights_come_first_and_zeros_are_counted():
+    shown = str(Summary("A model", NAMES, np.array([0.5, -2.0, 0.0]), facts={"rows": "10"}, certificate="Proven."))
+    assert shown.splitlines()[3].split() == ["tv<1>", "-2"]
+    assert shown.splitlines()[4].split() == ["price", "0.5"]
+    assert "2 of 3 weights are not zero." in shown
+    assert shown.endswith("Proven.")
+    assert "rent" not in shown
+
+
+def test_few_of_many_weights_are_shown():
+    text = str(Summary("A model", [f"x{j}" for j in range(50)], np.arange(50.0), most=3))
+    assert "49 of 50 weights are not zero; the largest 3 are shown." in text
+    assert "x49" in text
+    assert "x46" not in text
+
+
+def test_only_rules_that_bind_are_listed_the_dearest_first():
+    prices = {"price <= 0": 0.5, "rent >= 0": 0.0, "radius": 2.0}
+    found = Summary("A model", NAMES, np.ones(3), prices=prices)
+    assert list(found.binding) == ["radius", "price <= 0"]
+    assert "rent >= 0" not in str(found)
+
+
+def test_html_is_escaped():
+    html = Summary("<b>", NAMES, np.ones(3), prices={"price <= 0": 1.0})._repr_html_()
+    assert "tv&lt;1&gt;" in html
+    assert "price &lt;= 0" in html
+    assert "&lt;b&gt;" in html
+
+
+def test_frames_hold_all_weights():
+    frame = Summary("A model", NAMES, np.array([0.5, -2.0, 0.0])).to_frame()
+    assert frame.index.tolist() == ["tv<1>", "price", "rent"]
+    assert frame["weight"].tolist() == [-2.0, 0.5, 0.0]
+    several = Summary("A model", NAMES, np.ones((3, 2)), outputs=["a", "b"])
+    assert several.to_frame().shape == (3, 2)
+    assert several._weight_rows()[0] == ["weight", "a", "b"]
+
+
+def test_the_sentence_never_claims_more_than_is_proven():
+    def sentence(**changes):
+        usual = {"convex": True, "success": True, "tolerance": 1e-4}
+        return certificate_sentence(1.0, changes.pop("gap", 1e-5), 2.0, **{**usual, **changes})
+
+    assert sentence().startswith("Proven: no weights in the set")
+    assert "keep all conditions" in sentence(rules=True)
+    assert "above the tolerance of 0.0001" in sentence(success=False)
+    assert "Proven" not in sentence(convex=False)
+    assert sentence(gap=np.inf).startswith("Nothing is proven")

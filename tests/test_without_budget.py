@@ -1,0 +1,101 @@
+"""Budgets that grow until they do not matter: non-negative least squares and its relatives."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import nnls
+
+import frankwolfe as fw
+from frankwolfe.without_budget import minimize_without_budget, unit_columns
+
+
+def value(A, b, x):
+    return 0.5 * np.mean((A @ x - b) ** 2)
+
+
+def solved(A, b, tol=1e-10):
+    """Return the weights of non-negative least squares, and the result over columns of norm one."""
+    Z, scales = unit_columns(A, centre=False)
+    problem = fw.Problem(Z, b, "squared", fw.NonNegativeL1Ball(1.0))
+    found = minimize_without_budget(problem, tol=tol, max_passes=3000, trace=0)
+    return found.x / scales, found
+
+
+def case(seed):
+    """Return a least-squares problem: well-behaved, duplicated, ill-scaled, ill-conditioned or nearly low rank."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 50, size=2)
+    A = rng.normal(size=(n, d))
+    match seed % 5:
+        case 1:
+            A[:, d // 2 :] = A[:, : d - d // 2]
+        case 2:
+            A = A * 10.0 ** rng.uniform(-8, 8, d)
+        case 3:
+            A = np.vander(np.linspace(0.01, 1.0, n), d)
+        case 4:
+            A = np.abs(A[:, :1]) * np.abs(rng.normal(size=d)) + 1e-7 * A
+    b = A @ np.maximum(rng.normal(size=d), 0.0) if seed % 2 else rng.normal(size=n)
+    return A, b + 1e-6 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_non_negative_least_squares_is_as_good_as_scipys(seed):
+    A, b = case(seed)
+    x, found = solved(A, b)
+    assert found.success
+    assert (x >= 0.0).all()
+    unit = value(A, b, np.zeros(len(x)))
+    try:
+        best = value(A, b, nnls(A, b)[0])
+    except RuntimeError:  # SciPy gives up
+        return
+    assert value(A, b, x) <= best + 1e-9 * unit
+
+
+def test_single_precision_and_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 60)).astype(np.float32)
+    b = (A @ np.maximum(rng.normal(size=60), 0.0)).astype(np.float32)  # can be fitted exactly
+    _, found = solved(A, b, tol=1e-9)
+    assert found.success
+    assert "no objective is below zero" in found.message
+
+
+def test_the_message_says_what_is_certified():
+    rng = np.random.default_rng(1)
+    A, b = np.abs(rng.normal(size=(30, 4))), rng.normal(size=30) + 1.0
+    x, found = solved(A, b)
+    total = np.abs(found.x).sum()
+    budget = float(found.message.split("sum to at most ")[1].split(",")[0])
+    assert budget >= 10.0 * total * 0.99
+    np.testing.assert_allclose(x, nnls(A, b)[0], atol=1e-5)
+
+
+def test_a_separable_problem_without_a_minimum_ends():
+    X, y = np.array([[1.0], [2.0], [-1.0]]), np.array([1.0, 1.0, -1.0])
+    found = minimize_without_budget(fw.Problem(X, y, "logistic", fw.L1Ball(1.0)), tol=1e-3)
+    assert found.success
+    assert found.fun <= 1e-3 * np.log(2.0)
+
+
+def test_zero_is_the_answer_where_all_slopes_point_outward():
+    x, found = solved(np.ones((3, 2)), -np.ones(3))
+    assert found.success
+    assert (x == 0.0).all()
+    x, found = solved(np.zeros((3, 2)), np.ones(3))
+    assert found.success
+    assert (x == 0.0).all()
+
+
+@pytest.mark.parametrize("centre", [False, True])
+def test_unit_columns_are_the_same_dense_and_sparse(centre):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 6)) * [1e-200, 1e-5, 1.0, 1e9, 1e200, 0.0]
+    Z, scales = unit_columns(X, centre)
+    S, others = unit_columns(sparse.csr_array(X), centre)
+    np.testing.assert_allclose(S.toarray(), Z, rtol=1e-12)
+    np.testing.assert_allclose(others, scales, rtol=1e-12)
+    spread = (Z - Z.mean(axis=0) if centre else Z)[:, :5]
+    np.testing.assert_allclose(np.linalg.norm(spread, axis=0), 1.0)
+    np.testing.assert_allclose(Z * scales, X, rtol=1e-12)
