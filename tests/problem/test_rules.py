@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frankwolfe.problem.conditions import Columns, Conditions, read_condition
+from frankwolfe.problem.rules import Columns, Rules, read_condition
 
 NAMES = ["price", "tv_a", "tv_b", "income", "rent", "my column", "age-1", "class", "µ"]
 D = len(NAMES)
@@ -125,7 +125,7 @@ def test_each_mistake_has_one_clear_error(text):
 
 
 def test_bounds_by_name_pattern_and_number():
-    found = Conditions.of(NAMES, D, {"price": (None, 0), "tv_*": (0, None), 3: (-1, 1)}, "rent <= 2")
+    found = Rules.of(NAMES, D, {"price": (None, 0), "tv_*": (0, None), 3: (-1, 1)}, "rent <= 2")
     assert found.upper[0] == 0.0
     assert found.lower[1] == found.lower[2] == 0.0
     assert (found.lower[3], found.upper[3]) == (-1.0, 1.0)
@@ -136,23 +136,23 @@ def test_bounds_by_name_pattern_and_number():
 
 
 def test_bounds_for_all_columns():
-    found = Conditions.of(None, 3, (0, [1, 2, 3]), "x0 >= x2")
+    found = Rules.of(None, 3, (0, [1, 2, 3]), "x0 >= x2")
     assert found.lower.tolist() == [0, 0, 0]
     assert found.upper.tolist() == [1, 2, 3]
     assert found.rows[0].coefficients == {0: 1.0, 2: -1.0}
 
 
 def test_negative_factors_turn_bounds_round():
-    found = Conditions.of(NAMES, D, None, ["-2 * price >= 4"])
+    found = Rules.of(NAMES, D, None, ["-2 * price >= 4"])
     assert found.upper[0] == -2.0
     assert found.lower[0] == -np.inf
 
 
 def test_monotone_levels_follow_the_data_or_the_tuple():
     ages = ["age_1", "age_3", "age_2"]
-    found = Conditions.of(ages, 3, monotone={"age_*": "increasing"})
+    found = Rules.of(ages, 3, monotone={"age_*": "increasing"})
     assert [c.text for c in found.rows] == ["age_1 <= age_3", "age_3 <= age_2"]
-    found = Conditions.of(ages, 3, monotone={("age_1", "age_2", "age_3"): "decreasing"})
+    found = Rules.of(ages, 3, monotone={("age_1", "age_2", "age_3"): "decreasing"})
     assert [c.text for c in found.rows] == ["age_1 >= age_2", "age_2 >= age_3"]
     w = np.array([3.0, 1.0, 2.0])  # age_1 = 3, age_3 = 1, age_2 = 2
     assert all(lower <= a @ w <= upper for a, lower, upper in (dense3(c) for c in found.rows))
@@ -165,21 +165,21 @@ def dense3(condition):
 
 
 def test_side_bounds_have_the_rows_and_their_names():
-    found = Conditions.of(NAMES, D, None, ["income >= rent", "tv_a + tv_b == 1"])
+    found = Rules.of(NAMES, D, None, ["income >= rent", "tv_a + tv_b == 1"])
     side = found.side()
     A = side.A.toarray() if hasattr(side.A, "toarray") else side.A
     assert A[0, 3] == 1.0
     assert A[0, 4] == -1.0
     assert (side.lower[1], side.upper[1]) == (1.0, 1.0)
     assert list(side.names) == ["income >= rent", "tv_a + tv_b == 1"]
-    assert Conditions.of(NAMES, D).side() is None
-    assert not Conditions.of(NAMES, D)
+    assert Rules.of(NAMES, D).side() is None
+    assert not Rules.of(NAMES, D)
 
 
 def test_scaled_rules_say_the_same_of_scaled_weights():
     rng = np.random.default_rng(3)
     scale = rng.uniform(0.1, 10.0, D)
-    found = Conditions.of(NAMES, D, {"price": (-1, 2)}, ["2 * income - rent <= 3"])
+    found = Rules.of(NAMES, D, {"price": (-1, 2)}, ["2 * income - rent <= 3"])
     other = found.scaled(scale)
     for w in rng.normal(size=(20, D)) * 3.0:
         (a, low, high), (b, low2, high2) = row(found.rows[0]), row(other.rows[0])
@@ -211,10 +211,10 @@ def test_scaled_rules_say_the_same_of_scaled_weights():
 )
 def test_rules_that_mean_nothing(rules, error, message):
     with pytest.raises(error, match=re.escape(message)):
-        Conditions.of(NAMES, D, **rules)
+        Rules.of(NAMES, D, **rules)
 
 
 def test_a_name_that_two_columns_have():
     with pytest.raises(ValueError, match="2 columns are called 'a'"):
-        Conditions.of(["a", "a"], 2, None, ["a <= 1"])
-    assert Conditions.of(["a", "a"], 2, {1: (0, None)}).lower.tolist() == [-np.inf, 0.0]
+        Rules.of(["a", "a"], 2, None, ["a <= 1"])
+    assert Rules.of(["a", "a"], 2, {1: (0, None)}).lower.tolist() == [-np.inf, 0.0]

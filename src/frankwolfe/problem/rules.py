@@ -1,7 +1,7 @@
 """Rules on weights in the user's words: bounds, linear conditions and monotone levels, by the names of columns.
 
 A condition such as ``"share_a + share_b <= 2 * share_c"`` is read with Python's own parser. Each name stands for the
-weight of a column. `Conditions.of` turns all rules into bounds on single weights and rows of `LinearBounds`.
+weight of a column. `Rules.of` turns all rules into bounds on single weights and rows of `LinearBounds`.
 """
 
 import ast
@@ -294,7 +294,7 @@ class Reader:
 # --- all rules of a model ---------------------------------------------------------------------------------------------
 
 
-class Conditions(NamedTuple):
+class Rules(NamedTuple):
     """All rules on the weights of a model: bounds on single weights, and rows of linear conditions.
 
     Attributes
@@ -302,13 +302,13 @@ class Conditions(NamedTuple):
     lower, upper : array of shape (d,)
         Bounds of each weight; infinite where there is none.
     rows : list of Condition
-        Conditions on several weights.
+        Rules on several weights.
     names : list of str
         Names of the columns, as they stand in conditions.
 
     Examples
     --------
-    >>> found = Conditions.of(["price", "tv_a", "tv_b"], 3, {"tv_*": (0, None)}, ["tv_a >= tv_b", "price <= 0"])
+    >>> found = Rules.of(["price", "tv_a", "tv_b"], 3, {"tv_*": (0, None)}, ["tv_a >= tv_b", "price <= 0"])
     >>> found.lower, found.upper
     (array([-inf,   0.,   0.]), array([ 0., inf, inf]))
     >>> found.side().names
@@ -328,7 +328,7 @@ class Conditions(NamedTuple):
         bounds: Any = None,
         conditions: str | Iterable[str] | None = None,
         monotone: Mapping[Any, Any] | None = None,
-    ) -> "Conditions":
+    ) -> "Rules":
         """Return the rules for ``d`` columns.
 
         Parameters
@@ -347,7 +347,7 @@ class Conditions(NamedTuple):
 
         Returns
         -------
-        Conditions
+        Rules
 
         Raises
         ------
@@ -399,7 +399,7 @@ class Conditions(NamedTuple):
         lower, upper = np.array([row.lower for row in self.rows]), np.array([row.upper for row in self.rows])
         return LinearBounds(A, lower, upper, names=[row.text for row in self.rows])
 
-    def scaled(self, scale: np.ndarray) -> "Conditions":
+    def scaled(self, scale: np.ndarray) -> "Rules":
         """Return the same rules for the weights of columns divided by ``scale``: these are ``scale`` times larger."""
         rows = [
             row._replace(coefficients={j: value / scale[j] for j, value in row.coefficients.items()})
