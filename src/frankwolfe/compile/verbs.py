@@ -305,16 +305,6 @@ def recount(tracker, r):
 
 
 @verb
-def written(memory, place, atom):
-    """Store an atom at a position of a memory and return whether it is finite."""
-
-
-@verb
-def recalled(memory, place):
-    """Return the atom at a position of a memory."""
-
-
-@verb
 def fill(pieces, r, room):
     """Write the vertex that minimises ``<r, s>`` over a product of sets into ``room``, piece by piece."""
 

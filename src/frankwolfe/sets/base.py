@@ -461,12 +461,8 @@ def vertex_of(constraint: Any, r: Any) -> np.ndarray:
     """
     r = checked_direction(r)
     ready = for_shape(constraint, r.size)
-    return answer(ready, tracker_of(ready, r.size), r)
-
-
-def answer(constraint: Any, tracker: Any, r: np.ndarray) -> np.ndarray:
-    """Return the oracle's vertex for ``r`` as an array. The tracker is rebuilt for ``r`` first."""
+    tracker = tracker_of(ready, r.size)
     tracker.rebuild(r)
-    atom = constraint.oracle(tracker, r)
+    atom = ready.oracle(tracker, r)
     raise_stored()
     return dense(atom, r.size)

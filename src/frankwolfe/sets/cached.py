@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import copy
-from math import isfinite
 from threading import RLock
 from typing import Any, NamedTuple
 from weakref import finalize
@@ -10,9 +9,9 @@ from weakref import finalize
 import numpy as np
 
 from frankwolfe.compile.part import COUNT, Opaque
-from frankwolfe.compile.verbs import add_row, coordinate, deposit, oracle, rebuild, recalled, routine, written
-from frankwolfe.sets.atoms import Full, Hot, Iterate
-from frankwolfe.sets.base import a_set, answer, checked_direction, for_shape, tracker, tracker_of, wrapper
+from frankwolfe.compile.verbs import add_row, deposit, oracle, rebuild, routine
+from frankwolfe.sets.atoms import Full, Iterate
+from frankwolfe.sets.base import a_set, tracker, tracker_of, vertex_of, wrapper
 from frankwolfe.sets.checks import whole
 
 # --- counts that several runs share --------------------------------------------------------------------------------
@@ -196,57 +195,9 @@ class Memory(NamedTuple):
     place: np.ndarray
     tally: np.ndarray
 
-    @classmethod
-    def over(cls, size: int, d: int, tally: np.ndarray) -> "Memory":
-        """Return an empty memory."""
-        return cls(np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), tally)
-
     def index_ranges(self) -> dict[str, Any]:
         """Return the ranges of integer arrays, which a restored memory is checked against."""
         return {"place": COUNT, "tally": COUNT}
-
-    def written(self, place, atom):
-        """Store an atom and return whether it is finite."""
-        answer, usable = self.answers[place], True
-        answer[:] = 0.0
-        deposit(atom, Iterate(answer, np.ones(1)), 1.0)
-        for j in range(len(answer)):
-            usable = usable and isfinite(answer[j])
-        return usable
-
-    def recalled(self, place):
-        """Return the stored atom."""
-        return Full(self.answers[place])
-
-
-class CoordinateMemory(NamedTuple):
-    """A `Memory` for atoms with one non-zero coordinate: steps cost the same as without a cache, with equal bits."""
-
-    questions: np.ndarray
-    at: np.ndarray
-    amounts: np.ndarray
-    place: np.ndarray
-    tally: np.ndarray
-
-    @classmethod
-    def over(cls, size: int, d: int, tally: np.ndarray) -> "CoordinateMemory":
-        """Return an empty memory."""
-        counters = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(1, dtype=np.int64)
-        return cls(np.full((size, d), np.nan), *counters, tally)
-
-    def index_ranges(self) -> dict[str, Any]:
-        """Return the ranges of integer arrays, which a restored memory is checked against."""
-        return {"at": (0, self.questions.shape[1]), "place": COUNT, "tally": COUNT}
-
-    def written(self, place, atom):
-        """Store an atom and return whether it is finite."""
-        found = coordinate(atom)
-        self.at[place], self.amounts[place] = found.at, found.amount
-        return isfinite(found.amount)
-
-    def recalled(self, place):
-        """Return the stored atom."""
-        return Hot(self.at[place], self.amounts[place])
 
 
 @tracker
@@ -279,12 +230,10 @@ def recall(memory, r):
     """Return the position of the cached answer for exactly this direction, -1 if there is none."""
     questions = memory.questions
     for place in range(len(questions)):
-        same = True
-        for j in range(len(r)):
-            if questions[place, j] != r[j]:
-                same = False
-                break
-        if same:
+        equal = 0
+        while equal < len(r) and questions[place, equal] == r[equal]:
+            equal += 1
+        if equal == len(r):
             memory.tally[0] += 1
             return place
     memory.tally[1] += 1
@@ -295,13 +244,12 @@ def recall(memory, r):
 def remember(memory, r, atom):
     """Overwrite the oldest answer and return its position. An answer that is not finite is never recalled."""
     place = memory.place[0] % len(memory.questions)
-    question = memory.questions[place]
-    question[0] = np.nan  # until the answer is complete
-    usable = written(memory, place, atom)
-    for j in range(1, len(r)):
-        question[j] = r[j]
-    if usable:
-        question[0] = r[0]
+    question, answer = memory.questions[place], memory.answers[place]
+    answer[:] = 0.0
+    deposit(atom, Iterate(answer, np.ones(1)), 1.0)
+    question[:] = r
+    if not np.isfinite(answer).all():
+        question[0] = np.nan
     memory.place[0] += 1
     return place
 
@@ -313,14 +261,18 @@ class Shelf:
     ----------
     counts : Counts
         Numbers of hits and misses.
-    for_run : bool
-        Whether the memories belong to one run. Otherwise threads may share them and must hold ``lock``.
     """
 
-    def __init__(self, counts: Counts | None = None, for_run: bool = False):
+    def __init__(self, counts: Counts | None = None):
         self.counts = Counts.starting([0, 0]) if counts is None else counts
-        self.for_run, self.lock = for_run, RLock()
-        self.memories: dict[int, Any] = {}
+        self.lock, self.memories = RLock(), dict[int, Memory]()
+
+    def memory(self, d: int, size: int) -> Memory:
+        """Return the memory of directions of ``d`` entries."""
+        if d not in self.memories:
+            empty = np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64)
+            self.memories[d] = Memory(*empty, self.counts)
+        return self.memories[d]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shelf)
@@ -384,25 +336,11 @@ class Cached(NamedTuple):
 
     def for_run(self):
         """Return the set for one run, with memories of its own."""
-        shelf = Shelf(self.shelf.value.counts.another(), for_run=True)
-        return self._replace(set=self.set.for_run(), shelf=Opaque.of(shelf))
-
-    def _new_memory(self, d: int, counts: Counts) -> Any:
-        kind: Any = Memory if self.set.structure().coordinates is None else CoordinateMemory
-        return kind.over(self.size, d, counts)
-
-    def _memory(self, d: int) -> Any:
-        """Return the memory of directions of ``d`` entries. The caller holds the lock unless the shelf is a run's."""
-        shelf = self.shelf.value
-        if d not in shelf.memories:
-            shelf.memories[d] = self._new_memory(d, shelf.counts)
-        return shelf.memories[d]
+        return self._replace(set=self.set.for_run(), shelf=Opaque.of(Shelf(self.shelf.value.counts.another())))
 
     def tracker(self, d):
-        """Return the set's tracker with the run's memory; outside of a run, with a new memory."""
-        shelf = self.shelf.value
-        memory = self._memory(d) if shelf.for_run else self._new_memory(d, shelf.counts.another())
-        return CachedTracker(tracker_of(self.set, d), memory)
+        """Return the set's tracker and the memory. Threads share neither: each makes its own set by `for_run`."""
+        return CachedTracker(tracker_of(self.set, d), self.shelf.value.memory(d, self.size))
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
@@ -410,14 +348,12 @@ class Cached(NamedTuple):
         place = recall(memory, r)
         if place < 0:
             place = remember(memory, r, oracle(self.set, tracker.tracker, r))
-        return recalled(memory, place)
+        return Full(memory.answers[place])
 
     def vertex(self, r):
-        """Return the vertex that minimises ``<r, s>`` as an array."""
-        r = checked_direction(r)
-        ready = for_shape(self, r.size)
+        """Return the vertex that minimises ``<r, s>`` as an array. Threads may call it at the same time."""
         with self.shelf.value.lock:
-            return answer(ready, CachedTracker(tracker_of(ready.set, r.size), ready._memory(r.size)), r)
+            return vertex_of(self, r)
 
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set."""
