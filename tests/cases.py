@@ -47,6 +47,12 @@ def _polytope(d):
     return fw.Polytope(sparse.csr_array(A), b, np.ones((1, d)) if d > 1 else None, [0.0] if d > 1 else None)
 
 
+def _signed_bounds(d):
+    """Return bounds: in turn positive, fixed at zero, to one side of zero, to the other, and none."""
+    sides = [(0.01, 0.9), (0.0, 0.0), (0.0, 1.0), (-np.inf, -0.005), (-np.inf, np.inf)]
+    return np.transpose([sides[j % len(sides)] for j in range(d)])
+
+
 SIZED_SETS = {
     "GroupBall": lambda d: fw.GroupBall(np.arange(d) // 3, 1.5),
     "GroupBall-weighted": lambda d: fw.GroupBall(np.arange(d) % 3, 1.5, 2, np.linspace(0.5, 2.0, min(d, 3))),
@@ -56,6 +62,9 @@ SIZED_SETS = {
     "LatentGroupBall": lambda d: fw.LatentGroupBall([range(k, min(k + 3, d)) for k in range(0, d, 2)], 1.5),
     "KSupportBall": lambda d: fw.KSupportBall(1 + d // 4, 1.5),
     "KSupportBall-inf": lambda d: fw.KSupportBall(1 + d // 4, 0.7, norm=np.inf),
+    "Budget": lambda d: fw.Budget(-0.5, np.linspace(0.2, 2.0, d), 1.5),
+    "Budget-signed": lambda d: fw.Budget(*_signed_bounds(d), 2.0),
+    "CappedSimplex": lambda d: fw.CappedSimplex(np.linspace(0.3, 1.2, d), 0.3 * d),
     "OWLBall": lambda d: fw.OWLBall(np.linspace(2.0, 0.5, d), 1.5),
     "LpBall-1.5": lambda d: fw.LpBall(1.5, 1.2),
     "LpBall-4": lambda d: fw.LpBall(4, 1.2),

@@ -75,6 +75,12 @@ def _polytope(polytope, w):
     return [A @ w <= polytope.b, *([E @ w == polytope.e] if E is not None else [])]
 
 
+def _within(w, lower, upper):
+    """Return bounds on the entries, of which some may be infinite."""
+    low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    return [w[low] >= lower[low]] * bool(len(low)) + [w[high] <= upper[high]] * bool(len(high))
+
+
 def _matrix(rows, columns, w):
     return cp.reshape(w, (rows, columns), order="C")
 
@@ -96,6 +102,14 @@ DESCRIPTIONS = {
     fw.Simplex: lambda simplex, w: [w >= 0, cp.sum(w) == simplex.radius],
     fw.NonNegativeL1Ball: lambda ball, w: [w >= 0, cp.sum(w) <= ball.radius],
     fw.Box: lambda box, w: [w >= box.lower, w <= box.upper],
+    fw.Budget: lambda budget, w: [
+        *_within(w, np.broadcast_to(budget.lower, w.size), np.broadcast_to(budget.upper, w.size)),
+        cp.norm1(w) <= budget.radius,
+    ],
+    fw.CappedSimplex: lambda simplex, w: [
+        *_within(w, np.zeros(w.size), np.broadcast_to(simplex.cap, w.size)),
+        cp.sum(w) == simplex.radius,
+    ],
     fw.GroupBall: _group,
     fw.LatentGroupBall: lambda ball, w: _latent(ball.groups.value, 2, ball.radius, w),
     fw.KSupportBall: _k_support,

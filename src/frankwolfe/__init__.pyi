@@ -32,6 +32,8 @@ from frankwolfe.result import Status as Status
 from frankwolfe.run import minimize as minimize
 from frankwolfe.run import resume as resume
 from frankwolfe.sets import Box as Box
+from frankwolfe.sets import Budget as Budget
+from frankwolfe.sets import CappedSimplex as CappedSimplex
 from frankwolfe.sets import GroupBall as GroupBall
 from frankwolfe.sets import L1Ball as L1Ball
 from frankwolfe.sets import L2Ball as L2Ball

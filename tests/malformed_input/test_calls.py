@@ -182,6 +182,12 @@ def set_sites():
             {a: vectors(np.ones(3), rng) for a in ("lower", "upper")},
         ),
         (
+            fw.Budget,
+            {"lower": -np.ones(3), "upper": np.ones(3), "radius": 1.0},
+            {a: vectors(np.ones(3), rng) for a in ("lower", "upper")} | radius,
+        ),
+        (fw.CappedSimplex, {"cap": np.ones(3), "radius": 1.0}, {"cap": vectors(np.ones(3), rng), **radius}),
+        (
             fw.MonotoneBox,
             {"lower": -1.0, "upper": 1.0, "increasing": True},
             {"lower": NUMBERS, "upper": NUMBERS, "increasing": flags},

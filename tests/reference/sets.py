@@ -194,6 +194,79 @@ class Box(Known):
         return np.maximum(c * lower, c * upper).sum()
 
 
+def spent(gains, caps, budget):
+    """Return how much of a budget each gain gets, the largest gains first, by its definition: one after the other."""
+    amounts = np.zeros(len(gains), dtype=np.longdouble)
+    for j in np.argsort(-gains, kind="stable"):
+        amounts[j] = min(caps[j], budget - amounts.sum())
+    return amounts
+
+
+@dataclass(frozen=True)
+class Budget(Known):
+    """The largest inner product: coordinates start at their value nearest to zero, and then gain in order."""
+
+    lower: Any
+    upper: Any
+    radius: float
+    lengths = ("lower", "upper", "radius")
+
+    @classmethod
+    def random(cls, rng, size):
+        scale = random_radius(rng)
+        if rng.random() < 0.3:
+            return cls(-scale, 2.0 * scale, scale * rng.uniform(0.5, 2.0 * size))
+        middle = scale * rng.choice([0.0, 0.0, 1.0], size) * rng.normal(size=size)
+        half = scale * rng.random(size) * (rng.random(size) < 0.9)
+        lower, upper = middle - half, middle + half
+        lower, upper = (np.where(rng.random(size) < 0.2, sign * np.inf, b) for sign, b in ((-1, lower), (1, upper)))
+        least = np.abs(np.clip(0.0, lower, upper)).sum()
+        extra = scale * rng.choice([0.0, 1e-3, 1.0, 2.0 * size]) * rng.random()
+        return cls(lower, upper, float(least + extra if least > 0.0 else scale * rng.uniform(0.1, 2.0 * size)))
+
+    def _sides(self, size):
+        lower, upper = np.broadcast_to(wide(self.lower), size), np.broadcast_to(wide(self.upper), size)
+        near = np.clip(0, lower, upper)
+        return lower, upper, near, max(self.radius - np.abs(near).sum(), 0)
+
+    def excess(self, w):
+        lower, upper, near, rest = self._sides(len(w))
+        sizes = np.minimum(np.maximum(np.abs(lower), np.abs(upper)), np.abs(near) + rest)
+        bounds = list(zip(np.maximum(lower - w, w - upper), sizes, strict=True))
+        return [*bounds, (np.abs(w).sum() - self.radius, self.radius)]
+
+    def support(self, c):
+        lower, upper, near, rest = self._sides(len(c))
+        caps = np.where(c > 0, upper - near, near - lower)
+        return c @ near + np.abs(c) @ spent(np.abs(c), caps, rest)
+
+
+@dataclass(frozen=True)
+class CappedSimplex(Known):
+    cap: Any
+    radius: float
+    lengths = ("cap", "radius")
+
+    @classmethod
+    def random(cls, rng, size):
+        radius = random_radius(rng)
+        if rng.random() < 0.4:
+            return cls(radius / size * float(rng.choice([1.0, 1.5, 4.0, 2.0 * size])), radius)
+        caps = rng.random(size) * (rng.random(size) < 0.9)
+        caps[rng.integers(size)] = 0.5
+        caps *= radius / caps.sum() * float(rng.choice([1.0, 1.001, 2.0, 10.0]))
+        caps[0] = np.inf if rng.random() < 0.1 else caps[0]
+        return cls(caps, radius)
+
+    def excess(self, w):
+        caps = np.minimum(np.broadcast_to(wide(self.cap), len(w)), self.radius)
+        bounds = list(zip(np.maximum(-w, w - caps), caps, strict=True))
+        return [*bounds, (abs(w.sum() - self.radius), self.radius)]
+
+    def support(self, c):
+        return c @ spent(c, np.broadcast_to(wide(self.cap), len(c)), self.radius)
+
+
 @dataclass(frozen=True)
 class MonotoneBox(Known):
     lower: float

@@ -120,6 +120,8 @@ RADIAL = {
     "OWLBall": fw.OWLBall([2.0, 1.0, 1.0, 0.5], 3.0),
     "Ellipsoid": fw.Ellipsoid([1.0, 2.0, 3.0, 4.0], 3.0),
     "TraceBall": fw.TraceBall(3.0, (2, 2)),
+    "Budget": fw.Budget(-1.0, [0.5, 1.0, 2.0, 3.0], 3.0),
+    "CappedSimplex": fw.CappedSimplex(0.9, 3.0),
     "Counted": fw.sets.Counted(fw.L1Ball(3.0)),
     "Cached": fw.sets.Cached(fw.LinfBall(3.0)),
     "Scaled": fw.sets.Scaled(fw.L1Ball(1.5), 2.0),

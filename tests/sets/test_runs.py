@@ -10,7 +10,15 @@ from tests import cases
 from tests.programs import optimum
 
 EVERY_SET = pytest.mark.parametrize("name", cases.SIZED_SETS)
-ZERO_OUTSIDE = {"Birkhoff", "ConvexHull", "Product-called-back", "Cached", "Spectrahedron"}
+ZERO_OUTSIDE = {
+    "Birkhoff",
+    "ConvexHull",
+    "Product-called-back",
+    "Cached",
+    "Spectrahedron",
+    "Budget-signed",
+    "CappedSimplex",
+}
 
 
 def small(name, loss=None, layout="csr64", n=40, d=9):

@@ -13,6 +13,7 @@ from frankwolfe.solvers.corrective import solver_for
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
+from frankwolfe.solvers.corrective.working_set import WorkingSetSolver
 from frankwolfe.solvers.loop import generator_state
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import handed_over
@@ -79,6 +80,8 @@ PROBLEMS = {
     "l2": lambda: cases.problem(fw.Logistic(), fw.L2Ball(1.2)),
     "l2-intercept": lambda: with_intercept(fw.Huber(0.7), fw.L2Ball(1.2)),
     "box": lambda: cases.problem(fw.Squared(), fw.Box(-0.5, 1.0)),
+    "capped": lambda: cases.problem(fw.Squared(), cases.SIZED_SETS["CappedSimplex"](12)),
+    "capped-intercept": lambda: with_intercept(fw.Logistic(), cases.SIZED_SETS["Budget"](12)),
     "groups": lambda: cases.problem(fw.Logistic(), cases.SIZED_SETS["GroupBall"](12)),
     "shifted": lambda: cases.problem(fw.Squared(), cases.SIZED_SETS["Translated"](12)),
     "birkhoff": lambda: cases.problem(fw.Squared(), fw.Birkhoff(3), d=9),
@@ -148,6 +151,8 @@ ROUNDS = [
     (InteriorSolver, "l2-intercept"),
     (InteriorSolver, "box"),
     (InteriorSolver, "groups"),
+    (WorkingSetSolver, "capped"),
+    (WorkingSetSolver, "capped-intercept"),
     (LowRankSolver, "trace"),
     (LowRankSolver, "trace-large"),
     (LowRankSolver, "multinomial-trace"),

@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import short
 from frankwolfe.sets.base import Hull, a_set
+from frankwolfe.sets.budgets import Budget, CappedSimplex
 from frankwolfe.sets.cached import Cached, Counted
 from frankwolfe.sets.callbacks import outside
 from frankwolfe.sets.composed import Product, Scaled, Translated
@@ -21,7 +22,9 @@ from frankwolfe.sets.spectral import Spectrahedron, TraceBall
 __all__ = [
     "Birkhoff",
     "Box",
+    "Budget",
     "Cached",
+    "CappedSimplex",
     "ConvexHull",
     "Counted",
     "Ellipsoid",

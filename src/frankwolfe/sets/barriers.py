@@ -414,6 +414,84 @@ class SlackBarrier(Barrier):
         return Expansion(weighted.sum(axis=0), weighted.T @ weighted, self.moves, lambda e: e)
 
 
+class BudgetBarrier(Barrier):
+    """The barrier of all ``v`` with ``-below <= v <= above`` and ``sum_j |v_j| <= budget``, or ``sum_j v_j = budget``.
+
+    Where both signs are possible, auxiliary ``t_j > |v_j|`` enter the sum. Weights without room stay at zero.
+
+    Parameters
+    ----------
+    below, above : arrays of shape (d,)
+        Room below and above zero, not negative.
+    budget : float
+        Bound on the sum.
+    exhausted : bool
+        Whether the sum equals the budget. Then ``below`` is zero.
+    """
+
+    quick_up_to = 200
+
+    def __init__(self, below: np.ndarray, above: np.ndarray, budget: float, exhausted: bool = False):
+        self.free = below + above > 0.0
+        self.moves = self.free.astype(np.float64)
+        self.below, self.above = np.where(self.free, below, 1.0), np.where(self.free, above, 1.0)
+        self.budget, self.exhausted, self.size = budget, exhausted, len(below)
+        self.both = np.flatnonzero(self.free & (below > 0.0) & (above > 0.0))
+        self.signs = np.where(self.free, np.sign(above - below), 0.0)  # of the others
+        self.signs[self.both] = 0.0
+        self.nu = 2.0 * (self.size + len(self.both)) + 1.0
+        if exhausted:
+            self.middle = above * (budget / above.sum())
+        else:
+            level = budget / (np.count_nonzero(self.free) + 1.0)
+            start = self.signs * np.minimum(level, 0.5 * np.maximum(self.below, self.above))
+            self.middle = np.concatenate([start, np.full(len(self.both), level)])
+
+    def _left(self, y: np.ndarray) -> float:
+        """Return the part of the budget that is not used."""
+        return float(self.budget - self.signs @ y[: self.size] - y[self.size :].sum())
+
+    def value(self, y: np.ndarray) -> float:
+        """Return the value of the barrier, infinite outside."""
+        v, t = y[: self.size], y[self.size :]
+        each = v[self.both]
+        rooms = [v + self.below, self.above - v]
+        if not self.exhausted:
+            rooms += [t - each, t + each, np.array([self._left(y)])]
+        return _logs(*(room for room in rooms if len(room)))
+
+    def expand(self, y: np.ndarray) -> Expansion:
+        """Return the barrier to second order; local coordinates are ``v``, in units of its room, and ``log t``."""
+        v, t = y[: self.size], y[self.size :]
+        low, high = 1.0 / (v + self.below), 1.0 / (self.above - v)
+        gradient, hessian = high - low, low**2 + high**2
+        if self.exhausted:  # units of the room: the elimination of the equation picks a variable with much of it
+            units = 1.0 / np.sqrt(hessian)
+            ones, row = np.ones(self.size), (units * self.free)[None, :]
+            return Expansion(gradient * units, ones, self.moves * units, lambda e: units * e, row)
+        left, each = self._left(y), v[self.both]
+        room = (t - each) * (t + each)
+        gradient += self.signs / left
+        gradient[self.both] += 2.0 * each / room
+        hessian[self.both] += 2.0 / (t * t + each * each)  # the auxiliary variables are eliminated
+        inner = 2.0 * t * t * (t * t + each * each) / room**2
+        cross = np.zeros((self.size, len(t)))
+        cross[self.both, np.arange(len(t))] = -4.0 * t * each / room * t / room
+        a, b = (self.signs / left)[:, None], (t / left)[:, None]
+        slope = t / left - 2.0 * t * t / room
+        return eliminate(self.moves, gradient, hessian, slope, cross, inner, b, a, t, reduced=True)
+
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny weights to zero; if the budget must be exhausted, others that are not at a bound make up for it."""
+        kept = super().point_without_tiny(w, least)
+        if not self.exhausted:
+            return kept
+        kept = np.where(self.above - kept > least, kept, self.above * self.free)
+        room = np.minimum(kept, self.above - kept) * self.free
+        missing = self.budget - kept.sum()
+        return kept + room * (missing / room.sum()) if abs(missing) < room.sum() else w
+
+
 class LargestBarrier(Barrier):
     """The barrier of all ``v`` with ``sum_g max |v_g| <= budget``: auxiliary ``t_g`` exceed all sizes in a group.
 

@@ -110,6 +110,48 @@ class Bounds(NamedTuple):
         return Bounds(np.multiply(factor, self.lower), np.multiply(factor, self.upper))
 
 
+class Knapsack(NamedTuple):
+    """Bounds on the weights, and a budget that their absolute values share.
+
+    Attributes
+    ----------
+    lower, upper : arrays of shape (d,)
+        Finite bounds.
+    radius : float
+        Bound on the sum of the absolute values.
+    exhausted : bool
+        Whether the sum equals ``radius``. Then ``lower`` is zero.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    radius: float
+    exhausted: bool
+
+    def scaled(self, factor: float) -> "Knapsack":
+        """Return the bounds and the budget of ``factor`` times the set."""
+        lower, upper, radius = factor * self.lower, factor * self.upper, factor * self.radius
+        return Knapsack(lower, upper, radius, self.exhausted)
+
+    def gains(self, r: np.ndarray) -> np.ndarray:
+        """Return the decrease of ``<r, w>`` per unit of budget that each weight can use, starting from zero."""
+        if self.exhausted:
+            return np.where(self.upper > 0.0, -r, -np.inf)  # also a loss must be taken
+        return np.where(r > 0.0, np.where(self.lower < 0.0, r, 0.0), np.where(self.upper > 0.0, -r, 0.0))
+
+    def price(self, r: np.ndarray, among: np.ndarray) -> float:
+        """Return the gain of the last unit of budget, if only the weights ``among`` use it.
+
+        A vertex that minimises ``<r, s>`` over all weights does not use one with a smaller gain.
+        """
+        gains, caps = self.gains(r)[among], np.where((r > 0.0) & (self.lower < 0.0), -self.lower, self.upper)[among]
+        order = np.argsort(-gains)
+        last = int(np.searchsorted(np.cumsum(caps[order]), self.radius))
+        if last == len(order):
+            return -np.inf if self.exhausted else 0.0
+        return float(gains[order[last]])
+
+
 class TraceNorm(NamedTuple):
     """Matrices whose singular values sum to at most ``radius``. Vertices have rank one.
 
@@ -137,7 +179,7 @@ class Structure(NamedTuple):
 
     Attributes
     ----------
-    shape : Hull, Bounds, TraceNorm or None
+    shape : Hull, Bounds, Knapsack, TraceNorm or None
         None if only the oracle is known.
     shift : array or None
         Vector that is added to every point of such a set. A box has none: its bounds include it.
@@ -149,7 +191,7 @@ class Structure(NamedTuple):
     Structure(shape=Hull(radius=6.0, signed=True, filled=True), shift=None)
     """
 
-    shape: Hull | Bounds | TraceNorm | None = None
+    shape: Hull | Bounds | Knapsack | TraceNorm | None = None
     shift: Any = None
 
     @property
@@ -166,6 +208,11 @@ class Structure(NamedTuple):
     def bounds(self) -> Bounds | None:
         """The bounds, if the set is a box."""
         return self.shape if isinstance(self.shape, Bounds) else None
+
+    @property
+    def knapsack(self) -> Knapsack | None:
+        """The bounds and the budget, up to the shift."""
+        return self.shape if isinstance(self.shape, Knapsack) else None
 
     @property
     def trace_norm(self) -> TraceNorm | None:

@@ -43,18 +43,33 @@ def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
     return _finite(part, name, found, why)
 
 
-def number_or_vector(part: str, name: str, values: Any, why: str = "") -> Any:
-    """Return ``values`` as a float or as a vector of finite numbers."""
+def number_or_vector(part: str, name: str, values: Any, why: str = "", infinite: bool = False) -> Any:
+    """Return ``values`` as a float or as a vector of numbers, finite ones unless ``infinite``."""
     if not isinstance(values, np.ndarray) and (isinstance(values, str) or not isinstance(values, Sized)):
+        if infinite and isinstance(values, Real) and np.isinf(values):
+            return float(values)
         return finite(part, name, values)
     found = numbers(part, name, values, "a number or a vector")
     if found.ndim == 0 and found.dtype != bool:
-        return finite(part, name, found.item())
+        return number_or_vector(part, name, found.item(), why, infinite)
     if found.ndim != 1 or found.size == 0:
         raise ValueError(
             f"{part}: {name} must be a number or a vector with at least one entry, got shape {found.shape}"
         )
-    return _finite(part, name, found, why)
+    if infinite and np.isnan(found).any():
+        raise ValueError(f"{part}: {name} holds NaN")
+    return found if infinite else _finite(part, name, found, why)
+
+
+def ordered(part: str, lower: Any, upper: Any) -> None:
+    """Raise ValueError unless bounds are numbers or of equal length, and none of ``lower`` is above ``upper``."""
+    if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
+        raise ValueError(f"{part}: lower has {len(lower)} entries and upper has {len(upper)}")
+    above = np.flatnonzero(np.greater(lower, upper))
+    if above.size:
+        j = int(above[0])
+        low, high = (found[j] for found in np.broadcast_arrays(np.atleast_1d(lower), upper))
+        raise ValueError(f"{part}: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
 
 
 def matrix(part: str, name: str, values: Any) -> np.ndarray:

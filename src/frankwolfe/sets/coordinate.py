@@ -11,7 +11,7 @@ from frankwolfe.linalg.matrices import column_norms, spectral_norm, weighted_row
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import GroupBarrier, IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import Bounds, Hull, Structure, ball, constraint_set, no_radius, of_columns
-from frankwolfe.sets.checks import number_or_vector, one_for_each, rounding, vector
+from frankwolfe.sets.checks import number_or_vector, one_for_each, ordered, rounding, vector
 
 
 @ball
@@ -193,13 +193,7 @@ class Box(NamedTuple):
     def _checked(self):
         why = "; the set must be bounded"
         lower, upper = (number_or_vector("Box", name, bound, why) for name, bound in self._asdict().items())
-        if np.ndim(lower) and np.ndim(upper) and len(lower) != len(upper):
-            raise ValueError(f"Box: lower has {len(lower)} entries and upper has {len(upper)}")
-        above = np.flatnonzero(np.greater(lower, upper))
-        if above.size:
-            j = int(above[0])
-            low, high = (found[j] for found in np.broadcast_arrays(np.atleast_1d(lower), upper))
-            raise ValueError(f"Box: lower must not exceed upper, but at entry {j} lower = {low:g} > upper = {high:g}")
+        ordered("Box", lower, upper)
         return self._replace(lower=lower, upper=upper)
 
     @classmethod

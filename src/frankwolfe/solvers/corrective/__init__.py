@@ -3,7 +3,8 @@
 `rounds` has the base class of its solvers. `fully_corrective` makes Newton steps on the weights of the active atoms
 (`active_atoms`, their predictions in `active_matrix`). Its quadratic model forms the Hessian if atoms are few
 (`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
-over a set with a barrier, `low_rank` over matrices of low rank. `hessian` computes the Hessian in all weights. `start`
+over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
+rank. `hessian` computes the Hessian in all weights. `start`
 computes a starting point from a row subsample, and `few_reads` saves reads of data on disk.
 """
 
@@ -20,6 +21,7 @@ from frankwolfe.solvers.corrective.conditions import ConditionedSolver
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
+from frankwolfe.solvers.corrective.working_set import WorkingSetSolver, has_working_sets
 from frankwolfe.solvers.protocol import Solver
 
 UNEVEN_RATIO = 30.0
@@ -31,11 +33,14 @@ def solver_for(problem: Problem) -> Callable[..., Solver]:
     """Return the factory of the solver for a problem. It takes a problem, a start and the state of an earlier run.
 
     `InteriorSolver` takes few rounds on any data, but the cost of a round is cubic in the number of weights. Above
-    ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow.
+    ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow, and for
+    sets with bounds and a budget on one working set of columns after the other.
     """
     if problem.side is not None:
         return ConditionedSolver
     structure = problem.constraint.structure()
+    if has_working_sets(problem):
+        return WorkingSetSolver
     if structure.hull is None and problem.size <= 600:
         barrier = problem.barrier()
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
