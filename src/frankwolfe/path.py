@@ -152,10 +152,13 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
     if isinstance(n_radii, bool) or not isinstance(n_radii, int | np.integer) or n_radii < 1:
         raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
     begin = problem.evaluate(problem.zero())
-    slope = float(problem.constraint.with_radius(1.0).support(-begin.gradient.ravel()))
+    low, high = problem.constraint.radius_range(problem.size)
+    unit = min(max(1.0, low), high)
+    slope = float(problem.constraint.with_radius(unit).support(-begin.gradient.ravel())) / unit
     if not np.isfinite(begin.value) or not np.isfinite(slope):
         raise ValueError("the objective or its gradient at zero is not finite, so there is no grid: rescale X or y")
-    doubled = (problem.zero_value / slope if slope > 0.0 else 1.0) * 2.0 ** np.arange(DOUBLINGS)
+    first = max(problem.zero_value / slope if slope > 0.0 else 1.0, low)
+    doubled = np.minimum(first * 2.0 ** np.arange(DOUBLINGS), high)
     end, last = doubled[0], np.inf
     for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
         if found.status is Status.INTERRUPTED:
@@ -165,10 +168,10 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
             break
         last = found.fun
     for _ in range(DOUBLINGS):
-        if not problem.constraint.with_radius(end / 2.0).contains(found.x.ravel()):
+        if end / 2.0 < low or not problem.constraint.with_radius(end / 2.0).contains(found.x.ravel()):
             break
         end /= 2.0
-    return np.geomspace(SHORTEST * end, end, n_radii)
+    return np.geomspace(max(SHORTEST * end, low), end, n_radii)
 
 
 # --- `radius_path` and its result.

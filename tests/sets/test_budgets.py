@@ -201,5 +201,10 @@ def test_a_path_of_radii_goes_as_far_as_the_caps_allow():
     )
     assert path.success.all()
     assert (np.diff(path.funs) <= 1e-12).all()
+    for constraint, low, high in [(fw.Budget(0.1, 2.0, 3.0), 1.0, 20.0), (fw.CappedSimplex(0.2, 1.0), 0.0, 2.0)]:
+        for made, factor in ((constraint, 1.0), (fw.sets.Scaled(constraint, 2.0), 2.0)):
+            grid = fw.radius_path(X, y, loss="squared", constraint=made, n_radii=4, tol=1e-4).radii
+            assert len(grid) == 4
+            assert factor * low * (1.0 - 1e-12) <= grid[0] < grid[-1] <= factor * high * (1.0 + 1e-12)
     with pytest.raises(ValueError, match=r"the caps of 10 weights sum to 2, less than radius = 2\.5; raise cap"):
         fw.radius_path(X, y, loss="squared", constraint=fw.CappedSimplex(0.2, 1.0), radii=[1.0, 2.5])

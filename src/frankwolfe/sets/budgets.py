@@ -131,6 +131,10 @@ class Budget(NamedTuple):
         found._spending(d)
         return found
 
+    def radius_range(self, d):
+        """Return the smallest and the largest radius with which the set is not empty."""
+        return float(np.abs(self._spending(d)[0]).sum()), np.inf
+
     def structure(self):
         """Return the bounds and the radius as a `Structure`: a `Hull` or `Bounds` if only one of them binds."""
         if np.ndim(self.lower) == 0 or np.ndim(self.upper) == 0:
@@ -245,6 +249,10 @@ class CappedSimplex(NamedTuple):
         found = self._replace(cap=one_for_each("CappedSimplex", "cap", self.cap, d))
         found._caps(d)
         return found
+
+    def radius_range(self, d):
+        """Return the smallest and the largest radius with which the set is not empty."""
+        return 0.0, float(np.broadcast_to(self.cap, d).sum())
 
     def structure(self):
         """Return the caps and the radius as a `Structure`: a `Hull` if the caps do not bind."""

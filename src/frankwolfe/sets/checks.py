@@ -46,7 +46,7 @@ def vector(part: str, name: str, values: Any, why: str = "") -> np.ndarray:
 def number_or_vector(part: str, name: str, values: Any, why: str = "", infinite: bool = False) -> Any:
     """Return ``values`` as a float or as a vector of numbers, finite ones unless ``infinite``."""
     if not isinstance(values, np.ndarray) and (isinstance(values, str) or not isinstance(values, Sized)):
-        if infinite and isinstance(values, Real) and np.isinf(values):
+        if infinite and isinstance(values, Real) and abs(values) == np.inf:
             return float(values)
         return finite(part, name, values)
     found = numbers(part, name, values, "a number or a vector")

@@ -157,6 +157,10 @@ class Product(NamedTuple):
         """Return the radius of the only set, None if there are several."""
         return self.sets[0].own_radius() if len(self.sets) == 1 else None
 
+    def radius_range(self, d):
+        """Return the smallest and the largest radius with which the only set is not empty."""
+        return self.sets[0].radius_range(d)
+
     def with_radius(self, radius):
         """Return the product with another radius of its only set."""
         if len(self.sets) > 1:
@@ -320,6 +324,11 @@ class Scaled(NamedTuple):
         """Return the radius of the scaled set, or None if it has none."""
         inner = self.set.own_radius()
         return None if inner is None else self.factor * inner
+
+    def radius_range(self, d):
+        """Return the smallest and the largest radius with which the scaled set is not empty."""
+        low, high = self.set.radius_range(d)
+        return self.factor * low, self.factor * high
 
     def with_radius(self, radius):
         """Return the scaled set with another radius; the factor stays."""

@@ -88,7 +88,8 @@ class WorkingSetSolver(RoundSolver):
         if self.spent or found.gap <= 0.0:
             self.stuck = found.gap <= 0.0
             return
-        w = self.problem.barrier().without_tiny(self.w, TINY * self.share * np.abs(self.w).max())
+        barrier: Any = self.problem.barrier()  # `has_working_sets` requires one
+        w = barrier.without_tiny(self.w, TINY * self.share * np.abs(self.w).max())
         w = w if self.problem.constraint.contains(w) else self.w
         columns = self._columns(w, found.gradient)
         goal = max(INNER_SHARE * self.target, self.share * found.gap)
