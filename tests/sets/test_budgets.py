@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 import frankwolfe as fw
 from frankwolfe.sets.base import Bounds, Hull, Knapsack, for_shape
 from frankwolfe.solvers.corrective import solver_for
+from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver
 from tests import cases
@@ -92,12 +93,15 @@ def test_a_portfolio_of_two_thousand_assets_takes_few_passes(scale):
     assert np.count_nonzero(result.x) < 400
 
 
-def test_working_sets_are_for_many_weights_in_memory():
+def test_working_sets_are_for_many_weights_in_memory(tmp_path):
     X, y = cases.table(fw.Squared(), n=20, d=250)
     problem = fw.Problem(X, y, "squared", fw.CappedSimplex(0.1))
     assert solver_for(problem) is WorkingSetSolver
     assert solver_for(problem.over(fw.sets.Counted(fw.sets.Scaled(fw.CappedSimplex(0.1), 2.0)))) is WorkingSetSolver
     assert solver_for(problem.over(fw.sets.Translated(fw.CappedSimplex(0.1), 1.0))) is not WorkingSetSolver
+    fw.write_rows(tmp_path / "rows", X, y, shard=2)
+    on_disk = fw.Problem(fw.open_rows(tmp_path / "rows", memory=10_000), None, "squared", fw.CappedSimplex(0.1))
+    assert solver_for(on_disk) is CorrectiveSolver
     small = fw.Problem(X[:, :50], y, "squared", fw.CappedSimplex(0.1))
     assert solver_for(small).func is InteriorSolver
 

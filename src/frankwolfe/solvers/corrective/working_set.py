@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.base import Knapsack
@@ -35,10 +36,10 @@ zeros, and one that matters joins again. Tenfold: rounds drop weights that matte
 
 def has_working_sets(problem: Problem) -> bool:
     """Return whether the set is a `Knapsack` of many weights and columns of the data can be copied from memory."""
-    structure, objective = problem.constraint.structure(), problem.objective
+    structure = problem.constraint.structure()
     if structure.knapsack is None or structure.shift is not None or problem.outputs:
         return False
-    if objective.reads is not None or objective.shards.calls_are_costly:
+    if not (isinstance(problem.X, np.ndarray) or sparse.issparse(problem.X)):
         return False
     barrier = problem.barrier()
     return barrier is not None and problem.size > barrier.quick_up_to
