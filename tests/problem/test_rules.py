@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frankwolfe.problem.rules import Columns, Rules, read_condition
+from frankwolfe.problem.rules import ColumnNames, Rules, read_condition
 
 NAMES = ["price", "tv_a", "tv_b", "income", "rent", "my column", "age-1", "class", "µ"]
 D = len(NAMES)
 
 
 def read(text):
-    return read_condition(text, Columns(NAMES, D))
+    return read_condition(text, ColumnNames(NAMES, D))
 
 
 def row(condition):

@@ -11,14 +11,14 @@ from frankwolfe import __version__
 from frankwolfe.cli.convert_command import convert
 from frankwolfe.cli.fit_command import fit
 from frankwolfe.cli.info_command import info
-from frankwolfe.cli.output import Program
+from frankwolfe.cli.output import CommandGroup
 from frankwolfe.cli.path_command import path
 from frankwolfe.cli.predict_command import predict
 from frankwolfe.cli.reproduce_command import reproduce
 from frankwolfe.cli.warm_up_command import warm_up
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="frankwolfe")
 def main() -> None:
     """Learn linear models under constraints, with certificates of how good they are.

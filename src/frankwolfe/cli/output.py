@@ -69,7 +69,7 @@ def writing(path: Path) -> Iterator[None]:
         raise NotWritten(f"{path} could not be written: {error.strerror or error}") from error
 
 
-class Program(click.Group):
+class CommandGroup(click.Group):
     """A group of commands that reports a full or closed standard output in one line, like any other error."""
 
     def main(self, *args: Any, **extra: Any) -> Any:

@@ -65,7 +65,7 @@ class Linear(NamedTuple):
 # --- names of columns -------------------------------------------------------------------------------------------------
 
 
-class Columns:
+class ColumnNames:
     """The columns that rules may name.
 
     Parameters
@@ -125,7 +125,7 @@ def _normal(name: str) -> str:
 # --- reading a condition ----------------------------------------------------------------------------------------------
 
 
-def read_condition(text: str, columns: Columns) -> list[Condition]:
+def read_condition(text: str, columns: ColumnNames) -> list[Condition]:
     """Return the conditions that a text states. A chain such as ``"a <= b <= c"`` states several.
 
     Parameters
@@ -133,7 +133,7 @@ def read_condition(text: str, columns: Columns) -> list[Condition]:
     text : str
         Linear expressions in the names of columns, joined by ``<=``, ``>=`` or ``==``. Names that are no identifiers
         stand in backticks. ``sum("tv_*")`` is the sum of the weights of all matching columns.
-    columns : Columns
+    columns : ColumnNames
         The columns.
 
     Returns
@@ -147,7 +147,7 @@ def read_condition(text: str, columns: Columns) -> list[Condition]:
 
     Examples
     --------
-    >>> read_condition("0 <= a <= 2 * b + 1", Columns(["a", "b"], 2))[1]
+    >>> read_condition("0 <= a <= 2 * b + 1", ColumnNames(["a", "b"], 2))[1]
     Condition(text='a <= 2 * b + 1', coefficients={0: 1.0, 1: -2.0}, lower=-inf, upper=1.0)
     """
     if not isinstance(text, str):
@@ -173,7 +173,7 @@ class Reader:
 
     Parameters
     ----------
-    columns : Columns
+    columns : ColumnNames
         The columns.
     rule : str
         What errors call the condition.
@@ -183,7 +183,7 @@ class Reader:
         The names behind the placeholders.
     """
 
-    def __init__(self, columns: Columns, rule: str, source: str, quoted: dict[str, str]):
+    def __init__(self, columns: ColumnNames, rule: str, source: str, quoted: dict[str, str]):
         self.columns, self.rule, self.source, self.quoted = columns, rule, source, quoted
 
     def comparisons(self) -> list[Condition]:
@@ -354,7 +354,7 @@ class Rules(NamedTuple):
         ValueError
             If a rule cannot be read, or bounds leave no room for a weight.
         """
-        columns = Columns(names, d)
+        columns = ColumnNames(names, d)
         texts = [conditions] if isinstance(conditions, str) else list(conditions or ())
         found = [condition for text in texts for condition in read_condition(text, columns)]
         found += _monotone(monotone, columns)
@@ -413,7 +413,7 @@ class Rules(NamedTuple):
         return f"{self.names[column]} {'<=' if upper else '>='} {bound:g}"
 
 
-def _monotone(monotone: Mapping[Any, Any] | None, columns: Columns) -> list[Condition]:
+def _monotone(monotone: Mapping[Any, Any] | None, columns: ColumnNames) -> list[Condition]:
     """Return the conditions of ``monotone``: one for each pair of neighbours."""
     if monotone is None:
         return []
@@ -434,7 +434,7 @@ def _monotone(monotone: Mapping[Any, Any] | None, columns: Columns) -> list[Cond
     return found
 
 
-def _bounds(bounds: Any, columns: Columns) -> Iterable[tuple[str, int, float, float]]:
+def _bounds(bounds: Any, columns: ColumnNames) -> Iterable[tuple[str, int, float, float]]:
     """Yield the bounds of single weights: the rule, the column, and the two bounds."""
     if bounds is None:
         return
