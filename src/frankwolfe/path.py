@@ -15,8 +15,7 @@ from frankwolfe.methods.registry import as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
-from frankwolfe.running.driver import Driver
-from frankwolfe.running.limits import Limits
+from frankwolfe.running.driver import Driver, Limits
 from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
 from frankwolfe.shards.local import executor_for

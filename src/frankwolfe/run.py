@@ -18,8 +18,7 @@ from frankwolfe.problem.requirements import WHOLE_ATOMS, check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.checkpoints import AS_BEFORE, AsBefore, Checkpoints, SavedRun, as_checkpoint_path, settings_of
-from frankwolfe.running.driver import Driver
-from frankwolfe.running.limits import SIDE_TOL, Limits
+from frankwolfe.running.driver import SIDE_TOL, Driver, Limits
 from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.local import executor_for

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.solvers.corrective import start
+from frankwolfe.solvers.corrective import fully_corrective
 from tests.cluster.tables import chunked
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(ROWS, COLUMNS)) * (RNG.random((ROWS, COLUMNS)) < 0.7)
 SCORES = X @ np.linspace(-1.0, 1.0, COLUMNS) + RNG.normal(size=ROWS)
 Y = np.where(SCORES > 0.0, 1.0, -1.0)
-WITHOUT = np.where(np.arange(ROWS) % start.SAMPLED == 0, 0.0, 1.0)  # rows of the samples have no weight
+WITHOUT = np.where(np.arange(ROWS) % fully_corrective.SAMPLED == 0, 0.0, 1.0)  # rows of the samples have no weight
 
 CASES = {
     "dense": (X, Y, "logistic", fw.L1Ball(1.5), {}),
@@ -34,7 +34,7 @@ CASES = {
 @pytest.fixture
 def sampled(monkeypatch):
     """Let small data start from samples."""
-    monkeypatch.setattr(start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
+    monkeypatch.setattr(fully_corrective, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
 
 
 def posed(name, chunk=1_000):
@@ -76,7 +76,7 @@ def test_a_sample_saves_calls_and_the_last_steps_share_a_hessian(client, sampled
     # at zero, where the run starts; the samples, and the point that they lead to; a model, and the steps it is worth
     assert names == ["exact_pass", "sample_optimum", "exact_pass", "model_sums", "exact_pass", "exact_pass"]
     with monkeypatch.context() as patch:
-        patch.setattr(start, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
+        patch.setattr(fully_corrective, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
         others = calls_of(problem, patch, tol=1e-4)[1]
     assert others.count("model_sums") > 1
     assert len(others) > len(names)

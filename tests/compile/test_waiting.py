@@ -17,8 +17,8 @@ import frankwolfe as fw
 from frankwolfe.compile import waiting as module
 from frankwolfe.compile.waiting import Waiting, notices_to
 from frankwolfe.display import Progress
-from frankwolfe.running import limits
-from frankwolfe.running.limits import Stopwatch
+from frankwolfe.running import observer
+from frankwolfe.running.observer import Stopwatch
 from frankwolfe.solvers.corrective import fully_corrective as corrective
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def impatient(monkeypatch):
 def clock(monkeypatch):
     """A clock that stands still: a list of its time, which the test moves on."""
     time = [0.0]
-    for each in (module, limits):
+    for each in (module, observer):
         monkeypatch.setattr(each, "perf_counter", lambda: time[0])
     return time
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import frankwolfe as fw
 from frankwolfe.rows import samples as blocks
-from frankwolfe.solvers.corrective import active_matrix, start
+from frankwolfe.solvers.corrective import active_matrix, fully_corrective
 from tests.fuzz.checks import CHECKS, Run
 from tests.fuzz.exact import Recomputed
 from tests.fuzz.optimum import against_solver, wanted
@@ -31,9 +31,9 @@ AS_IF_LARGE = (
     (blocks, "LEAST", 16),
     (blocks, "PER_COLUMN", 0),
     (active_matrix, "JOINED_ENTRIES", 16),
-    (start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
-    (start, "ROWS_PER_WEIGHT", 0.1),
-    (start, "SAMPLED", 3),
+    (fully_corrective, "LEAST_ENTRIES", {"sparse": 0, "dense": 0}),
+    (fully_corrective, "ROWS_PER_WEIGHT", 0.1),
+    (fully_corrective, "SAMPLED", 3),
 )
 """Constants with which small data is treated as large data is."""
 

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import frankwolfe as fw
+from frankwolfe.display import Progress
 from frankwolfe.running.certifier import TABLE_SHARE, CertificateSchedule, RecentMean
+from frankwolfe.running.driver import Driver, Limits
+from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.dual_bound import balanced, bound_by_conjugates
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
@@ -272,3 +275,21 @@ def test_the_exact_gap_of_an_earlier_best_point_counts():
     runs = [fw.minimize(problem, "sagafw", random_state=seed, **given) for seed in range(6)]
     assert any(run.fun == 0.0 for run in runs)
     assert all(run.success for run in runs if run.fun == 0.0)
+
+
+@interpreted
+@pytest.mark.parametrize("kind", ["interior", "fw"])
+def test_solver_and_certifier_share_one_lower_bound(kind):
+    """Bounds are kept as they are proven, also in a run that makes no certificate before its end."""
+    problem = cases.problem(fw.Logistic(), fw.L2Ball(1.2)).own()
+    best = fw.minimize(problem, tol=1e-9).fun
+    start = problem.default_start()
+    solver = (
+        InteriorSolver(problem, start)
+        if kind == "interior"
+        else StepwiseSolver(problem, fw.methods.METHODS["fw"], 4, np.random.default_rng(0), start)
+    )
+    driver = Driver(solver, Limits(0.0, 12.0, np.inf), None, Progress(False, kind, 12.0), trace=0)
+    driver.drive()
+    assert driver.certifier.best is None
+    assert -np.inf < driver.certifier.bound.value <= best

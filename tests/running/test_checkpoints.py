@@ -11,7 +11,7 @@ from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.running import checkpoints, driver
 from frankwolfe.running.checkpoints import Checkpoints
 from frankwolfe.running.driver import Driver
-from frankwolfe.solvers.corrective import start
+from frankwolfe.solvers.corrective import fully_corrective
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from frankwolfe.store.files import read_flat, write_flat
@@ -203,8 +203,8 @@ def test_after_a_smaller_budget_it_ends_as_with_the_larger_one(method, kind, tmp
 @pytest.mark.parametrize("kind", ["l1-csr", "l2", "trace", "groups"])
 def test_no_budget_leaves_rounds_that_were_cut_short(kind, sampled, tmp_path, monkeypatch):
     if sampled:  # a start from a sample of the rows, which small budgets do not allow for
-        monkeypatch.setattr(start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
-        monkeypatch.setattr(start, "ROWS_PER_WEIGHT", 0)
+        monkeypatch.setattr(fully_corrective, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
+        monkeypatch.setattr(fully_corrective, "ROWS_PER_WEIGHT", 0)
     given = {"method": "corrective", "tol": 1e-9}
     last, seen = fw.minimize(problem_of(kind), max_passes=LONG, **given), set()
     for budget in np.arange(0.0, 8.0):

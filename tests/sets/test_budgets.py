@@ -103,7 +103,7 @@ def test_working_sets_are_for_many_weights_in_memory(tmp_path):
     on_disk = fw.Problem(fw.open_rows(tmp_path / "rows", memory=10_000), None, "squared", fw.CappedSimplex(0.1))
     assert solver_for(on_disk) is CorrectiveSolver
     small = fw.Problem(X[:, :50], y, "squared", fw.CappedSimplex(0.1))
-    assert solver_for(small).func is InteriorSolver
+    assert solver_for(small) is InteriorSolver
 
 
 # --- where one of the conditions does not bind --------------------------------------------------------------------

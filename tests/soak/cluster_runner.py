@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import frankwolfe as fw
-from frankwolfe.solvers.corrective import start
+from frankwolfe.solvers.corrective import fully_corrective
 from tests.soak.cluster_faults import FAULTS, PROBLEMS, Stage, problem_of
 
 TOLERANCE = 1e-8
@@ -93,7 +93,9 @@ def run_on_cluster(seed, faults, minutes=0.0, only=""):
     """Go through the faults in turn until there were so many; print what happened; return the failures."""
     begun, rng, known, failures, count = time.time(), random.Random(seed), {}, 0, 0
     tallies = {name: Counter() for name in FAULTS if only in f"cluster: {name}"}
-    start.LEAST_ENTRIES = dict.fromkeys(start.LEAST_ENTRIES, 0)  # small data begins with samples too
+    fully_corrective.LEAST_ENTRIES = dict.fromkeys(
+        fully_corrective.LEAST_ENTRIES, 0
+    )  # small data begins with samples too
     names = [*tallies]
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(Path(folder))

@@ -6,9 +6,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import frankwolfe as fw
-from frankwolfe.running.certifier import Certificate, LowerBound
+from frankwolfe.running.certifier import Certificate
 from frankwolfe.solvers.corrective.hessian import loss_curvatures
 from frankwolfe.solvers.dual_bound import bound_at, dual_gap, slopes_after
+from frankwolfe.solvers.protocol import LowerBound
 from tests import cases
 
 WITH_RESIDUAL = [loss for loss in cases.LOSSES if loss.has_residual]
@@ -160,10 +161,10 @@ def test_slopes_from_a_problem_with_other_weights_prove_what_those_of_weighted_r
 def test_a_bound_that_rounding_has_lifted_above_the_objective_makes_no_negative_gap():
     problem = fw.Problem(np.eye(3), [1.0, 2.0, 3.0], "squared", fw.L2Ball(1.0))
     bound, found = LowerBound(problem), Certificate.of(problem.evaluate(np.zeros(3)))
-    assert bound.lower(found) == found
+    assert found.above(bound) == found
     bound.offer(found.value + 1e-9, None)
-    assert bound.lower(found).gap == 0.0
-    assert bound.lower(found).by_bound
+    assert found.above(bound).gap == 0.0
+    assert found.above(bound).by_bound
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])

@@ -1,5 +1,6 @@
 """Solvers have one face: the same questions, which change nothing, and states from which a run goes on."""
 
+from copy import copy
 from itertools import cycle
 
 import numpy as np
@@ -15,7 +16,7 @@ from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver
 from frankwolfe.solvers.loop import generator_state
-from frankwolfe.solvers.protocol import Solver
+from frankwolfe.solvers.protocol import LowerBound, Solver
 from frankwolfe.solvers.state import handed_over
 from frankwolfe.solvers.stepwise import StepwiseSolver
 from tests import cases
@@ -193,14 +194,15 @@ class Run:
     def resumed(self, state):
         problem = self.problem.own()
         if not self.stepwise:
-            return self.begun(self.kind.from_state(problem, state))
+            return self.begun(self.kind.from_state(problem, state), copy(self.bound))
         generator = np.random.default_rng(0)
         generator.bit_generator.state = generator_state(state)
         return self.begun(StepwiseSolver.from_state(problem, state, method_of(self.kind), 3, generator))
 
-    @staticmethod
-    def begun(solver):
-        solver.begin(np.inf, TARGET)
+    def begun(self, solver, bound=None):
+        if bound is None:
+            bound = self.bound = LowerBound(solver.problem)  # a run keeps it beside the solver's state
+        solver.begin(np.inf, TARGET, bound)
         return solver
 
 
@@ -249,7 +251,8 @@ def test_every_solver_has_the_one_face(kind, name):
     assert (made, solver.steps) == (2, steps + 2)
     assert solver.rows_read > cost
     assert solver.problem.constraint.contains(solver.point())
-    assert solver.evidence().lower_bound <= solver.problem.value(solver.point())
+    assert run.bound.value <= solver.problem.value(solver.point())
+    assert run.stepwise or run.bound.value > -np.inf
 
 
 @every_case

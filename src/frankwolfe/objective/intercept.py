@@ -88,11 +88,6 @@ def shifted(loss: Any) -> ShiftedLoss:
     return ShiftedLoss(loss, np.zeros(loss.outputs or 1))
 
 
-def is_shifted(loss: Any) -> bool:
-    """Return whether a loss adds an intercept to the predictions."""
-    return isinstance(loss, ShiftedLoss)
-
-
 class InterceptSearch:
     """Minimise the objective over the intercept, at fixed predictions. It reads no row.
 

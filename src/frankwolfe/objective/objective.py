@@ -12,7 +12,7 @@ import numpy as np
 
 from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective import tasks
-from frankwolfe.objective.intercept import InterceptSearch, is_shifted, kinked_point
+from frankwolfe.objective.intercept import InterceptSearch, ShiftedLoss, kinked_point
 from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.shards.interface import Kept, Shards
@@ -44,8 +44,10 @@ class Objective:
         starts_at_zero: bool = False,
     ):
         self.samples, self.size, self.outputs = samples, size, samples.rows.outputs
+        self.intercept = isinstance(samples.loss, ShiftedLoss)
+        self.base_loss = samples.loss.base if self.intercept else samples.loss  # of predictions with the intercept
         self.shards: Any = shards or Local(samples._replace(loss=self.base_loss), size)
-        self._starts_at_zero = starts_at_zero and not is_shifted(samples.loss)
+        self._starts_at_zero = starts_at_zero and not self.intercept
         self._pass_at_zero: tuple[Point, np.ndarray] | None = None
         self._atom_slopes: list[tuple[Any, Any, np.ndarray]] = []
 
@@ -53,12 +55,6 @@ class Objective:
         """Return the objective of a run. It gets the pass at zero weights, if there is one: it can be used once."""
         run._pass_at_zero, self._pass_at_zero = self._pass_at_zero, None
         return run
-
-    @property
-    def base_loss(self) -> Any:
-        """The loss as a function of predictions that include the intercept."""
-        loss = self.samples.loss
-        return loss.base if is_shifted(loss) else loss
 
     @property
     def losses(self) -> LossArrays:
@@ -99,7 +95,7 @@ class Objective:
         known, self._pass_at_zero = self._pass_at_zero, None  # used once: it occupies memory on the workers
         if known is not None and not w.any():
             return known
-        if is_shifted(self.samples.loss):  # the best intercept needs all predictions first
+        if self.intercept:  # the best intercept needs all predictions first
             z = self.predict(w)
             found = self.point(z, before, None if since is None else Segment(self, since, z))
             return found, self.gradient(found.alpha)
@@ -117,9 +113,9 @@ class Objective:
         caller needs the directional derivative.
         """
         samples, z = self.samples, z.reshape(self.samples.shape)
-        if is_shifted(samples.loss) and not samples.loss.smooth:
+        if self.intercept and not samples.loss.smooth:
             return kinked_point(samples, z)
-        if is_shifted(samples.loss):
+        if self.intercept:
             return self._with_best_intercept(z, before, segment)
         atoms, also = self.extras_for(z, segment)
         losses, alpha, *found, slopes = self.shards.run(tasks.evaluate, z, None, keep=2, also=also)

@@ -13,7 +13,7 @@ from frankwolfe.arguments.settings import as_flag
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
-from frankwolfe.objective.intercept import EPSILON, InterceptSearch, is_shifted, shifted
+from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
 from frankwolfe.objective.point import Guess, Point, ZeroModel
 from frankwolfe.problem.data import source_of
@@ -209,7 +209,7 @@ class Problem:
     @property
     def intercept(self) -> bool:
         """Whether there is a free intercept."""
-        return is_shifted(self._samples.loss)
+        return isinstance(self._samples.loss, ShiftedLoss)
 
     @property
     def needs_smoothing(self) -> bool:

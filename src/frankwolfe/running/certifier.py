@@ -19,11 +19,11 @@ from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
-from frankwolfe.running.limits import Stopwatch
-from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates, sum_rounding
-from frankwolfe.solvers.protocol import Evidence, Solver
+from frankwolfe.running.observer import Stopwatch
+from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates
+from frankwolfe.solvers.protocol import Evidence, LowerBound, Solver
 from frankwolfe.solvers.sampled_gap import sampled_gap
-from frankwolfe.solvers.state import below, built, flat, under
+from frankwolfe.solvers.state import attributes, below, built, flat, set_attributes, under
 
 
 class Certificate(NamedTuple):
@@ -62,6 +62,10 @@ class Certificate(NamedTuple):
         """Return the certificate of an exact evaluation, without side constraints."""
         return cls(found.value, found.gap, found.gap, found.intercept)
 
+    def above(self, bound: LowerBound) -> "Certificate":
+        """Return the certificate with the distance to a lower bound as its gap, if that is smaller."""
+        return self._replace(gap=min(self.gap, bound.gap(self.value, self.violation)))
+
     def with_side(self, problem: Problem, w: Any) -> "Certificate":
         """Return the certificate with the violation of the side constraints at ``w``."""
         if problem.side is None:
@@ -69,77 +73,6 @@ class Certificate(NamedTuple):
         flat = problem.flat("w", w)
         violation, distance = problem.side.violation(flat), problem.side.distance(flat)
         return self._replace(fw_gap=np.nan, violation=violation, distance=distance)
-
-
-FEASIBLE = 1e-14
-"""Violation of a side constraint that may be the rounding error of its sum."""
-
-
-class LowerBound:
-    """The best proven lower bound on the optimum of a convex problem, and its dual point.
-
-    A lower bound concerns the problem, not a point, so the best bound of a run is valid for all its iterates.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem to minimise.
-    """
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        self.value = -np.inf
-        self.slopes: np.ndarray | None = None
-        self.multipliers: np.ndarray | None = None
-        self.gradient: Any = None  # X' slopes, if it is known
-        self._convex = bool(problem.loss.convex)
-
-    def offer(
-        self, bound: float, slopes: np.ndarray | None, multipliers: np.ndarray | None = None, gradient: Any = None
-    ) -> None:
-        """Store a bound and copies of its dual point, with ``X' slopes`` if known, if it is the best so far."""
-        if self._convex and bound > self.value:
-            # slopes on a cluster are not copied
-            self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
-            self.multipliers = None if multipliers is None else multipliers.copy()
-            if gradient is not None or slopes is not None:  # else that of an earlier bound is close to it
-                self.gradient = gradient
-
-    def offer_gap(
-        self,
-        value: float,
-        gap: float,
-        slopes: np.ndarray | None,
-        multipliers: np.ndarray | None = None,
-        gradient: Any = None,
-    ) -> None:
-        """Store the bound ``value - gap``, lowered by the rounding error of the value, if it is the best so far."""
-        self.offer(value - gap - sum_rounding(self.problem, value), slopes, multipliers, gradient)
-
-    def prices(self) -> dict[str, Any]:
-        """Return by how much the optimum falls as the radius or side constraints are relaxed (`Result.prices`)."""
-        problem, gradient = self.problem, self.gradient
-        if gradient is None and self.slopes is not None:
-            gradient = problem.objective.gradient(self.slopes)
-        if gradient is None:
-            return {}
-        found, side = dict[str, Any](), problem.side
-        if side is not None:
-            multipliers = np.zeros(side.m) if self.multipliers is None else self.multipliers
-            gradient, found = gradient + side.combined(multipliers), {"side": np.abs(multipliers)}
-        if problem.constraint.own_radius() is None:
-            return found
-        return {"radius": float(problem.constraint.with_radius(1.0).support(-gradient))} | found
-
-    def lower(self, found: Certificate) -> Certificate:
-        """Return a certificate with ``value - bound`` as its gap, if that is smaller.
-
-        Value and bound may agree to the last digit, so the rounding error of their difference is added. With side
-        constraints the gap may be negative: an infeasible point can have an objective below the optimum.
-        """
-        above = found.value - self.value + sum_rounding(self.problem, found.value)
-        least = 0.0 if found.violation <= FEASIBLE else -np.inf
-        return found._replace(gap=max(above, least)) if above < found.gap else found
 
 
 SHARE = 0.1
@@ -234,12 +167,11 @@ class CertificateSchedule:
 
     def state(self) -> dict[str, Any]:
         """Return the state of the schedule."""
-        return {name: getattr(self, name) for name in REMEMBERED}
+        return attributes(self, REMEMBERED)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state. The tolerance may differ."""
-        for name in REMEMBERED:
-            setattr(self, name, state[name])
+        set_attributes(self, REMEMBERED, state)
 
 
 MOST_TRIALS = 60
@@ -277,8 +209,12 @@ class RecentMean:
         self.earlier: Earlier | None = None
 
     def note(self, at: Point, w: Any) -> None:
-        """Store the iterate as the earlier one of the next search, if it is a convex combination of vertices."""
-        if self.part_left is not None and isinstance(w, np.ndarray) and not np.isnan(self.part_left(self.solver.steps)):
+        """Store the iterate as the earlier one of the next search, if it is a convex combination of vertices.
+
+        The predictions must be in this process, since the search combines them many times.
+        """
+        arrays = isinstance(w, np.ndarray) and isinstance(at.z, np.ndarray)
+        if arrays and self.part_left is not None and not np.isnan(self.part_left(self.solver.steps)):
             self.earlier = Earlier(self.solver.steps, w, at.z)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
@@ -472,11 +408,13 @@ class Certifier:
     def due(self, nit: int, passes: float, known: Evidence, bound_estimate: float) -> bool:
         """Whether to certify now: always if the exact evaluation is known, otherwise by the schedule.
 
+        No certificate is made if the next step yields an exact evaluation.
+
         If the start comes from a result whose gap was within the tolerance, it is certified before the first step.
         """
         if (nit == 0 and self.start.gap <= self.tolerance) or known.exact is not None:
             return self.wanted
-        if self.solver.certifies_itself:
+        if known.steps_to_exact <= 1.0:
             return False
         if self.schedule.sample_due(passes, known.gap_estimate):
             solver = self.solver
@@ -486,9 +424,11 @@ class Certifier:
             bound_estimate = sampled.estimate
         return self.schedule.due(passes, known.gap_estimate, bound_estimate)
 
-    def note_conjugates(self, known: Evidence) -> None:
-        """Store the lower bound of a step that has read all rows. This reads no row."""
-        if (bound := bound_by_conjugates(self.solver.problem, known, self.bound.value)) > self.bound.value:
+    def note_bounds(self, known: Evidence) -> None:
+        """Store the lower bounds that the evidence proves without reading a row."""
+        if known.exact is not None:
+            self._exactly(known.exact, known.multipliers)
+        elif (bound := bound_by_conjugates(self.solver.problem, known, self.bound.value)) > self.bound.value:
             self.bound.offer(bound, known.slopes)
 
     def certify(self, passes: float, known: Evidence, at_end: bool = False) -> Certificate:
@@ -508,8 +448,7 @@ class Certifier:
             else:
                 found, w, price = self._checked(w, known, at_end)
                 self.schedule.note(passes, found.fw_gap, known.gap_estimate, price)
-            self.bound.offer(known.lower_bound, known.slopes, known.bound_multipliers)
-            found = self.bound.lower(found)
+            found = found.above(self.bound)
         self._last = (solver.steps, found)
         self._keep_if_better(found, w)
         return found
@@ -548,7 +487,7 @@ class Certifier:
 
     def _above_bound(self, at: Point, w: Any) -> Certificate:
         """Return the certificate of a point by the best lower bound so far."""
-        return self.bound.lower(Certificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)))
+        return Certificate(at.value, np.inf, intercept=self.solver.problem.shift_of(at, w)).above(self.bound)
 
     def _by_slopes(self, w: Any, table: Any, multipliers: np.ndarray | None) -> Certificate:
         """Return the certificate of the iterate by the averaged slopes and multipliers of a smoothing method.
@@ -573,7 +512,7 @@ class Certifier:
         """
         problem = self.solver.problem
         at, gradient = problem.objective.at(w, problem.guess if problem.intercept else None)
-        found = self.bound.lower(self._exactly(problem.evaluation(at, gradient, w)))
+        found = self._exactly(problem.evaluation(at, gradient, w)).above(self.bound)
         if table is None or self.meets(found):
             return found, w, 1.0
         slopes = balanced(problem, at, table)
@@ -650,7 +589,7 @@ class Certifier:
             return
         with self.watch.charged(certificate=True):
             exact = self._exactly(problem.evaluate(w))
-        self.best = self.bound.lower(exact._replace(gap=min(found.gap, exact.gap))), w
+        self.best = exact._replace(gap=min(found.gap, exact.gap)).above(self.bound), w
 
     def _evaluate_start(self) -> Certificate:
         """Return the certificate of the start, also by the dual point of the earlier result."""
@@ -664,7 +603,7 @@ class Certifier:
             gap, rounding = bound_at(problem, w, slopes)
             self.bound.offer_gap(found.value, gap + rounding, slopes)
             found = found._replace(gap=min(found.gap, gap))
-        return self.bound.lower(found)
+        return found.above(self.bound)
 
     def _keep_if_better(self, found: Certificate, w: Any) -> None:
         """Store a certified point as the best one if it is no worse."""

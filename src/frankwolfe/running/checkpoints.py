@@ -9,7 +9,7 @@ written.
 import os
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from frankwolfe.problem.data import digest, fingerprint
 from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
-from frankwolfe.running.driver import Driver
-from frankwolfe.running.limits import Limits
+from frankwolfe.running.driver import Driver, Limits
 from frankwolfe.solvers.loop import generator_of
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import (
@@ -45,15 +44,6 @@ KIND, VERSION = "checkpoint", 1
 
 COPYING_SHARE = 0.02
 """Largest fraction of the time that copies in memory may take."""
-
-
-class Run(Protocol):
-    """Interface of a run that can be saved."""
-
-    solver: Solver
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the run. Arrays are not copied."""
 
 
 class Checkpoints:
@@ -77,13 +67,13 @@ class Checkpoints:
         self._latest: dict[str, Any] | None = None  # a copy of the state that is newer than the file
         self._warned = False
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: Driver) -> None:
         """Write the first checkpoint, before the first step. Raise OSError if the file cannot be written."""
         remove_unfinished(self.path)
         self._write(run.state())
         self._next_copy = perf_counter()
 
-    def offer(self, run: Run) -> None:
+    def offer(self, run: Driver) -> None:
         """Write or copy the state if that is due. Call this between two steps of the run."""
         now = perf_counter()
         if now < min(self._next_write, self._next_copy) or not run.solver.unhindered:
@@ -98,7 +88,7 @@ class Checkpoints:
         done = perf_counter()
         self._next_copy = done + (done - now) / COPYING_SHARE
 
-    def end(self, run: Run | None = None) -> None:
+    def end(self, run: Driver | None = None) -> None:
         """Write the last checkpoint: the state of a finished run or, if it was interrupted, the latest copy."""
         if run is not None and run.solver.unhindered:
             self._write_or_warn(run.state())
@@ -306,10 +296,9 @@ class SavedRun:
             certifier = below("certifier", self.values)
             own = driver.state()
             require_like({name: own[name] for name in own if isinstance(own[name], PLAIN)}, self.values)
-            if not driver.solver.problem.on_cluster:
-                require_entries(driver.solver.problem, certifier)
-                require_trace(driver.solver.problem, below("observer.trace", self.values))
-            if driver.solver.problem.side is None and not driver.solver.problem.on_cluster:
+            require_entries(driver.solver.problem, certifier)
+            require_trace(driver.solver.problem, below("observer.trace", self.values))
+            if driver.solver.problem.side is None:
                 _require_below(self.values, driver.solver)
             driver.restore(self.values)
         except Exception as error:
@@ -322,7 +311,7 @@ class SavedRun:
         of its gap again, in a pass and a half. A lower bound by an earlier point of the run cannot be checked, since
         its slopes are not stored.
         """
-        if not result.success or problem.on_cluster:
+        if not result.success:
             return
         found, slopes = problem.evaluate(result.x), result.state.get("slopes")
         gap, room = found.gap, 1e-6 * (result.tolerance + abs(found.value))
@@ -342,18 +331,17 @@ class SavedRun:
 
 
 def _require_below(values: Mapping[str, Any], solver: Solver) -> None:
-    """Raise ValueError if a lower bound on the optimum is above the objective at a point of the run.
+    """Raise ValueError if the lower bound on the optimum is above the objective at a point of the run.
 
     If the file has no objective value, evaluate the objective at the iterate, which takes half a pass.
     """
-    bounds = {name: values[name] for name in ("certifier.bound", "solver.lower_bound") if name in values}
-    if not any(bound > -np.inf or np.isnan(bound) for bound in bounds.values()):
+    bound = values["certifier.bound"]
+    if bound == -np.inf:
         return
     points = [values[name] for name in ("certifier.best.value", "solver.at.value") if name in values]
     lowest = min(points) if points else solver.problem.value(solver.point())
-    for name, bound in bounds.items():
-        if not bound <= lowest + 1e-9 * abs(lowest):
-            raise ValueError(f"its entry {name} is {bound}, above the objective {lowest} at a point of the run")
+    if not bound <= lowest + 1e-9 * abs(lowest):
+        raise ValueError(f"its lower bound is {bound}, above the objective {lowest} at a point of the run")
 
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The driver of a run. It advances a solver, monitors and certifies its iterate, and decides when to stop."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,31 @@ from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.running.certifier import Certificate, Certifier, Start
 from frankwolfe.running.likely import CONFIDENCE, LikelyStop
-from frankwolfe.running.limits import Limits, Stopwatch
-from frankwolfe.running.observer import Callback, Observer, next_on_grid
+from frankwolfe.running.observer import Callback, Observer, Stopwatch, next_on_grid
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import ESTIMATE, below, handed_over, under
 
 if TYPE_CHECKING:
     from frankwolfe.running.checkpoints import Checkpoints
+
+
+SIDE_TOL = 1e-6
+"""Default of the largest relative violation of a side constraint. It is independent of the tolerance on the gap."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a run: the relative tolerance, the passes, the seconds, and the violation of side constraints."""
+
+    tol: float
+    passes: float
+    seconds: float
+    side_tol: float = SIDE_TOL
+
+    def require_an_end(self) -> None:
+        """Raise ValueError if neither passes nor seconds are limited."""
+        if self.passes == self.seconds == float("inf"):
+            raise ValueError("max_passes=None needs max_seconds: something must end the run")
 
 
 def message(
@@ -212,13 +230,11 @@ class Driver:
         return status
 
     def _begin(self) -> None:
-        """Compile the kernels, and pass budget and tolerance to solver, observer and certifier."""
+        """Pass budget and tolerance to solver, observer and certifier."""
         problem = self.solver.problem
-        with self.watch.waiting.counted():
-            self.solver.warm_up()
         tolerance = problem.tolerance(self.limits.tol)
         with self.watch.charged():
-            self.solver.begin(self.limits.passes * problem.n + 1e-9, tolerance)
+            self.solver.begin(self.limits.passes * problem.n + 1e-9, tolerance, self.certifier.bound)
             self.observer.begin()
         self.certifier.aim_at(self.observer.evidence, tolerance, self.limits.side_tol)
 
@@ -285,7 +301,7 @@ class Driver:
         if self.planned:
             observer.look(renew_after=self.look_every)
             with self.watch.charged():
-                self.certifier.note_conjugates(observer.evidence)
+                self.certifier.note_bounds(observer.evidence)
             self.next_look = self._look_after()
         else:
             observer.look()
@@ -342,7 +358,7 @@ class Driver:
         certifier.prove_best()
         assert certifier.best is not None
         found, w = certifier.best
-        found = certifier.bound.lower(found)
+        found = found.above(certifier.bound)
         if not abs(found.value) < float("inf"):
             status = Status.NON_FINITE
         elif certifier.meets(found):

@@ -30,9 +30,10 @@ import numpy as np
 from frankwolfe.objective.tasks import per_weight
 from frankwolfe.problem import Problem
 from frankwolfe.running.certifier import TABLE_SHARE
-from frankwolfe.running.limits import Stopwatch
+from frankwolfe.running.observer import Stopwatch
 from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.protocol import Evidence, Solver
+from frankwolfe.solvers.state import attributes, set_attributes
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
@@ -158,6 +159,10 @@ def likely_gap(
     return LikelyGap(bound if bound == bound else np.inf, estimate, rows)
 
 
+REMEMBERED = ("taken", "passes", "last_passes", "last_step", "last")
+"""Names of the attributes of a `LikelyStop` that its state holds."""
+
+
 class LikelyStop:
     """Compute likely bounds of a run when they are due, and store the last one.
 
@@ -172,41 +177,34 @@ class LikelyStop:
     def __init__(self, solver: Solver, watch: Stopwatch):
         self.solver, self.watch = solver, watch
         self.taken, self.passes = 0, 0.0
-        self._last_passes, self._last_step, self._last = 0.0, -1, np.inf
+        self.last_passes, self.last_step, self.last = 0.0, -1, np.inf
 
     def state(self) -> dict[str, Any]:
         """Return the state from which `restore` continues."""
-        return {
-            "taken": self.taken,
-            "passes": self.passes,
-            "last_passes": self._last_passes,
-            "last_step": self._last_step,
-            "last": self._last,
-        }
+        return attributes(self, REMEMBERED)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
-        self.taken, self.passes = state["taken"], state["passes"]
-        self._last_passes, self._last_step, self._last = state["last_passes"], state["last_step"], state["last"]
+        set_attributes(self, REMEMBERED, state)
 
     def has_met(self, tolerance: float) -> bool:
         """Whether the last bound belongs to the current iterate and is within the tolerance."""
-        return self._last_step == self.solver.steps and self._last <= tolerance
+        return self.last_step == self.solver.steps and self.last <= tolerance
 
     def due(self, passes: float, bound_estimate: float, tolerance: float) -> bool:
         """Whether to compute a bound now, given its online estimate."""
         if not tolerance > 0.0 or passes < 1.0:
             return False  # in the first pass most of the table is empty
         if bound_estimate <= tolerance:
-            return passes >= AGAIN * self._last_passes
+            return passes >= AGAIN * self.last_passes
         price = 0.5 * min(1.0, (VISITED_SAMPLE + UNVISITED_SAMPLE) / self.solver.problem.n)
-        return passes >= UNTRIGGERED * self._last_passes and self.passes + price <= TABLE_SHARE * passes
+        return passes >= UNTRIGGERED * self.last_passes and self.passes + price <= TABLE_SHARE * passes
 
     def take(self, passes: float, known: Evidence) -> float:
         """Return a likely bound on the gap of the iterate. It is computed once per iterate."""
         solver = self.solver
-        if self._last_step == solver.steps:
-            return self._last
+        if self.last_step == solver.steps:
+            return self.last
         self.taken += 1
         rng = np.random.default_rng([solver.steps, self.taken])
         assert known.gradient is not None
@@ -214,5 +212,5 @@ class LikelyStop:
             doubt = (1.0 - CONFIDENCE) / (self.taken * (self.taken + 1.0))
             found = likely_gap(solver.problem, solver.point(), known.table, known.gradient, rng, doubt)
         self.passes += 0.5 * found.rows / solver.problem.n
-        self._last_passes, self._last_step, self._last = passes, solver.steps, found.bound
+        self.last_passes, self.last_step, self.last = passes, solver.steps, found.bound
         return found.bound

@@ -1,20 +1,74 @@
-"""Monitoring of a run: the estimated gap, the trace, the callback and the progress bar."""
+"""Monitoring of a run: its time, the estimated gap, the trace, the callback and the progress bar."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.compile.waiting import Waiting, waiting
 from frankwolfe.display import Progress
 from frankwolfe.losses import has_dual
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Trace
-from frankwolfe.running.certifier import Certificate
-from frankwolfe.running.limits import Stopwatch
 from frankwolfe.solvers.protocol import Evidence, Solver
 from frankwolfe.solvers.sampled_gap import SampledGap, sampled_gap
-from frankwolfe.solvers.state import below, flat, under
+from frankwolfe.solvers.state import attributes, below, flat, set_attributes, under
+
+if TYPE_CHECKING:
+    from frankwolfe.running.certifier import Certificate
+
+
+@dataclass
+class Stopwatch:
+    """Times of a run: of the method, of its certificates (which are included), and of compilation (which is not)."""
+
+    seconds: float = 0.0
+    certificate_seconds: float = 0.0
+    waiting: Waiting = field(default_factory=waiting)
+    earlier_compile_seconds: float = 0.0
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time of importing numba, loading kernels from the cache, and compiling."""
+        return self.earlier_compile_seconds + self.waiting.seconds
+
+    def charged(self, certificate: bool = False) -> "Charged":
+        """Return a context manager that adds the time of its block, without compilation, to that of the method.
+
+        With ``certificate``, the time is also added to that of certificates.
+        """
+        return Charged(self, certificate)
+
+    def state(self) -> dict[str, float]:
+        """Return the times as state entries."""
+        names = ("seconds", "certificate_seconds", "compile_seconds")
+        return {name: getattr(self, name) for name in names}
+
+    def restore(self, state: Mapping[str, float]) -> None:
+        """Set the times from a saved state."""
+        self.seconds, self.certificate_seconds = state["seconds"], state["certificate_seconds"]
+        self.earlier_compile_seconds = state["compile_seconds"]
+
+
+class Charged:
+    """Context manager of `Stopwatch.charged`. As a generator it would cost several per cent of a small problem."""
+
+    __slots__ = ("begun", "certificate", "compiled", "watch")
+
+    def __init__(self, watch: Stopwatch, certificate: bool):
+        self.watch, self.certificate = watch, certificate
+
+    def __enter__(self) -> None:
+        self.compiled, self.begun = self.watch.waiting.seconds, perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        compiled = self.watch.waiting.seconds - self.compiled
+        spent = max(0.0, perf_counter() - self.begun - compiled)
+        self.watch.seconds += spent
+        if self.certificate:
+            self.watch.certificate_seconds += spent
 
 
 @dataclass(frozen=True)
@@ -176,13 +230,11 @@ class Observer:
 
     def state(self) -> dict[str, Any]:
         """Return the state: the last numbers, the trace, and the step of the next traced point."""
-        numbers = {name: getattr(self, name) for name in SEEN}
-        return numbers | under("table", self._table.state()) | under("trace", self.trace.state())
+        return attributes(self, SEEN) | under("table", self._table.state()) | under("trace", self.trace.state())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
-        for name in SEEN:
-            setattr(self, name, state[name])
+        set_attributes(self, SEEN, state)
         if self.points_a_decade == 0 and self.next_trace < np.inf:
             raise ValueError("it traces the next point, and no points at all")
         self._table.restore(below("table", state))
@@ -231,7 +283,7 @@ class Observer:
             known = {} if exact is None else {"fun": exact.value, "fw_gap": exact.gap}
             self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)
 
-    def trace_last(self, last: Certificate, lower_bound: float) -> None:
+    def trace_last(self, last: "Certificate", lower_bound: float) -> None:
         """Trace the last iterate with its certificate."""
         known = {
             "fun": last.value,
@@ -262,9 +314,9 @@ class Observer:
         }
 
     def _record(self, **known: float) -> None:
-        # a table on a cluster is not copied, and would change before the trace is read
-        problem, table = self.solver.problem, self.evidence.table
-        table = None if problem.on_cluster or not has_dual(problem.loss) else table
+        table = self.evidence.table
+        if not (isinstance(table, np.ndarray) and has_dual(self.solver.problem.loss)):
+            table = None  # it proves nothing, or is not in this process
         self.trace.record(self.solver.point(), table, self.evidence.multipliers, **self._numbers(), **known)
 
     def asked_to_stop(self) -> bool:

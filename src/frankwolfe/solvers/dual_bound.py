@@ -16,17 +16,12 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.losses import has_dual
-from frankwolfe.objective.intercept import EPSILON, balanced_slopes
+from frankwolfe.objective.intercept import balanced_slopes
 from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import evaluate
 from frankwolfe.problem import Problem
 from frankwolfe.shards.local import Local
-from frankwolfe.solvers.protocol import Evidence
-
-
-def sum_rounding(problem: Problem, value: float) -> float:
-    """Return a bound on the rounding error of a value of the objective, which is a sum over all rows."""
-    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+from frankwolfe.solvers.protocol import Evidence, sum_rounding
 
 
 def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> float:
@@ -40,7 +35,7 @@ def bound_by_conjugates(problem: Problem, found: Evidence, above: float) -> floa
     (total, size), r, constraint = found.conjugates, found.gradient, problem.constraint
     with np.errstate(over="ignore", invalid="ignore"):
         support = constraint.support(-r)
-        bound = -total - support - 4.0 * EPSILON * problem.n**0.5 * size
+        bound = -total - support - sum_rounding(problem, size)
     if not bound > above or not problem.balances(found.slopes):
         return -np.inf
     return float(min(bound, bound + support - constraint.proven_support(-r)))

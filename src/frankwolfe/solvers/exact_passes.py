@@ -8,7 +8,7 @@ import numpy as np
 from frankwolfe.methods.base import EstimateDefaults
 from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.shards.interface import Kept
+from frankwolfe.solvers.protocol import LowerBound
 from frankwolfe.solvers.state import built, flat, require_entries
 
 
@@ -42,6 +42,7 @@ class ExactPasses:
         self.left_out = False  # whether a pass was skipped because the budget was exhausted
         self._exact: tuple[int, Evaluation] | None = None
         self._at: tuple[int, Point] | None = None
+        self.bound = LowerBound(problem)
         self._guess: Guess | None = None  # of the intercept: the one found last
 
     @property
@@ -97,7 +98,9 @@ class ExactPasses:
         at, gradient = self.pass_at(w)
         found = self.problem.evaluation(at, gradient, w)
         self._exact = self.steps, found
-        self._at = (self.steps, at) if self._every_step else None  # line searches need its predictions
+        if self._every_step:  # there are steps between two certificates, and line searches need the predictions
+            self.bound.offer_gap(found.value, found.gap + found.rounding, found.alpha)
+            self._at = self.steps, at
         return found
 
     def pass_at(self, w: Any) -> tuple[Point, np.ndarray]:
@@ -141,10 +144,7 @@ class ExactPasses:
         found: dict[str, Any] = {"next_intercept": self.next_intercept, "rows_read_in_passes": self.cost}
         if self.problem.intercept:
             found["shift"] = self.problem.samples.loss.shift
-        exact = self.certificate()
-        if exact is not None and isinstance(exact.alpha, Kept):  # derivatives on a cluster stay there
-            exact = exact._replace(alpha=None)
-        return found | flat("intercept", self._guess) | flat("snapshot", exact)
+        return found | flat("intercept", self._guess) | flat("snapshot", self.certificate())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state. The clock must have been restored already."""
@@ -174,7 +174,7 @@ class StepPlan:
     ----------
     passes : ExactPasses
         The passes between steps, with the step number and the cost so far.
-    sampler : WholeData, ShardGroups, ExactGradient or SharedTable
+    sampler : WholeData, ShardGroups or TaskGradient
         Has the sizes of batches.
     rows_a_step : int
         Cost of a step if batches do not grow.

@@ -1,10 +1,11 @@
-"""The interface between driver and solver: the `Solver` protocol, and the `Evidence` about its iterate."""
+"""The interface between driver and solver: `Solver`, `Evidence` about its iterate, and the `LowerBound` of a run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
 
@@ -23,10 +24,8 @@ class Evidence(NamedTuple):
         The exact evaluation at the iterate.
     steps_to_exact : float
         Number of steps until the next exact evaluation; infinity if none is planned.
-    lower_bound : float
-        The best proven lower bound on the optimum, apart from bounds by ``exact`` and ``table``.
     slopes : array or None
-        The dual point of ``lower_bound`` or ``conjugates``; None if it consists of the derivatives at an iterate.
+        The dual point of ``conjugates``.
     table : array or None
         One remembered derivative per sample, refreshed by the batches. It is a dual point.
     table_follows : bool
@@ -35,8 +34,6 @@ class Evidence(NamedTuple):
         The ``r`` of ``gap_estimate``; ``X' table`` if there is a table.
     multipliers : array or None
         Multipliers of the side constraints, which together with the table or ``exact`` form a dual point.
-    bound_multipliers : array or None
-        Multipliers of the side constraints that prove ``lower_bound``.
     residual, residual_error : float
         An online estimate of the table's mean residual, and its standard error.
     table_change : float or None
@@ -52,13 +49,11 @@ class Evidence(NamedTuple):
     gap_estimate: float
     exact: Evaluation | None = None
     steps_to_exact: float = float("inf")
-    lower_bound: float = float("-inf")
     slopes: Any = None
     table: Any = None
     table_follows: bool = False
     gradient: np.ndarray | None = None
     multipliers: np.ndarray | None = None
-    bound_multipliers: np.ndarray | None = None
     residual: float = float("nan")
     residual_error: float = float("nan")
     table_change: float | None = None
@@ -66,28 +61,105 @@ class Evidence(NamedTuple):
     part_left: Callable[[int], float] | None = None
 
 
+def sum_rounding(problem: Problem, value: float) -> float:
+    """Return a bound on the rounding error of a value of the objective, which is a sum over all rows."""
+    return 4.0 * EPSILON * problem.n**0.5 * abs(value)
+
+
+FEASIBLE = 1e-14
+"""Violation of a side constraint that may be the rounding error of its sum."""
+
+
+class LowerBound:
+    """The best proven lower bound on the optimum of a convex problem, and its dual point.
+
+    A lower bound concerns the problem, not a point, so the best bound of a run is valid for all its iterates. A run has
+    one: solver and certifier offer it the bounds that they prove. Without a convex loss it stays minus infinity.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem to minimise.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.value = -np.inf
+        self.slopes: np.ndarray | None = None
+        self.multipliers: np.ndarray | None = None
+        self.gradient: np.ndarray | None = None  # X' slopes, if it is known
+
+    def offer(
+        self, bound: float, slopes: Any, multipliers: np.ndarray | None = None, gradient: np.ndarray | None = None
+    ) -> None:
+        """Store a bound and copies of its dual point, with ``X' slopes`` if known, if it is the best so far.
+
+        Slopes on a cluster are not stored.
+        """
+        if bound > self.value and self.problem.loss.convex:
+            self.value, self.slopes = bound, slopes.copy() if isinstance(slopes, np.ndarray) else None
+            self.multipliers = None if multipliers is None else multipliers.copy()
+            if gradient is not None or self.slopes is not None:  # else that of an earlier bound is close to it
+                self.gradient = gradient
+
+    def offer_gap(
+        self,
+        value: float,
+        gap: float,
+        slopes: Any,
+        multipliers: np.ndarray | None = None,
+        gradient: np.ndarray | None = None,
+    ) -> None:
+        """Store the bound ``value - gap``, lowered by the rounding error of the value, if it is the best so far.
+
+        A maximum over many bounds favours upward rounding errors, so ``gap`` should include its own rounding error.
+        """
+        self.offer(value - gap - sum_rounding(self.problem, value), slopes, multipliers, gradient)
+
+    def gap(self, value: float, violation: float = 0.0) -> float:
+        """Return ``value - bound``: how far an objective is above the optimum at most.
+
+        Value and bound may agree to the last digit, so the rounding error of their difference is added. The gap may be
+        negative where side constraints are violated: an infeasible point can have an objective below the optimum.
+        """
+        above = value - self.value + sum_rounding(self.problem, value)
+        return max(above, 0.0) if violation <= FEASIBLE else above
+
+    def prices(self) -> dict[str, Any]:
+        """Return by how much the optimum falls as the radius or side constraints are relaxed (`Result.prices`)."""
+        problem, gradient = self.problem, self.gradient
+        if gradient is None and self.slopes is not None:
+            gradient = problem.objective.gradient(self.slopes)
+        if gradient is None:
+            return {}
+        found, side = dict[str, Any](), problem.side
+        if side is not None:
+            multipliers = np.zeros(side.m) if self.multipliers is None else self.multipliers
+            gradient, found = gradient + side.combined(multipliers), {"side": np.abs(multipliers)}
+        if problem.constraint.own_radius() is None:
+            return found
+        return {"radius": float(problem.constraint.with_radius(1.0).support(-gradient))} | found
+
+
 @runtime_checkable
 class Solver(Protocol):
     """One run of a method, advanced in place.
 
     Only `begin` and `advance` change a solver. Calls of the other methods do not change the rest of the run in any bit.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem to minimise.
+    batch_size : int
+        Number of rows that a step draws; zero if it reads all rows.
+    rows_a_step : int or None
+        Number of rows that a step costs; None if that is known only after the step.
     """
 
-    @property
-    def problem(self) -> Problem:
-        """The problem to minimise."""
-
-    @property
-    def batch_size(self) -> int:
-        """Number of rows that a step draws; zero if it reads all rows."""
-
-    @property
-    def rows_a_step(self) -> int | None:
-        """Number of rows that a step costs; None if that is known only after the step."""
-
-    @property
-    def certifies_itself(self) -> bool:
-        """Whether every step ends with an exact evaluation, so that the driver makes none."""
+    problem: Problem
+    batch_size: int
+    rows_a_step: int | None
 
     @property
     def steps(self) -> int:
@@ -105,11 +177,12 @@ class Solver(Protocol):
         shortened or skipped because the budget was almost exhausted.
         """
 
-    def warm_up(self) -> None:
-        """Compile the kernels, or load them from the cache, without making a step."""
+    def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
+        """Compile the kernels, and start or continue with a budget, in rows read.
 
-    def begin(self, budget: float, target: float) -> None:
-        """Start or continue with a budget, in rows read. ``target`` is the gap that ends the run; zero if none does."""
+        ``target`` is the gap that ends the run; zero if none does. ``bound`` is the lower bound of the run, to which
+        the solver offers what it proves.
+        """
 
     def advance(self, steps: int) -> int:
         """Make up to ``steps`` steps and return their number. If it is smaller, `finished` returns the reason."""

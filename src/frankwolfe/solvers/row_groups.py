@@ -9,7 +9,7 @@ are stored for all rows; the entries of a group are copied when it starts, and c
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,19 +21,11 @@ from frankwolfe.solvers.loop import Batches, Sampler, Sizes, plain, require_perm
 from frankwolfe.store.sharded import Room
 
 
-class RowGroup:
-    """Rows that are in memory together, and the estimate's state for them.
+class RowGroup(NamedTuple):
+    """Rows that are in memory together, and the estimate's state for them."""
 
-    Parameters
-    ----------
-    samples : Samples
-        The rows, with their targets and weights.
-    state : NamedTuple
-        State of the estimate, with entries for these rows.
-    """
-
-    def __init__(self, samples: Samples, state: Any):
-        self.samples, self.state = samples, state
+    samples: Samples
+    state: Any
 
 
 class WholeData(Sampler):
@@ -75,40 +67,6 @@ class WholeData(Sampler):
         """Do nothing: the group has the arrays for all rows."""
 
 
-class ShardGroup(RowGroup):
-    """The rows of some shards.
-
-    Parameters
-    ----------
-    samples : Samples
-        The rows, with their targets and weights.
-    parts : list of slice
-        Slices of these rows among all rows.
-    whole : NamedTuple
-        The estimate's state for all rows.
-    names : tuple of str
-        The arrays in it that have an entry for each row.
-    """
-
-    def __init__(self, samples: Samples, parts: list[slice], whole: Any, names: tuple[str, ...]):
-        self._parts, self._names = parts, names
-        super().__init__(samples, whole._replace(**{name: joined(getattr(whole, name), parts) for name in names}))
-
-    def copy_from(self, whole: Any) -> None:
-        """Copy the entries of the group from the arrays for all rows."""
-        for name in self._names:
-            getattr(self.state, name)[:] = joined(getattr(whole, name), self._parts)
-
-    def copy_to(self, whole: Any) -> None:
-        """Write the entries of the group into the arrays for all rows."""
-        for name in self._names:
-            at, mine, all_rows = 0, getattr(self.state, name), getattr(whole, name)
-            for part in self._parts:
-                size = part.stop - part.start
-                all_rows[part] = mine[at : at + size]
-                at += size
-
-
 def joined(values: np.ndarray, parts: list[slice]) -> np.ndarray:
     """Return the concatenation of slices of an array."""
     return np.concatenate([values[part] for part in parts])
@@ -144,7 +102,8 @@ class ShardGroups:
         self.left = 0  # steps left on the current group
         self._sampler: Sampler | None = None
         self._deck: np.ndarray | None = None
-        self._group: ShardGroup | None = None
+        self._group: RowGroup | None = None
+        self._parts: list[slice] = []  # slices of its rows among all rows
         self._room: Room | None = None  # of the group
         self._spare: list[Room] = []
         self._next: tuple[tuple[int, ...], Future] | None = None
@@ -156,20 +115,20 @@ class ShardGroups:
 
     # --- groups ---------------------------------------------------------------------------------------------------
 
-    def head(self, whole: Any) -> ShardGroup:
+    def head(self, whole: Any) -> RowGroup:
         """Return the first row as a group, for the compilation of kernels."""
         return self._grouped(self._samples.rows.block(slice(0, 1)), [slice(0, 1)], whole)
 
-    def present(self, whole: Any) -> ShardGroup | None:
+    def present(self, whole: Any) -> RowGroup | None:
         """Return the group in memory, if there is one."""
         return self._group
 
-    def _grouped(self, rows: Any, parts: list[slice], whole: Any) -> ShardGroup:
+    def _grouped(self, rows: Any, parts: list[slice], whole: Any) -> RowGroup:
         _, targets, weights, loss = self._samples
         samples = Samples(rows, joined(targets, parts), joined(weights, parts), loss)
-        return ShardGroup(samples, parts, whole, self._names)
+        return RowGroup(samples, whole._replace(**{name: joined(getattr(whole, name), parts) for name in self._names}))
 
-    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> ShardGroup:
+    def enter(self, whole: Any, goes_on: Callable[[int], bool]) -> RowGroup:
         """Return the group for the next steps, and read it if necessary.
 
         A thread starts to read the following group, if the budget allows steps on it.
@@ -181,7 +140,8 @@ class ShardGroups:
             assert self._next is not None
             rows, self._room = self._next[1].result()
             self._next = None
-            self._group = self._grouped(rows, self.order.parts(chosen), whole)
+            self._parts = self.order.parts(chosen)
+            self._group = self._grouped(rows, self._parts, whole)
             self._begin(len(self._group.samples.targets))
             if self.order.plan.groups > 1 and goes_on(self.left):
                 self._read(self.order.group(ahead=1))
@@ -226,12 +186,16 @@ class ShardGroups:
     def write_back(self, whole: Any) -> None:
         """Copy the entries of the current group to the arrays for all rows."""
         if self._group is not None:
-            self._group.copy_to(whole)
+            ends = np.cumsum([part.stop - part.start for part in self._parts])
+            for name in self._names:
+                for part, mine in zip(self._parts, np.split(getattr(self._group.state, name), ends[:-1]), strict=True):
+                    getattr(whole, name)[part] = mine
 
     def take_over(self, whole: Any) -> None:
         """Copy the entries of the current group from the arrays for all rows."""
         if self._group is not None:
-            self._group.copy_from(whole)
+            for name in self._names:
+                getattr(self._group.state, name)[:] = joined(getattr(whole, name), self._parts)
 
     # --- state ----------------------------------------------------------------------------------------------------
 

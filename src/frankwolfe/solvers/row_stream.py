@@ -1,17 +1,17 @@
-"""A run over rows that come once, a chunk at a time, and are not kept.
+"""Learning from a stream of rows, which arrive in chunks and are not stored.
 
-There is no table, for rows have no identities in a stream, and no pass over the data. The gradient estimate is a fading
-mean of batch gradients, as Mokhtari, Hassani and Karbasi (2018) take it, and every step is one of the only loop's.
-What is kept between chunks is the iterate, the estimate and a few numbers. Every iterate is a mean of vertices and the
-start, and so lies in the set.
+Rows of a stream have no identities, so there is no table, and there is no pass over the data. The gradient estimate is
+the fading mean of batch gradients of Mokhtari, Hassani and Karbasi (2018). Steps are made by the same compiled loop as
+in other runs. Between chunks only the iterate, the estimate and a few numbers are stored. Every iterate is a convex
+combination of vertices and the start, so it is feasible.
 
-No set bounds the intercept, so it cannot take Frank-Wolfe steps. Before each segment of some batches is learnt, it
-takes a damped Newton step on that segment: the share of a segment is what the gradient estimate gives to as many
-batches. That share falls as ``t^(-2/3)`` and the steps of the weights as ``1 / t``, so the intercept follows the best
-one for weights that hardly move (two time scales), and its noise is averaged out.
+No set bounds the intercept, so it cannot make Frank-Wolfe steps. Before the weights learn from a segment of some
+batches, the intercept makes a damped Newton step on it. The damping is the weight that the gradient estimate gives to
+as many batches. It falls as ``t^(-2/3)`` and the steps of the weights as ``1 / t``, so the intercept follows the
+optimal one for weights that hardly move (two time scales), and its noise is averaged out.
 
-What is *measured* of a row is measured before the row is learnt, by the iterate before its segment: the loss, and the
-gap on the last rows of a chunk. So both are fair to data that was not seen.
+The loss, and the gap on the last rows of a chunk, are measured at the iterate before the segment is learnt. They are
+therefore fair estimates for unseen data.
 """
 
 from dataclasses import dataclass, field, replace
@@ -35,23 +35,23 @@ from frankwolfe.solvers.state import arrays, with_arrays
 from frankwolfe.solvers.stepwise import PARTS
 
 BATCH, MOST_BATCH = 32, 1024
-"""Rows of a step: where the oracle is cheap, and at most where it looks at all weights. Of 8 to 512 none was best:
-after a million rows of a simulation all ended within half a percent of each other."""
+"""Rows of a step: with a cheap oracle, and at most if the oracle reads all weights. Of 8 to 512 none was best: after a
+million rows of a simulation all ended within half a percent of each other."""
 
 SEGMENT = 16
-"""Batches that are measured together before they are learnt."""
+"""Number of batches that are measured together before they are learnt."""
 
 WINDOW, LEAST_WINDOW, MOST_WINDOW = 8, 64, 4096
-"""The gap is estimated on the last rows of a chunk: one in so many of all of them, but within these numbers."""
+"""The gap is estimated on the last rows of a chunk: this fraction of its rows, within these limits."""
 
 DRAWS = 10
-"""Draws of the bootstrap that tells the error of that."""
+"""Number of bootstrap draws for the error of the estimated gap."""
 
 LEAST_ROWS = 8
-"""With fewer rows in the window nothing is said of the error."""
+"""With fewer rows in the window the error is not estimated."""
 
 LEAST_CURVATURE = 0.01
-"""Of the intercept, as a part of the loss's smoothness: where losses are flat, no step of it may be longer."""
+"""Smallest curvature in the intercept, relative to the loss's smoothness. It limits steps where losses are flat."""
 
 OVERFLOW = "the gradient estimate is not finite at step {step}: rescale X or y. Nothing was learnt from this chunk"
 
@@ -60,7 +60,7 @@ UNKNOWN = SampledGap(float("nan"), float("inf"), 0.0)
 
 @kernel
 def measure(samples, iterate, first, losses, alpha, curvatures):
-    """Fill in losses, weighted derivatives and weighted curvatures at the iterate, of the rows from ``first`` on."""
+    """Fill in the losses, weighted derivatives and weighted curvatures of the rows from ``first`` on."""
     rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
     for k in range(len(losses)):
         i = first + k
@@ -72,24 +72,24 @@ def measure(samples, iterate, first, losses, alpha, curvatures):
 
 @dataclass(frozen=True, eq=False)
 class RowStream:
-    """What is known after some chunks. `learn` returns what is known after one more, and changes nothing.
+    """The state of a stream after some chunks. `learn` returns the state after one more, and changes nothing.
 
     Parameters
     ----------
     w, r : array
         Flat weights, in the set, and the gradient estimate.
     shift : array of shape (1,), or (outputs,), optional
-        The intercept, where there is one.
+        The intercept; None for a model without one.
     method : Method
-        ``"auto"``, or one whose gradient estimate remembers no rows.
+        A method whose gradient estimate remembers no rows.
     steps : int
-        Made so far; step sizes depend on it.
+        Number of steps so far; step sizes depend on it.
     curve : array, optional
         Fading mean of the curvature in the intercept; None before the first chunk.
     rows, weight : int, float
-        Rows that were learnt, and the sum of their sample weights.
+        Number of rows so far, and the sum of their sample weights.
     loss, last_loss : float
-        Mean losses before rows were learnt: of all of them, and of those of the last chunk.
+        Mean losses, before rows were learnt, of all rows and of those of the last chunk.
     gap : SampledGap
         Estimate of the Frank-Wolfe gap on the last rows of the last chunk, before they were learnt.
     memory : dict
@@ -111,15 +111,15 @@ class RowStream:
 
     @single_threaded
     def learn(self, chunk: Problem, weight: float | None = None) -> "RowStream":
-        """Return the stream after one more chunk, whose rows are learnt in their order.
+        """Return the state after one more chunk, whose rows are learnt in order.
 
         Parameters
         ----------
         chunk : Problem
-            The rows, posed without an intercept.
+            The rows, as a problem without an intercept.
         weight : float, optional
-            Sum of their sample weights; their number if there are none. A row counts in proportion to its weight
-            within the whole stream so far.
+            Sum of their sample weights; by default the number of rows. A row counts in proportion to its weight within
+            the whole stream so far.
         """
         weight, rows = float(chunk.n if weight is None else weight), self.rows + chunk.n
         total = self.weight + weight
@@ -144,16 +144,16 @@ class RowStream:
 
 
 class ChunkRun:
-    """A chunk while it is learnt: copies of what the stream knows, which the loop changes.
+    """One chunk while it is learnt: copies of the stream's arrays, which the loop changes.
 
     Parameters
     ----------
     stream : RowStream
-        What was known before.
+        The state before the chunk.
     chunk : Problem
         The rows.
     relative : float
-        Their mean sample weight over that of all rows so far.
+        The mean sample weight of the chunk, divided by that of all rows so far.
     """
 
     def __init__(self, stream: RowStream, chunk: Problem, relative: float):
@@ -196,14 +196,14 @@ class ChunkRun:
             raise ValueError(OVERFLOW.format(step=self.clock[0]))
 
     def _measured(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return losses, derivatives and curvatures of some rows at the iterate, all of them weighted."""
+        """Return the weighted losses, derivatives and curvatures of some rows at the iterate."""
         shape = (last - first, *self.samples.shape[1:])
         losses, alpha, curvatures = np.empty(last - first), np.empty(shape), np.empty(shape)
         measure(self.samples, self.iterate, first, losses, alpha, curvatures)
         return losses, alpha, curvatures
 
     def _estimated_gap(self, first: int) -> SampledGap:
-        """Return the gap at the iterate as the rows from ``first`` on show it, and the error of that."""
+        """Return the gap at the iterate, estimated from the rows from ``first`` on, with its error."""
         chunk, w, chosen = self.chunk, self.iterate.dense(), np.arange(first, self.chunk.n)
         alpha = self._measured(first, chunk.n)[1] * (chunk.n / len(chosen))
         gradient, rng = np.empty(chunk.size), np.random.default_rng(self.clock[0])
@@ -212,7 +212,7 @@ class ChunkRun:
         return SampledGap(chunk.gap_for(gradient, w), error, (1.0 + DRAWS / 2.0) * len(chosen) / chunk.n)
 
     def _move_intercept(self, slope: Any, curvature: Any, batches: int) -> None:
-        """Take a Newton step of the intercept, damped to the share of so many batches."""
+        """Make a Newton step of the intercept, damped to the weight of this number of batches."""
         share = 1.0 - (1.0 - (self.clock[0] + 1.0) ** (-2.0 / 3.0)) ** batches  # all of it before the first step
         now = np.atleast_1d(curvature)
         self.curve = now if self.curve is None else (1.0 - share) * self.curve + share * now
@@ -249,9 +249,10 @@ class ChunkRun:
 
 
 def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
-    """Return the rows of a step: those of a method that says how many; else enough to be worth an oracle call.
+    """Return the number of rows of a step: that of the method, if it has one, else enough to repay an oracle call.
 
-    Unless that is cheap, it looks at all weights: then a batch has about twice as many entries as there are weights.
+    An oracle that is not ``cheap`` reads all weights. A batch then has about twice as many entries as there are
+    weights.
     """
     if not callable(method.batch_size) and method.batch_size >= 1:
         return int(method.batch_size)
@@ -260,7 +261,7 @@ def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:
 
 
 def for_stream(method: Method, loss: Any) -> Method:
-    """Return the method that learns rows which come once; raise ValueError if it, or the loss, needs more than that."""
+    """Return the method for a stream. Raise ValueError if the method or the loss needs more than one read of a row."""
     facts = Facts(loss, stream=True)
     refuse("partial_fit", STREAM, facts)
     if method.solver == "auto":

@@ -6,7 +6,7 @@ some of their entries.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from frankwolfe.compile.part import FIXED, ROWS, Opaque, is_part
 from frankwolfe.problem.linear_bounds import SideRows
 from frankwolfe.rows.observed_entries import ObservedEntries
+from frankwolfe.shards.interface import Kept
 
 ARRAYS = {
     "gradient": ("size",),
@@ -277,13 +278,15 @@ def handed_over(state: Mapping[str, Any]) -> dict[str, Any]:
 def flat(name: str, value: Any) -> dict[str, Any]:
     """Return a value as a flat mapping: itself, or the fields of a named tuple.
 
+    None is left out, and so are vectors that stay on a cluster: they are computed again.
+
     Examples
     --------
     >>> from frankwolfe.objective.point import Guess
     >>> sorted(flat("guess", Guess(np.zeros(1), np.ones(1))))
     ['guess.mean', 'guess.shift']
     """
-    if value is None:
+    if value is None or isinstance(value, Kept):
         return {}
     if not is_part(value):
         return {name: value}
@@ -306,6 +309,22 @@ def built(kind: type[Tuple], name: str, state: Mapping[str, Any]) -> Tuple:
             for field, key in there.items()
         }
     )
+
+
+def attributes(owner: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return attributes, numbers or arrays, as state entries."""
+    found: dict[str, Any] = {}
+    for name in names:
+        found |= flat(name, getattr(owner, name))
+    return found
+
+
+def set_attributes(owner: Any, names: Iterable[str], state: Mapping[str, Any]) -> None:
+    """Set attributes to copies of saved ones. Raise ValueError unless numbers are there, with the right types."""
+    numbers = {name: value for name in names if isinstance(value := getattr(owner, name), PLAIN)}
+    require_like(numbers, state)
+    for name in names:
+        setattr(owner, name, copied(state.get(name)))
 
 
 def copied(value: Any) -> Any:

@@ -4,12 +4,13 @@ The compiled loop makes steps on groups of rows in memory (`frankwolfe.solvers.r
 that a step reads, tasks on the shards compute the gradient (`frankwolfe.solvers.task_steps`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from frankwolfe.compile.waiting import waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.methods.base import Setting, Units, estimate_for_run, others_for_run
 from frankwolfe.methods.gradient import (
@@ -31,10 +32,10 @@ from frankwolfe.sets.base import tracker_of
 from frankwolfe.shards.interface import Kept
 from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
 from frankwolfe.solvers.loop import Batches, advance, saved_generator
-from frankwolfe.solvers.protocol import Evidence
+from frankwolfe.solvers.protocol import Evidence, LowerBound
 from frankwolfe.solvers.row_groups import RowGroup, groups_of
 from frankwolfe.solvers.sampled_gap import sum_rows, table_error
-from frankwolfe.solvers.state import ESTIMATE, arrays, remembered, require_like, require_sound, restored
+from frankwolfe.solvers.state import ESTIMATE, arrays, flat, remembered, require_like, require_sound, restored
 from frankwolfe.solvers.task_steps import ExactGradient, SharedTable, TaskSteps, steps_by_tasks
 
 PARTS = (ESTIMATE, "direction", "step")
@@ -92,6 +93,10 @@ class StepwiseSolver:
         if earlier is not None and earlier["rows"] != problem.n:
             earlier = None  # other data: the table of its rows is useless here
         self.facts, by_tasks = method.estimate, steps_by_tasks(problem, method)
+        # whether batches refresh a table, whether that proves lower bounds, and whether steps sum up conjugates
+        self._keeps_table = (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
+        self._certifies_by_table = self._keeps_table and has_dual(problem.loss)
+        self._sums_conjugates = not by_tasks and self.facts.state.conjugates is not None and has_dual(problem.loss)
         setting = Setting(
             problem.samples,
             batch_size,
@@ -105,7 +110,7 @@ class StepwiseSolver:
             size=problem.size,
             objective=problem.objective if by_tasks else None,
         )
-        self.rows_a_step = method.evaluations(problem.n, batch_size)
+        self.rows_a_step: int | None = method.evaluations(problem.n, batch_size)
         self.batch_size = 0 if self.facts.reads_all_rows else batch_size
         self.generator = generator
         self.tasks: TaskSteps | None = None
@@ -163,9 +168,11 @@ class StepwiseSolver:
             sum_rows(self.problem.samples, np.arange(0), found.alpha, np.empty(self.problem.size))
             table_error(self.problem.samples, self.iterate, found.alpha, np.arange(0), np.empty_like(found.alpha))
 
-    def begin(self, budget: float, target: float) -> None:
-        """Set the budget, in rows read. The target gap is not used."""
-        self.plan.budget = budget
+    def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
+        """Compile the kernels, and set the budget, in rows read, and the lower bound. The target gap is not used."""
+        with waiting().counted():
+            self.warm_up()
+        self.plan.budget, self.passes.bound = budget, self.passes.bound if bound is None else bound
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
@@ -313,14 +320,14 @@ class StepwiseSolver:
 
     def evidence(self) -> Evidence:
         """Return the evidence about the iterate."""
-        exact = self.sampler.certificate(self.point()) if self.certifies_itself else self.passes.certificate()
+        by_pass = isinstance(self.sampler, ExactGradient)
+        exact = self.passes.exact(self.point()) if by_pass else self.passes.certificate()
         table, gradient = self.table(), self._table_gradient()
         residual, residual_error = self._mean_residual(table)
         return Evidence(
             gap_estimate=self.problem.gap_for(gradient, self.point()),
             exact=exact,
             steps_to_exact=self.passes.steps_to_certificate(),
-            lower_bound=self.sampler.lower_bound if self.certifies_itself else -np.inf,
             slopes=self._slopes() if self.tasks is None and self.facts.has_table else None,
             table=table,
             table_follows=self.facts.exact_table,
@@ -330,19 +337,8 @@ class StepwiseSolver:
             residual_error=residual_error,
             table_change=float(self.gradient.counters[TABLE_CHANGE]) if self.facts.samples_error else None,
             conjugates=self.parts[0].conjugates if self._sums_conjugates else None,
-            part_left=self._part_left(),
+            part_left=None if self._left is None else partial(self._left, last=self.steps),
         )
-
-    def _part_left(self) -> Callable[[int], float] | None:
-        """Return ``part_left`` of `Evidence`; None where calls are costly, since its line search makes many."""
-        if self._left is None or self.problem.objective.shards.calls_are_costly:
-            return None
-        return partial(self._left, last=self.steps)
-
-    @property
-    def certifies_itself(self) -> bool:
-        """Whether every step begins with an exact evaluation of the iterate."""
-        return self.tasks is not None and self.facts.reads_all_rows
 
     def _table_gradient(self) -> np.ndarray:
         """Return ``X' alpha``, or the gradient estimate if there is no table."""
@@ -364,20 +360,6 @@ class StepwiseSolver:
         of_use = has_dual(self.problem.loss) or self.problem.objective.shards.groups == 1
         return self._slopes() if self._keeps_table and of_use else None
 
-    @property
-    def _keeps_table(self) -> bool:
-        """Whether there is a table that batches refresh."""
-        return (self.facts.has_table and not self.facts.reads_all_rows) or self.facts.smooths
-
-    @property
-    def _certifies_by_table(self) -> bool:
-        return self._keeps_table and has_dual(self.problem.loss)
-
-    @property
-    def _sums_conjugates(self) -> bool:
-        """Whether steps read all rows and sum the conjugates of the derivatives."""
-        return self.tasks is None and self.facts.state.conjugates is not None and has_dual(self.problem.loss)
-
     def _mean_residual(self, table: Any) -> tuple[float, float]:
         """Return the mean residual of the table on recent batches, before they refreshed it, and its standard error."""
         if self.tasks is not None:
@@ -395,9 +377,10 @@ class StepwiseSolver:
         """Return the state from which `from_state` continues. Arrays are not copied."""
         found: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": self.gradient.dense()}
         found |= {"first_step": self._first_step, "rows_read_in_steps": int(self.clock[1])}
-        slopes = self._slopes()
-        if self.tasks is not None and isinstance(slopes, np.ndarray):
-            found[f"{ESTIMATE}.alpha"] = slopes
+        if self.tasks is not None:
+            found |= flat(f"{ESTIMATE}.alpha", self._slopes())
+        else:
+            self.sampler.write_back(self.parts[0])
         return found | self.passes.state() | self.sampler.state() | self._arrays() | saved_generator(self.generator)
 
     def _arrays(self) -> dict[str, np.ndarray]:

@@ -23,12 +23,11 @@ from frankwolfe.methods.registry import Method
 from frankwolfe.methods.steps import line_along
 from frankwolfe.objective.point import ShardLine
 from frankwolfe.objective.tasks import evaluate_losses, sum_residuals
-from frankwolfe.problem import Evaluation, Problem
+from frankwolfe.problem import Problem
 from frankwolfe.rows import as_rows
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept
 from frankwolfe.shards.local import DataBlock, Local
-from frankwolfe.solvers.dual_bound import sum_rounding
 from frankwolfe.solvers.exact_passes import ExactPasses
 
 MOST_PASSES = 16
@@ -36,6 +35,57 @@ MOST_PASSES = 16
 
 MOST_ENTRIES = 2**24
 """Number of stored weights in a lineage after which a pass makes the table exact. It bounds the memory of a lineage."""
+
+
+class TaskGradient:
+    """Base class of the gradients that tasks compute. To `StepPlan` it is the sampler of a step's rows.
+
+    Attributes
+    ----------
+    alpha : array, Kept or None
+        Derivatives or table, if known.
+    ahead : int
+        Number of following steps whose batches a step reads.
+    is_long : bool
+        Whether the lineage of the table is so long that a pass should make it exact.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem to minimise.
+    batch_size : int
+        Number of rows that a step reads.
+    """
+
+    alpha: Any
+    ahead = 0
+    is_long = False
+
+    def __init__(self, problem: Problem, batch_size: int):
+        self.problem, self.batch_size = problem, batch_size
+
+    def update(self, w: np.ndarray, gradient: Gradient) -> int:
+        """Compute the gradient estimate ``r`` at the iterate. Return the number of rows read."""
+        raise NotImplementedError
+
+    def predictions(self, w: np.ndarray) -> Any:
+        """Return the predictions at the iterate."""
+        return self.problem.objective.predict(w)
+
+    def mean_residual(self) -> tuple[float, float]:
+        """Return the mean residual of the rows of recent batches, and its standard error; NaN without a table."""
+        return np.nan, np.nan
+
+    def sizes(self, steps: np.ndarray) -> np.ndarray:
+        """Return the number of rows that the steps with these numbers read."""
+        return np.full(len(steps), self.batch_size)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state from which `restore` continues."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a saved state."""
 
 
 # --- a table of derivatives, refreshed by batches ---------------------------------------------------------------------
@@ -138,13 +188,13 @@ def numbered_rows(local: Local) -> tuple:
     return ([(local.number, len(local.samples.weights))],)
 
 
-class SharedTable:
+class SharedTable(TaskGradient):
     """The paper's table of derivatives, distributed over the shards. Each shard refreshes its part of a batch.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     batch_size : int
         Rows of a batch.
     generator : Generator
@@ -153,16 +203,11 @@ class SharedTable:
         The table of a run that is continued; zeros by default.
     """
 
-    ahead = 0
-
     def __init__(
-        self,
-        problem: Problem,
-        batch_size: int,
-        generator: np.random.Generator,
-        alpha: np.ndarray | None = None,
+        self, problem: Problem, batch_size: int, generator: np.random.Generator, alpha: np.ndarray | None = None
     ):
-        self.problem, self.batch_size, self.generator = problem, batch_size, generator
+        super().__init__(problem, batch_size)
+        self.generator = generator
         self._rows = dict(problem.objective.shards.run(numbered_rows)[0])
         # residuals of the batches of the last quarter of a pass
         self._residuals: deque[float] = deque(maxlen=max(4, problem.n // (4 * batch_size)))
@@ -176,7 +221,7 @@ class SharedTable:
         self._residuals.clear()
 
     @property
-    def is_long(self) -> bool:
+    def is_long(self) -> bool:  # type: ignore[override]
         """Whether the lineage is so long that a pass should make the table exact."""
         return len(self._batches) * self.batch_size >= MOST_PASSES * self.problem.n or self._entries > MOST_ENTRIES
 
@@ -196,26 +241,18 @@ class SharedTable:
         self._residuals.append(sum(change.residuals for change in changes) * self.problem.n / self.batch_size)
         return self.batch_size
 
-    def predictions(self, w: np.ndarray) -> Any:
-        """Return the predictions at the iterate."""
-        return self.problem.objective.predict(w)
-
     def mean_residual(self) -> tuple[float, float]:
         """Return the mean residual of the rows of recent batches, and its standard error."""
         if len(self._residuals) < 2:
             return np.nan, np.nan
         return float(np.mean(self._residuals)), float(np.std(self._residuals, ddof=1) / len(self._residuals) ** 0.5)
 
-    def sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows in the batches of the steps with these numbers."""
-        return np.full(len(steps), self.batch_size)
-
     def state(self) -> dict[str, Any]:
-        """Return what a later run needs to go on, if the table is in this process."""
+        """Return the recent residuals, if the table is in this process: one on a cluster is made exact instead."""
         return {} if isinstance(self.alpha, Kept) else {"residuals": np.array(self._residuals)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the one with this state was."""
+        """Continue from a saved state."""
         if not isinstance(self.alpha, Kept):
             self.renew(state["estimate.alpha"].copy())
             self._residuals.extend(state["residuals"])
@@ -224,21 +261,20 @@ class SharedTable:
 # --- the exact gradient -----------------------------------------------------------------------------------------------
 
 
-class ExactGradient:
+class ExactGradient(TaskGradient):
     """The exact gradient. The pass that certifies an iterate also serves the next step.
 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     passes : ExactPasses
-        Takes the passes. Each finds the best intercept, where there is one.
+        Makes the passes. Each finds the optimal intercept, if there is one.
     """
 
-    is_long, ahead = False, 0
-
     def __init__(self, problem: Problem, passes: ExactPasses):
-        self.problem, self.passes, self.lower_bound = problem, passes, float("-inf")
+        super().__init__(problem, problem.n)
+        self.passes = passes
 
     @property
     def alpha(self) -> Any:
@@ -246,37 +282,14 @@ class ExactGradient:
         found = self.passes.certificate()
         return None if found is None else found.alpha
 
-    def certificate(self, w: np.ndarray) -> Evaluation:
-        """Return the exact evaluation of the iterate, which the next step needs anyway. Every one proves a bound."""
-        found = self.passes.exact(w)
-        rounding = found.rounding + sum_rounding(self.problem, found.value)
-        self.lower_bound = max(self.lower_bound, found.value - found.gap - rounding)
-        return found
-
     def update(self, w: np.ndarray, gradient: Gradient) -> int:
         """Compute the gradient at the iterate. Return the number of rows read."""
-        gradient.r[:] = self.certificate(w).gradient.ravel()
+        gradient.r[:] = self.passes.exact(w).gradient.ravel()
         return self.problem.n
 
     def predictions(self, w: np.ndarray) -> Any:
-        """Return the predictions at the iterate."""
+        """Return the predictions at the iterate, which the pass has computed."""
         return self.passes.predictions(w)
-
-    def mean_residual(self) -> tuple[float, float]:
-        """Return NaN: there is no table."""
-        return np.nan, np.nan
-
-    def sizes(self, steps: np.ndarray) -> np.ndarray:
-        """Rows that the steps with these numbers read."""
-        return np.full(len(steps), self.problem.n)
-
-    def state(self) -> dict[str, Any]:
-        """Return what a later run needs to go on."""
-        return {"lower_bound": self.lower_bound}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where the one with this state was."""
-        self.lower_bound = float(state["lower_bound"])
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------
@@ -312,14 +325,14 @@ class TaskSteps:
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The problem to minimise.
     method : Method
         The composition.
-    estimate : ExactGradient or SharedTable
+    estimate : TaskGradient
         Computes the gradient.
     """
 
-    def __init__(self, problem: Problem, method: Method, estimate: ExactGradient | SharedTable):
+    def __init__(self, problem: Problem, method: Method, estimate: TaskGradient):
         self.problem, self.estimate, self._searches = problem, estimate, method.step.reads_all_rows
         d, outputs = problem.d, problem.outputs
         # A rule that reads no rows needs samples for their loss only. With the identity as rows, predictions are the

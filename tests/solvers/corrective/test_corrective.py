@@ -402,7 +402,7 @@ def test_warm_up_leaves_nothing_to_compile(layout, monkeypatch):
     called, run = set(), Kernel.__call__
     monkeypatch.setattr(Kernel, "__call__", lambda self, *args: called.add(self.__name__) or run(self, *args))
     for limits in (HessianLimits(300, 300, 300), NONE):  # each loads the code of its own kind of model
-        monkeypatch.setattr("frankwolfe.solvers.corrective.start._warm", set())
+        monkeypatch.setattr("frankwolfe.solvers.corrective.rounds._warm", set())
         solver = solver_of(problem, limits=limits)
         solver.warm_up()
         assert ("cycle" in called) == (limits is NONE)

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 
 import frankwolfe as fw
-from frankwolfe.solvers.corrective import start
+from frankwolfe.solvers.corrective import fully_corrective
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 
 
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
-    monkeypatch.setattr(start, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
+    monkeypatch.setattr(fully_corrective, "LEAST_ENTRIES", {"sparse": 0, "dense": 0})
 
 
 def tall(n=4_000, d=6, noise=1.0, layout="dense", **options):
@@ -23,7 +23,7 @@ def tall(n=4_000, d=6, noise=1.0, layout="dense", **options):
 
 def without_sample(monkeypatch, problem, **how):
     with monkeypatch.context() as patch:
-        patch.setattr(start, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
+        patch.setattr(fully_corrective, "LEAST_ENTRIES", {"sparse": 10**9, "dense": 10**9})
         return fw.minimize(problem, **how)
 
 
@@ -41,7 +41,7 @@ def test_same_optimum_with_fewer_passes(layout, intercept, monkeypatch):
 def test_the_objective_and_its_bound_are_those_of_all_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4_000, 4))
-    truth = np.where(np.arange(4_000) % start.SAMPLED == 0, -1.0, 1.0)  # the rows of the sample mislead
+    truth = np.where(np.arange(4_000) % fully_corrective.SAMPLED == 0, -1.0, 1.0)  # the rows of the sample mislead
     result = fw.minimize(fw.Problem(X, truth * X[:, 0], "squared", fw.L1Ball(3.0)), tol=1e-8)
     best = np.linalg.lstsq(X, truth * X[:, 0], rcond=None)[0]
     assert result.success
@@ -53,7 +53,7 @@ def test_a_start_of_ones_own_is_begun_from(monkeypatch):
         raise AssertionError("a sample was taken")
 
     problem = tall()
-    monkeypatch.setattr(start, "sample_optimum", refuse)
+    monkeypatch.setattr(fully_corrective, "sample_optimum", refuse)
     assert fw.minimize(problem, x0=np.full(problem.d, 0.1), tol=1e-6).success
     with pytest.raises(AssertionError, match="a sample was taken"):
         fw.minimize(problem, tol=1e-6)
@@ -61,9 +61,9 @@ def test_a_start_of_ones_own_is_begun_from(monkeypatch):
 
 def test_rows_without_weight_are_no_sample():
     weights = np.ones(4_000)
-    weights[:: start.SAMPLED] = 0.0
+    weights[:: fully_corrective.SAMPLED] = 0.0
     problem = tall(sample_weight=weights)
-    assert start.start_from_sample(problem) == (None, 0)
+    assert fully_corrective.start_from_sample(problem) == (None, 0)
     assert fw.minimize(problem, tol=1e-6).success
 
 
@@ -71,7 +71,7 @@ def test_rows_without_weight_are_no_sample():
 def test_only_convex_losses_start_from_a_sample(loss):
     rng = np.random.default_rng(0)
     problem = fw.Problem(rng.normal(size=(4_000, 3)), np.sign(rng.normal(size=4_000)), loss, fw.L1Ball(1.0))
-    assert start.worth_sampling(problem) == (loss == "logistic")
+    assert fully_corrective.worth_sampling(problem) == (loss == "logistic")
 
 
 def test_the_sample_is_charged():
@@ -79,7 +79,7 @@ def test_the_sample_is_charged():
     result = fw.minimize(problem, tol=1e-8)
     sampled_rows = result.passes * problem.n % problem.n
     assert sampled_rows > 0
-    assert sampled_rows % (problem.n // start.SAMPLED) == 0
+    assert sampled_rows % (problem.n // fully_corrective.SAMPLED) == 0
 
 
 def test_a_state_from_before_the_sample_leads_to_the_same_bits():

@@ -4,12 +4,10 @@
 (`active_atoms`, their predictions in `active_matrix`). Its quadratic model forms the Hessian if atoms are few
 (`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
 over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
-rank. `hessian` computes the Hessian in all weights. `start`
-computes a starting point from a row subsample, and `few_reads` saves reads of data on disk.
+rank. `hessian` computes the Hessian in all weights, and `few_reads` saves reads of data on disk.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from frankwolfe.solvers.corrective.conditions import ConditionedSolver
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
+from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver, has_working_sets
 from frankwolfe.solvers.protocol import Solver
 
@@ -29,8 +28,8 @@ UNEVEN_RATIO = 30.0
 norm by it. On such data, solvers that add one atom at a time, and low-rank steps, take many rounds."""
 
 
-def solver_for(problem: Problem) -> Callable[..., Solver]:
-    """Return the factory of the solver for a problem. It takes a problem, a start and the state of an earlier run.
+def solver_for(problem: Problem) -> type[RoundSolver]:
+    """Return the class of the solver for a problem.
 
     `InteriorSolver` takes few rounds on any data, but the cost of a round is cubic in the number of weights. Above
     ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow, and for
@@ -44,20 +43,18 @@ def solver_for(problem: Problem) -> Callable[..., Solver]:
     if structure.hull is None and problem.size <= 600:
         barrier = problem.barrier()
         if barrier is not None and (problem.size <= barrier.quick_up_to or is_uneven(problem)):
-            return partial(InteriorSolver, barrier=barrier)
+            return InteriorSolver
     return CorrectiveSolver if structure.trace_norm is None else LowRankSolver
 
 
 def restored_solver(problem: Problem, state: Mapping[str, Any], saves_reads: bool = False) -> Solver:
     """Return the solver for a problem, restored from a state. ``saves_reads`` selects the solver for data on disk."""
+    kind = solver_for(problem)
     if saves_reads:
         from frankwolfe.solvers.corrective.few_reads import FewReadsSolver
 
-        return FewReadsSolver.from_state(problem, state)
-    kind: Any = solver_for(problem)
-    kind, how = (kind.func, kind.keywords) if isinstance(kind, partial) else (kind, {})
-    solver: Solver = kind.from_state(problem, state, **how)
-    return solver
+        kind = FewReadsSolver
+    return kind.from_state(problem, state)
 
 
 def is_uneven(problem: Problem) -> bool:

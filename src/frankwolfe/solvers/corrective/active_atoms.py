@@ -19,7 +19,7 @@ from frankwolfe.sets.base import Hull, tracker_of
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.column_model import DenseColumns, SparseColumns, by_columns
 from frankwolfe.solvers.corrective.hessian_model import Hessian
-from frankwolfe.solvers.state import PLAIN, copied, require_like
+from frankwolfe.solvers.state import attributes, below, copied, set_attributes, under
 
 MIN_NEW_ATOMS = 50
 """A round may always add this many coordinates. Twice or half as many: passes change by 2%."""
@@ -242,15 +242,12 @@ class Coordinates(ActiveAtoms):
 
     def state(self) -> dict[str, Any]:
         """Return the active columns, their weights and the Hessian as state entries. The columns are in the data."""
-        found = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
+        found = under("atoms", attributes(self, self.REMEMBERED))
         return found if self.matrix is None else found | self.hessian.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Set all attributes from a saved state."""
-        own = {f"atoms.{name}": getattr(self, name) for name in self.REMEMBERED}
-        require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
-        for name in self.REMEMBERED:
-            setattr(self, name, copied(state[f"atoms.{name}"]))
+        set_attributes(self, self.REMEMBERED, below("atoms", state))
         if "hessian.H" in state:
             self._use(ActiveMatrix.of_columns(self.objective, self.active))
             self.hessian.restore(state)

@@ -28,8 +28,7 @@ from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
-from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver
-from frankwolfe.solvers.corrective.start import is_new_kind
+from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
 from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import copied, flat
 
@@ -240,8 +239,6 @@ class ConditionedSolver(CorrectiveSolver):
         Multipliers of the conditions by the last quadratic program. Positive ones belong to upper bounds.
     proving : array of shape (m,)
         Multipliers of the gap at the iterate.
-    proof : array of shape (m,)
-        Multipliers of the best lower bound.
     level : float
         Multiplier of the budget of the set.
     slack : array of shape (m,)
@@ -251,13 +248,15 @@ class ConditionedSolver(CorrectiveSolver):
     remembered = (
         *RoundSolver.remembered,
         *("left", "caution", "lowest_gap", "lowest_value", "vain", "promised", "unseen"),
-        *("multipliers", "proving", "proof", "level", "slack", "last_value"),
+        *("multipliers", "proving", "level", "slack", "last_value"),
     )
+
+    proving: np.ndarray
 
     def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
         assert problem.side is not None
         self.side = problem.side
-        self.multipliers = self.proving = self.proof = np.zeros(self.side.m)
+        self.multipliers = self.proving = np.zeros(self.side.m)
         self.level, self.last_value, self.slack = -np.inf, np.inf, np.ones(self.side.m)
         self.face: Face | None = None
         self._start = feasible_point(problem, self.side, w)
@@ -281,11 +280,11 @@ class ConditionedSolver(CorrectiveSolver):
         return False
 
     def evidence(self) -> Evidence:
-        """Return the exact evaluation of the iterate, the best lower bound and their multipliers."""
-        return super().evidence()._replace(multipliers=self.proving, bound_multipliers=self.proof)
+        """Return the exact evaluation of the iterate, and the multipliers of its gap."""
+        return super().evidence()._replace(multipliers=self.proving)
 
     @classmethod
-    def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
+    def from_state(cls, problem: Problem, state: Mapping[str, Any]) -> Self:
         """Return a solver that continues from a saved state."""
         start = state["w"] if "w" in state else state["atoms.u"] @ state["atoms.points"]
         shift = problem.constraint.structure().shift
@@ -306,8 +305,9 @@ class ConditionedSolver(CorrectiveSolver):
 
     def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
         """Return the gap at the iterate by its derivatives and the last multipliers, or those of the best bound."""
-        gap, other = (self._gap_by(multipliers, gradient, w) for multipliers in (self.multipliers, self.proof))
-        self.proving = self.proof if other < gap else self.multipliers
+        proof = np.zeros(self.side.m) if self.bound.multipliers is None else self.bound.multipliers
+        gap, other = (self._gap_by(multipliers, gradient, w) for multipliers in (self.multipliers, proof))
+        self.proving = proof if other < gap else self.multipliers
         return min(gap, other)
 
     def _gap_by(self, multipliers: np.ndarray, gradient: np.ndarray, w: np.ndarray) -> float:
@@ -325,15 +325,6 @@ class ConditionedSolver(CorrectiveSolver):
         """Return a bound on the rounding error of the gap."""
         terms = float(np.abs(self.proving) @ (abs(self.side.A) @ np.abs(self.point())))
         return super()._gap_rounding(at, alpha) + 4.0 * EPSILON * terms
-
-    def _raise_bound(
-        self, at: Point, gap: float, slopes: np.ndarray | None = None, rounding: float | None = None
-    ) -> None:
-        """Update the lower bound with ``value - gap``, and the multipliers that prove it."""
-        before = self.lower_bound
-        super()._raise_bound(at, gap, slopes, rounding)
-        if self.lower_bound > before:
-            self.proof = self.proving if slopes is None else np.zeros(self.side.m)
 
     def _bound_on_face(self, found: Evaluation) -> None:
         """Do nothing: the bounds come from the multipliers."""
@@ -369,7 +360,8 @@ class ConditionedSolver(CorrectiveSolver):
         gap = self.at.proven(self._gap_at(found.gradient, self.point()))
         if not gap < found.gap:
             return found
-        self._raise_bound(self.at, gap)
+        rounding = self._gap_rounding(self.at, self.at.alpha)
+        self.bound.offer_gap(self.at.value, gap + rounding, found.alpha, self.proving, found.gradient)
         return found._replace(gap=gap)
 
     def _active_gap(self, slope: np.ndarray, u: np.ndarray) -> float:

@@ -8,11 +8,12 @@ another set whose vertices have one non-zero entry.
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.compile.waiting import waiting
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -23,9 +24,17 @@ from frankwolfe.shards.local import DataBlock
 from frankwolfe.solvers.corrective.active_atoms import column_room
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
-from frankwolfe.solvers.loop import generator_state
-from frankwolfe.solvers.protocol import Evidence
-from frankwolfe.solvers.state import ESTIMATE, PLAIN, copied, flat, handed_over, require_entries, require_like
+from frankwolfe.solvers.loop import generator_of
+from frankwolfe.solvers.protocol import Evidence, LowerBound
+from frankwolfe.solvers.state import (
+    ESTIMATE,
+    attributes,
+    below,
+    flat,
+    handed_over,
+    require_entries,
+    under,
+)
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
 BATCH = 10
@@ -62,7 +71,7 @@ class FewReadsSolver(RoundSolver):
         earlier: Mapping[str, Any] | None = None,
         generator: np.random.Generator | None = None,
     ):
-        super().__init__(problem, earlier)
+        super().__init__(problem, w, earlier)
         hull = problem.constraint.structure().hull
         assert hull is not None
         self.hull: Hull = hull
@@ -83,20 +92,20 @@ class FewReadsSolver(RoundSolver):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
-        if self.scout is not None:
-            self.scout.warm_up()
         head = self._solver(self.problem.head(8).with_columns(self.problem.X.head(8), set_of(self.hull)), None)
         head.warm_up()
 
-    def begin(self, budget: float, target: float) -> None:
-        """Set the budget, in rows read, and the target gap. Nothing is read yet."""
-        self.budget, self.target = budget, target
+    def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
+        """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run."""
+        with waiting().counted():
+            self.warm_up()
+        self.budget, self.target, self.bound = budget, target, self.bound if bound is None else bound
         if self.scout is not None:
             self.scout.begin(min(budget, self.problem.n), 0.0)  # the prefetch stops at the end of the pass
         if self.inner is not None:
             self._begin_inner()
         if self.rest is not None:
-            self.rest.begin(budget - self.rows_read + self.rest.rows_read, target)
+            self.rest.begin(budget - self.rows_read + self.rest.rows_read, target, self.bound)
 
     def _begin_inner(self) -> None:
         assert self.inner is not None
@@ -126,7 +135,7 @@ class FewReadsSolver(RoundSolver):
         elif np.isin(chosen, self.columns).all() or (self.mended > 0 and not np.isin(wanted, chosen).all()):
             self.rest = CorrectiveSolver(self.problem, self.w)
             self.rest.at, self.rest._found, self.inner = self.at, found, None
-            self.rest.begin(self.budget - self.rows_read, self.target)
+            self.rest.begin(self.budget - self.rows_read, self.target, self.bound)
             self._go_on_from_disk(self.rest)
         else:
             self.mended += 1
@@ -235,7 +244,7 @@ class FewReadsSolver(RoundSolver):
             return super().evidence()
         inside = self.scout or self.inner
         gap = np.inf if inside is None else inside.evidence().gap_estimate
-        return Evidence(gap, None, 1.0, self.lower_bound, self.slopes)
+        return Evidence(gap, None, 1.0)
 
     @property
     def unhindered(self) -> bool:
@@ -257,7 +266,7 @@ class FewReadsSolver(RoundSolver):
         """Return the gradient and the loss derivatives for a later run: exact ones if there are any, else estimates."""
         found = self._found
         if found is not None:
-            return {"gradient": found.gradient} | self._slopes_handed_over(found)
+            return {"gradient": found.gradient} | flat(f"{ESTIMATE}.alpha", found.alpha)
         if self.scout is not None:
             return handed_over(self.scout.state())
         alpha = self.problem.objective.zeros() if self.inner is None else self.inner.at.alpha
@@ -271,54 +280,30 @@ class FewReadsSolver(RoundSolver):
     def state(self) -> dict[str, Any]:
         """Return the state from which `from_state` continues. Arrays are not copied. Columns are read again later."""
         state = self._slopes_so_far() | {"steps": self.steps, "rows": self.problem.n}
-        for name in self.remembered:
-            state |= flat(name, getattr(self, name))
+        state |= attributes(self, self.remembered)
         if self._found is not None:
             state |= {"found.gap": self._found.gap, "found.intercept": self._found.intercept}
         for name, solver in self._parts().items():
-            state |= {f"{name}.{key}": value for key, value in solver.state().items()}
+            state |= under(name, solver.state())
         return state
 
-    @classmethod
-    def from_state(
-        cls, problem: Problem, state: Mapping[str, Any], generator: np.random.Generator | None = None, **how: Any
-    ) -> Self:
-        """Return a solver that continues from a saved state. Reading the columns again takes one read.
-
-        ``generator`` is set to the saved state of the random generator, if the first pass is unfinished.
-        """
-        solver = cls(problem, problem.default_start(), {"steps": state["steps"], "rows": 0}, generator)
-        require_entries(problem, state)
-        own = {name: getattr(solver, name) for name in cls.remembered}
-        require_like({name: value for name, value in own.items() if isinstance(value, PLAIN)}, state)
-        for name in cls.remembered:
-            setattr(solver, name, copied(state.get(name)))
-        parts = {name: _below(name, state) for name in ("scout", "inner", "rest")}
-        scout, solver.scout = parts["scout"], None
+    def _restore_point(self, state: Mapping[str, Any]) -> None:
+        """Restore the inner solvers, and with them the point. Reading the columns again takes one read."""
+        require_entries(self.problem, state)
+        scout, inner, rest = (below(name, state) for name in ("scout", "inner", "rest"))
+        self.scout = None
         if scout:
-            rng = np.random.default_rng() if generator is None else generator
-            rng.bit_generator.state = generator_state(scout)
-            solver.scout = StepwiseSolver.from_state(problem, scout, METHODS["sfw"], solver.batch, rng)
-        if parts["inner"]:
-            small = problem.with_columns(read_columns(problem, solver.columns), set_of(solver.hull))
-            solver.inner = CorrectiveSolver.from_state(small, parts["inner"])
-        if parts["rest"]:
-            solver.rest = CorrectiveSolver.from_state(problem, parts["rest"])
+            self.scout = StepwiseSolver.from_state(self.problem, scout, METHODS["sfw"], self.batch, generator_of(scout))
+        if inner:
+            small = self.problem.with_columns(read_columns(self.problem, self.columns), set_of(self.hull))
+            self.inner = CorrectiveSolver.from_state(small, inner)
+        if rest:
+            self.rest = CorrectiveSolver.from_state(self.problem, rest)
         if "found.gap" in state:
-            if solver.rest is None and solver.inner is None:
+            solver = self.rest or self.inner
+            if solver is None:
                 raise ValueError("it knows a gap, and no point that has it")
-            solver.at = (solver.rest or solver.inner).at  # type: ignore[union-attr]
-            alpha = solver.at.alpha.reshape(problem.samples.shape)
-            gap, shift = state["found.gap"], copied(state["found.intercept"])
-            gradient, rounding = copied(state["gradient"]), solver._gap_rounding(solver.at, alpha)
-            solver._found = Evaluation(solver.at.value, gradient, gap, alpha, shift, rounding)
-        return solver
-
-
-def _below(name: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a state that belong to the inner solver ``name``."""
-    start = len(name) + 1
-    return {key[start:]: value for key, value in state.items() if key.startswith(f"{name}.")}
+            self.at = solver.at
 
 
 # --- columns of a store, in memory -----------------------------------------------------------------------------------

@@ -22,8 +22,7 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.barriers import Barrier, Expansion
 from frankwolfe.solvers.corrective.hessian import MIN_PIVOT, FullHessian, loss_curvatures, objective_hessian
-from frankwolfe.solvers.corrective.rounds import RoundSolver
-from frankwolfe.solvers.corrective.start import is_new_kind
+from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 from frankwolfe.solvers.dual_bound import dual_gap, slopes_after
 from frankwolfe.solvers.state import copied
 
@@ -87,15 +86,9 @@ class InteriorSolver(RoundSolver):
         *("vain", "lowest_gap", "lowest_value", "lowest_above"),
     )
 
-    def __init__(
-        self,
-        problem: Problem,
-        w: np.ndarray,
-        earlier: Mapping[str, Any] | None = None,
-        barrier: Barrier | None = None,
-    ):
-        super().__init__(problem, earlier)
-        self.barrier: Any = problem.barrier() if barrier is None else barrier
+    def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
+        super().__init__(problem, w, earlier)
+        self.barrier: Any = problem.barrier()
         self.w = w.copy()
         self.exact: tuple[np.ndarray, float] | None = None  # gradient and gap at the iterate, if known
         self.path: list[PathPoint] = []
@@ -110,7 +103,7 @@ class InteriorSolver(RoundSolver):
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by a round on the first eight rows."""
         if is_new_kind(type(self), self.problem):
-            InteriorSolver(self.problem.head(8), self.w, barrier=self.barrier).advance(1)
+            InteriorSolver(self.problem.head(8), self.w).advance(1)
 
     @property
     def spent(self) -> bool:
@@ -203,14 +196,14 @@ class InteriorSolver(RoundSolver):
         """Update the lower bound with the slopes ``alpha`` at a model's minimiser. It counts as a pass."""
         if has_dual(self.problem.loss) and not self.spent:
             self.rows_read += self.problem.n
-            self._raise_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
+            self._offer_bound(at, dual_gap(self.problem, at, w, alpha), alpha)
 
     def _go_unseen(self) -> bool:
         """Move to the minimiser of the last model if the bound is too low and the objective does not increase.
 
         In the last digits the gap may be all rounding. A lower bound from slopes nearer to the optimum is still higher.
         """
-        if self.tried is None or self.at.value - self.lower_bound <= self.target:
+        if self.tried is None or self.at.value - self.bound.value <= self.target:
             return False
         there, at, exact = self.tried
         if not (at.stationary and self._rise(at) <= self._noise()):
@@ -234,7 +227,7 @@ class InteriorSolver(RoundSolver):
     def _look_back(self, found: Evaluation) -> None:
         """Count the rounds without progress. Switch to the next rule of acceptance if the last one mattered."""
         gap, value, above = self.lowest_gap, self.lowest_value, self.lowest_above
-        bounded = found.value - self.lower_bound
+        bounded = found.value - self.bound.value
         if found.gap < 0.9 * gap or found.value < value - self._noise() or bounded < 0.5 * above:
             self.vain = 0
         else:
@@ -262,7 +255,7 @@ class InteriorSolver(RoundSolver):
         self.tried = there, at, exact
         unseen = fall <= 100.0 * self._noise()  # the predicted decrease is below rounding
         good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
-        self._raise_bound(at, at.proven(exact[1]))
+        self._offer_bound(at, at.proven(exact[1]), at.alpha, exact[0])
         if good or (convex and (exact[1] <= self.target or self._much_closer(at, exact[1], found))):
             self.w, self.at, self.exact = there, at, exact
             self._adapt(1.0)
@@ -285,7 +278,7 @@ class InteriorSolver(RoundSolver):
         if self._rise(at) <= self._noise():
             return True
         self.mattered = True
-        low = self.rule == ABOUT_AS_LOW and at.value - self.lower_bound <= 2.0 * (found.value - self.lower_bound)
+        low = self.rule == ABOUT_AS_LOW and at.value - self.bound.value <= 2.0 * (found.value - self.bound.value)
         return low or self.rule == ANY_RISE or gap <= 0.5 * self.lowest_gap
 
     def _drop_tiny(self) -> None:

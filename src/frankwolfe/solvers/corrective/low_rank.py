@@ -26,8 +26,7 @@ from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import curvatures, evaluate_losses, shifted_by, weighted
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.shards.local import Local
-from frankwolfe.solvers.corrective.rounds import RoundSolver
-from frankwolfe.solvers.corrective.start import is_new_kind
+from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 from frankwolfe.solvers.state import built, flat
 
 MIN_NEW_VECTORS = 8
@@ -120,15 +119,15 @@ def intercept_pulls(local: Local, view: Any, curved: Curved) -> tuple:
 class LowRankSolver(RoundSolver):
     """One run of the corrective method on a trace-norm ball."""
 
-    remembered = (*RoundSolver.remembered, "left", "sizes", "right", "bound", "last_left", "last_right", "last_gap")
+    remembered = (*RoundSolver.remembered, "left", "sizes", "right", "curvature", "last_left", "last_right", "last_gap")
 
     def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
-        super().__init__(problem, earlier)
+        super().__init__(problem, w, earlier)
         structure = problem.constraint.structure()
         self.norm, self.shift = structure.trace_norm, structure.shift
         self.radius = self.norm.radius
         self.left, self.sizes, self.right = problem.factors(w if self.shift is None else w - self.shift)
-        self.bound = 0.0
+        self.curvature = 0.0
         self.found = Triplets(self.left[:, :0], np.zeros(0), self.right[:, :0], 0.0)
         self.last_left, self.last_right = self.left[:, :0], self.right[:, :0]
         self.last_gap = np.inf
@@ -230,10 +229,10 @@ class LowRankSolver(RoundSolver):
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
             # First guess of the largest curvature: 70% of the last one, the curvature along the gradient or, if that is
             # zero, the curvature for which a gradient step has the length of the radius.
-            self.bound = 0.7 * self.bound or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
-            there, self.bound = model.minimum(self.bound, 60, 0.5 * goal)
-            if not np.isfinite(self.bound):
-                self.bound = 0.0
+            self.curvature = 0.7 * self.curvature or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
+            there, self.curvature = model.minimum(self.curvature, 60, 0.5 * goal)
+            if not np.isfinite(self.curvature):
+                self.curvature = 0.0
                 break
             found = self._line_search(view, at, S, there - S, float(np.vdot(slope, there - S)))
             if found is None:

@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from frankwolfe.compile.kernels import compiling
+from frankwolfe.compile.waiting import waiting
 from frankwolfe.losses import has_dual
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.shards.interface import Kept
-from frankwolfe.solvers.dual_bound import dual_gap, sum_rounding
-from frankwolfe.solvers.protocol import Evidence
-from frankwolfe.solvers.state import ESTIMATE, PLAIN, built, copied, flat, require_entries, require_like
+from frankwolfe.solvers.dual_bound import dual_gap
+from frankwolfe.solvers.protocol import Evidence, LowerBound
+from frankwolfe.solvers.state import ESTIMATE, attributes, built, copied, flat, require_entries, set_attributes
 
 VALUE_ROUNDING = 1e-14
 """Relative rounding error of the objective. Changes below this fraction of its value are treated as zero. Twice or
@@ -27,31 +28,28 @@ class RoundSolver(ABC):
     ----------
     problem : Problem
         The problem to minimise.
+    w : array or Factors
+        Feasible start, which each solver stores in its own form.
     earlier : mapping, optional
         State of an earlier run. Only its number of steps is used.
     """
 
     batch_size = 0  # every round reads all rows
-    certifies_itself = True
-    rows_a_step = None  # a round makes as many inner passes as it needs
+    proving: np.ndarray | None = None  # multipliers of the gap, if there are side constraints
+    rows_a_step: int | None = None  # a round makes as many inner passes as it needs
 
-    remembered: tuple[str, ...] = ("rows_read", "stuck", "scale", "lower_bound", "slopes")
+    remembered: tuple[str, ...] = ("rows_read", "stuck", "scale")
     """Names of the attributes, numbers or arrays, that `state` saves."""
 
-    def __init__(self, problem: Problem, earlier: Mapping[str, Any] | None):
+    def __init__(self, problem: Problem, w: Any, earlier: Mapping[str, Any] | None = None):
         self.problem = problem
         self.steps = 0 if earlier is None else earlier["steps"]  # rounds, including those of the earlier run
         self.rows_read = 0
         self.stuck, self.budget, self.target, self.scale = False, np.inf, 0.0, np.nan
         self.denied = False  # whether the start from a row subsample was skipped because the budget was too small
         self.at: Any = None
-        self._forget_bounds()
+        self.bound = LowerBound(problem)
         self._found: Evaluation | None = None
-
-    def _forget_bounds(self) -> None:
-        """Reset the lower bound of the optimum."""
-        self.lower_bound = -np.inf
-        self.slopes: np.ndarray | None = None  # dual point of the bound; None: the slopes at an iterate
 
     @abstractmethod
     def warm_up(self) -> None:
@@ -79,9 +77,14 @@ class RoundSolver(ABC):
         """Whether the budget has not limited any round so far."""
         return not (self.spent or self.denied)
 
-    def begin(self, budget: float, target: float) -> None:
-        """Set the budget, in rows read, and the target gap. Compute the exact gradient for the first round."""
-        self.budget, self.target = budget, target
+    def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
+        """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run.
+
+        This computes the exact gradient for the first round.
+        """
+        with waiting().counted():
+            self.warm_up()
+        self.budget, self.target, self.bound = budget, target, self.bound if bound is None else bound
         self._exact()
 
     def advance(self, steps: int) -> int:
@@ -120,42 +123,38 @@ class RoundSolver(ABC):
         return None if self._is_finite(self._exact()) else Status.NON_FINITE
 
     def evidence(self) -> Evidence:
-        """Return the exact evaluation of the iterate and the best lower bound."""
+        """Return the exact evaluation of the iterate."""
         found = self._exact()
-        return Evidence(found.gap, found, 1.0, self.lower_bound, self.slopes, gradient=found.gradient)
+        return Evidence(found.gap, found, 1.0, gradient=found.gradient)
 
     def _exact(self) -> Evaluation:
         """Return the exact evaluation at the iterate. It takes one pass over the data and is cached until a move."""
         if self._found is None:
             gradient, gap = self._evaluate()
             alpha = self.at.alpha.reshape(self.problem.samples.shape)
-            gap, rounding = self.at.proven(0.0 if gap < 0.0 else gap), self._gap_rounding(self.at, alpha)
-            self._raise_bound(self.at, gap, rounding=rounding)
+            gap = self.at.proven(0.0 if gap < 0.0 else gap)
+            rounding = self._gap_rounding(self.at, self.at.alpha)
+            self.bound.offer_gap(self.at.value, gap + rounding, alpha, self.proving, gradient)
             if self.at.value <= 2.0 * self.target < gap and has_dual(self.problem.loss):
                 # The objective is almost zero. The dual point alpha = 0 proves F >= sum_i p_i min_z f(z, y_i).
                 nothing = self.problem.objective.zeros()
-                self._raise_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
+                self._offer_bound(self.at, dual_gap(self.problem, self.at, self.point(), nothing), nothing)
             shift = self.problem.shift_of(self.at, self.point())
             self._found = Evaluation(self.at.value, gradient, gap, alpha, shift, rounding)
         return self._found
 
-    def _raise_bound(
-        self, at: Point, gap: float, slopes: np.ndarray | None = None, rounding: float | None = None
-    ) -> None:
-        """Update the lower bound with ``value - gap``, proven by a dual point ``slopes``, if the problem is convex.
-
-        A maximum over many bounds favours upward rounding errors, so each bound is first lowered by its rounding error.
-        """
-        bound = at.value - gap - sum_rounding(self.problem, at.value)
-        if not self.problem.loss.convex or not bound > self.lower_bound:
-            return
-        bound -= self._gap_rounding(at, at.alpha) if rounding is None else rounding
-        if bound > self.lower_bound:
-            self.lower_bound, self.slopes = bound, slopes
-
     def _gap_rounding(self, at: Point, alpha: Any) -> float:
         """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
         return self.problem.objective.gap_rounding(at, alpha)
+
+    def _offer_bound(self, at: Point, gap: float, slopes: Any, gradient: np.ndarray | None = None) -> None:
+        """Offer the lower bound ``value - gap`` that the dual point ``slopes`` proves, less its rounding error.
+
+        ``gradient`` is ``X' slopes``, if it is known.
+        """
+        if at.value - gap > self.bound.value:  # otherwise the rounding error, a sum over all rows, is not needed
+            gap += self.problem.objective.gap_rounding(at, slopes)
+            self.bound.offer_gap(at.value, gap, slopes.reshape(self.problem.samples.shape), None, gradient)
 
     def _evaluate_predictions(self, z: Any, segment: Any = None) -> Any:
         """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass."""
@@ -236,28 +235,17 @@ class RoundSolver(ABC):
 
     # --- state --------------------------------------------------------------------------------------------------
 
-    def _slopes_handed_over(self, found: Evaluation) -> dict[str, Any]:
-        """Return the loss derivatives at the iterate as a state entry. Derivatives on a cluster are not saved."""
-        return {} if isinstance(found.alpha, Kept) else {f"{ESTIMATE}.alpha": found.alpha}
-
     def state(self) -> dict[str, Any]:
         """Return the state from which `from_state` continues. Arrays are not copied."""
         found = self._exact()
         state: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n, "gradient": found.gradient}
-        state |= self._slopes_handed_over(found) | {"found.gap": found.gap, "found.intercept": found.intercept}
-        for name in self.remembered:
-            state |= flat(name, getattr(self, name))
-        return state | self._point_state()
-
-    def _point_state(self) -> dict[str, Any]:
-        """Return the point as state entries, without derivatives and without arrays that stay on a cluster."""
-        at = self.at._replace(alpha=None, along=None)
-        return flat("at", at._replace(z=None, losses=None) if isinstance(at.z, Kept) else at)
+        state |= flat(f"{ESTIMATE}.alpha", found.alpha) | {"found.gap": found.gap, "found.intercept": found.intercept}
+        return state | attributes(self, self.remembered) | flat("at", self.at._replace(alpha=None, along=None))
 
     @classmethod
-    def from_state(cls, problem: Problem, state: Mapping[str, Any], **how: Any) -> Self:
+    def from_state(cls, problem: Problem, state: Mapping[str, Any]) -> Self:
         """Return a solver that continues from a saved state."""
-        solver = cls(problem, problem.default_start(), state, **how)  # type: ignore[call-arg]
+        solver = cls(problem, problem.default_start(), state)
         solver._restore(state)
         return solver
 
@@ -265,14 +253,14 @@ class RoundSolver(ABC):
         """Set all attributes from a saved state."""
         if "at.z" in state:
             require_entries(self.problem, state)
-        plain = {name: getattr(self, name) for name in self.remembered}
-        require_like({name: value for name, value in plain.items() if isinstance(value, PLAIN)}, state)
-        for name in self.remembered:
-            setattr(self, name, copied(state.get(name)))
+        set_attributes(self, self.remembered, state)
         self._restore_point(state)
+        if "found.gap" not in state:
+            return
         alpha = self.at.alpha.reshape(self.problem.samples.shape)
         gradient, gap, intercept = (copied(state[name]) for name in ("gradient", "found.gap", "found.intercept"))
-        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, self._gap_rounding(self.at, alpha))
+        rounding = self._gap_rounding(self.at, alpha)
+        self._found = Evaluation(self.at.value, gradient, gap, alpha, intercept, rounding)
 
     def _restore_point(self, state: Mapping[str, Any]) -> None:
         """Set the point from a saved state. If the state has no predictions, compute them from the weights."""
@@ -293,3 +281,27 @@ def _level_enough(gamma: float, best: float, slope: float, fall: float, low: flo
     if gamma == 1.0:
         return best == 1.0 and slope <= 0.5 * fall
     return (best == gamma and abs(slope) <= 0.5 * fall) or high - low < 0.1 * high
+
+
+# --- compiled kinds ---------------------------------------------------------------------------------------------------
+
+_warm: set[Any] = set()
+"""Pairs of a solver and the types of data, loss and set that it has been compiled for in this process."""
+
+
+def is_new_kind(solver: type, problem: Problem) -> bool:
+    """Return whether a solver must be compiled for the types of this problem, and record that it has been."""
+    if not (problem.objective.compiled and compiling()):
+        return False
+    kind = solver, _kind((problem.samples, problem.constraint))
+    if kind in _warm:
+        return False
+    _warm.add(kind)
+    return True
+
+
+def _kind(value: Any) -> Any:
+    """Return the signature that kernels are compiled for: classes, and the types and layouts of arrays."""
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return (value.dtype.str, value.ndim, value.flags.c_contiguous) if isinstance(value, np.ndarray) else type(value)

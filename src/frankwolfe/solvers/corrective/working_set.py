@@ -15,8 +15,7 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.base import Knapsack
 from frankwolfe.sets.budgets import Budget, CappedSimplex
 from frankwolfe.solvers.corrective.interior import InteriorSolver
-from frankwolfe.solvers.corrective.rounds import RoundSolver
-from frankwolfe.solvers.corrective.start import is_new_kind
+from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 
 MIN_NEW_COLUMNS = 100
 """A round adds this many columns, or as many as have weight if these are more."""
@@ -61,7 +60,7 @@ class WorkingSetSolver(RoundSolver):
     remembered = (*RoundSolver.remembered, "w", "share")
 
     def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
-        super().__init__(problem, earlier)
+        super().__init__(problem, w, earlier)
         self.knapsack: Knapsack = problem.constraint.structure().knapsack
         self.w = w.copy()
         self.share = FIRST_SHARE
