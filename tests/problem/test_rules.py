@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import frankwolfe as fw
 from frankwolfe.problem.rules import ColumnNames, Rules, read_condition
 
 NAMES = ["price", "tv_a", "tv_b", "income", "rent", "my column", "age-1", "class", "µ"]
@@ -219,80 +218,3 @@ def test_a_name_that_two_columns_have():
     with pytest.raises(ValueError, match="2 columns are called 'a'"):
         Rules.of(["a", "a"], 2, None, ["a <= 1"])
     assert Rules.of(["a", "a"], 2, {1: (0, None)}).lower.tolist() == [-np.inf, 0.0]
-
-
-# --- rules over a set -------------------------------------------------------------------------------------------------
-
-SETS = {
-    "l1": fw.L1Ball(2.0),
-    "nonnegative": fw.NonNegativeL1Ball(2.0),
-    "budget": fw.Budget(-1.0, 1.5, 2.0),
-    "box": fw.Box(-1.0, 1.0),
-    "simplex": fw.Simplex(2.0),
-    "capped simplex": fw.CappedSimplex(1.5, 2.0),
-    "l2": fw.L2Ball(2.0),
-}
-
-
-def over(constraint, outputs=(), scale=None):
-    rules = Rules.of(["a", "b", "c"], 3, {"a": (0.25, 1), "b": (None, 1.25)}, ["b + c >= 0.5"])
-    return rules, *rules.over(constraint, outputs, scale)
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_a_set_and_side_conditions_hold_where_the_rules_and_the_set_do(name):
-    rules, constraint, side = over(SETS[name])
-    size = 2.0 if name in ("simplex", "capped simplex") else 1.0
-    for w in np.random.default_rng(0).dirichlet(np.ones(3), size=300) * size:
-        kept = (rules.lower <= w).all() and (w <= rules.upper).all() and w[1] + w[2] >= 0.5
-        assert (constraint.contains(w) and side.distance(w) == 0.0) == (kept and SETS[name].contains(w))
-
-
-def test_bounds_are_part_of_a_set_that_can_have_them():
-    assert [type(over(SETS[name])[1]).__name__ for name in SETS] == [
-        *("Budget", "Budget", "Budget", "Box", "CappedSimplex", "CappedSimplex", "L2Ball")
-    ]
-    assert over(SETS["l1"])[2].names == ["b + c >= 0.5"]
-    assert over(SETS["simplex"])[2].names == ["0.25 <= a <= 1", "b + c >= 0.5"]
-    assert over(SETS["l2"])[2].names == ["0.25 <= a <= 1", "b <= 1.25", "b + c >= 0.5"]
-    assert Rules.of(None, 2, {"x0": (2, 2)}).over(SETS["l2"])[1].names == ["x0 == 2"]
-    none = Rules.of(None, 3)
-    assert none.over(SETS["l1"]) == (SETS["l1"], None)
-
-
-def test_rules_hold_for_the_weights_of_each_output():
-    _, constraint, side = over(SETS["l2"], ["yes", "no"])
-    assert constraint == SETS["l2"]
-    assert side.names[-2:] == ["b + c >= 0.5 for yes", "b + c >= 0.5 for no"]
-    weights = np.arange(6.0).reshape(3, 2)
-    assert (side.A @ weights.ravel())[-2:].tolist() == (weights[1] + weights[2]).tolist()
-    budget = over(SETS["l1"], ["yes", "no"])[1]
-    assert budget.lower.tolist() == [0.25, 0.25] + 4 * [-np.inf]
-
-
-@pytest.mark.parametrize("name", ["l1", "l2"])
-def test_rules_are_about_weights_of_columns_as_they_were_and_so_are_prices(name):
-    rng = np.random.default_rng(1)
-    scale = np.array([0.5, 2.0, 3.0])
-    X = rng.normal(size=(60, 3))
-    y = X @ [2.0, -1.0, 0.1]
-    wide = SETS[name].with_radius(100.0)
-    rules, plain, side = over(wide)
-    _, scaled, scaled_side = over(wide, scale=scale)
-    first = fw.minimize(fw.Problem(X, y, "squared", plain, side=side), tol=1e-10)
-    other = fw.minimize(fw.Problem(X / scale, y, "squared", scaled, side=scaled_side), tol=1e-10)
-    assert np.allclose(first.x, other.x / scale, atol=1e-4)
-    prices = [
-        rules.prices(first.prices, side),
-        rules.prices(other.prices, scaled_side, scale=scale),
-    ]
-    assert prices[0].keys() == prices[1].keys()
-    assert prices[0]["b + c >= 0.5"] > 0.1
-    assert prices[0] == pytest.approx(prices[1], abs=1e-4)
-
-
-def test_prices_of_bounds_are_named():
-    rules, _, side = over(SETS["l1"])
-    found = {"radius": 0.5, "lower": np.array([2.0, 0.0, 0.0]), "upper": np.array([0.0, 3.0, 0.0]), "side": [0.0]}
-    expected = {"radius": 0.5, "a >= 0.25": 2.0, "a <= 1": 0.0, "b <= 1.25": 3.0, "b + c >= 0.5": 0.0}
-    assert rules.prices(found, side) == expected

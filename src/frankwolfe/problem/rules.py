@@ -17,8 +17,6 @@ from scipy import sparse
 
 from frankwolfe.arguments.names import nearest
 from frankwolfe.problem.linear_bounds import LinearBounds
-from frankwolfe.sets.budgets import Budget, CappedSimplex
-from frankwolfe.sets.coordinate import Box, L1Ball, NonNegativeL1Ball, Simplex
 
 DIRECTIONS = {"increasing": 1.0, "decreasing": -1.0, 1: 1.0, -1: -1.0}
 """Values of ``monotone``, and the sign of the differences between one weight and the next."""
@@ -391,112 +389,15 @@ class Rules(NamedTuple):
         """Whether any weight has a bound of its own."""
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
-    def side(self, outputs: Sequence[str] = ()) -> LinearBounds | None:
-        """Return the conditions on several weights as `LinearBounds`; None if there are none.
-
-        With several outputs each condition holds for the weights of each output, which are laid out flat.
-        """
+    def side(self) -> LinearBounds | None:
+        """Return the conditions on several weights as `LinearBounds`; None if there are none."""
         if not self.rows:
             return None
         entries = [(k, j, value) for k, row in enumerate(self.rows) for j, value in row.coefficients.items()]
         rows, at, values = (np.array(part) for part in zip(*entries, strict=True))
         A = sparse.csr_array((values, (rows, at)), shape=(len(self.rows), len(self.names)))
-        A = sparse.csr_array(sparse.kron(A, sparse.eye_array(len(outputs)))) if outputs else A
-        count = max(1, len(outputs))
-        lower, upper = (np.repeat([getattr(row, end) for row in self.rows], count) for end in ("lower", "upper"))
-        return LinearBounds(A, lower, upper, names=_for_outputs([row.text for row in self.rows], outputs))
-
-    def over(
-        self, constraint: Any, outputs: Sequence[str] = (), scale: np.ndarray | None = None
-    ) -> tuple[Any, LinearBounds | None]:
-        """Return the set and the side conditions that state the rules over a set.
-
-        Bounds become part of the set where there is one for them: an l1 ball becomes a `Budget`, a simplex a
-        `CappedSimplex`, a box (an l-infinity ball is one) a smaller box. Other bounds, and all conditions, become side
-        conditions, named by their texts.
-
-        Parameters
-        ----------
-        constraint : set
-            The set without the rules.
-        outputs : sequence of str
-            Names of the outputs; empty for one output. The rules hold for the weights of each.
-        scale : array of shape (d,), optional
-            What columns were divided by. The rules are about the weights of the columns as they were before, the set
-            about those of the divided columns.
-
-        Returns
-        -------
-        constraint : set
-        side : LinearBounds or None
-
-        Examples
-        --------
-        >>> import frankwolfe as fw
-        >>> rules = Rules.of(["price", "tv", "radio"], 3, {"price": (None, 0)}, ["tv >= 0.5", "tv >= radio"])
-        >>> rules.over(fw.L1Ball(2.0))[0]
-        Budget(lower=array([-inf,  0.5, -inf]), upper=array([ 0., inf, inf]), radius=2.0)
-        >>> rules.over(fw.L2Ball(2.0))[1].names
-        ['price <= 0', 'tv >= 0.5', 'tv >= radio']
-        """
-        scaled = self if scale is None else self.scaled(scale)
-        lower, upper = (np.repeat(bound, max(1, len(outputs))) for bound in (scaled.lower, scaled.upper))
-        in_rows = np.isfinite(self.lower) | np.isfinite(self.upper)
-        match constraint if in_rows.any() else None:
-            case L1Ball(radius):
-                constraint, in_rows = Budget(lower, upper, radius), in_rows & False
-            case NonNegativeL1Ball(radius):
-                constraint, in_rows = Budget(np.maximum(lower, 0.0), upper, radius), in_rows & False
-            case Budget(low, high) | Box(low, high):
-                constraint = constraint._replace(lower=np.maximum(lower, low), upper=np.minimum(upper, high))
-                in_rows = in_rows & False
-            case Simplex(radius):
-                constraint = CappedSimplex(upper, radius) if np.isfinite(upper).any() else constraint
-                in_rows = self.lower > 0.0
-            case CappedSimplex(cap):
-                constraint, in_rows = constraint._replace(cap=np.minimum(upper, cap)), self.lower > 0.0
-        single = [
-            Condition(self.bounds_text(j), {j: 1.0}, float(self.lower[j]), float(self.upper[j]))
-            for j in np.flatnonzero(in_rows).tolist()
-        ]
-        stated = self._replace(rows=single + self.rows)
-        return constraint, (stated if scale is None else stated.scaled(scale)).side(outputs)
-
-    def prices(
-        self,
-        found: Mapping[str, Any],
-        side: LinearBounds | None,
-        outputs: Sequence[str] = (),
-        scale: np.ndarray | None = None,
-    ) -> dict[str, float]:
-        """Return the prices of a result by the texts of the rules.
-
-        Parameters
-        ----------
-        found : mapping
-            Prices as in `Result.prices`, of the problem that `over` made.
-        side : LinearBounds or None
-            Side conditions from `over`.
-        outputs, scale
-            As for `over`.
-
-        Returns
-        -------
-        dict
-            The price of ``"radius"``, of bounds and of conditions, as far as they are known.
-        """
-        prices = {"radius": float(found["radius"])} if "radius" in found else {}
-        for end, upper in (("lower", False), ("upper", True)):
-            if end not in found:
-                continue
-            values = np.reshape(found[end], (len(self.names), -1)) * (1.0 if scale is None else scale[:, None])
-            bounded = np.flatnonzero(np.isfinite(self.upper if upper else self.lower)).tolist()
-            texts = [text for j in bounded for text in _for_outputs([self.bound_text(j, upper)], outputs)]
-            for text, price in zip(texts, values[bounded].ravel().tolist(), strict=True):
-                prices[text] = max(price, prices.get(text, 0.0))  # bounds that are equal have one text
-        if side is not None and side.names is not None and "side" in found:
-            prices |= dict(zip(side.names, np.asarray(found["side"]).tolist(), strict=True))
-        return prices
+        lower, upper = np.array([row.lower for row in self.rows]), np.array([row.upper for row in self.rows])
+        return LinearBounds(A, lower, upper, names=[row.text for row in self.rows])
 
     def scaled(self, scale: np.ndarray) -> "Rules":
         """Return the same rules for the weights of columns divided by ``scale``: these are ``scale`` times larger."""
@@ -510,20 +411,6 @@ class Rules(NamedTuple):
         """Return a bound of one weight as a condition, such as ``"price <= 0"``."""
         bound = (self.upper if upper else self.lower)[column]
         return f"{self.names[column]} {'<=' if upper else '>='} {bound:g}"
-
-    def bounds_text(self, column: int) -> str:
-        """Return both bounds of one weight as a condition, such as ``"0 <= price <= 1"``."""
-        low, high = self.lower[column], self.upper[column]
-        if low == high:
-            return f"{self.names[column]} == {low:g}"
-        if np.isfinite(low) and np.isfinite(high):
-            return f"{low:g} <= {self.bound_text(column, upper=True)}"
-        return self.bound_text(column, upper=bool(np.isfinite(high)))
-
-
-def _for_outputs(texts: Sequence[str], outputs: Sequence[str]) -> list[str]:
-    """Return the texts of rules, once for each output, in the order of flat weights."""
-    return [f"{text} for {output}" for text in texts for output in outputs] if outputs else list(texts)
 
 
 def _monotone(monotone: Mapping[Any, Any] | None, columns: ColumnNames) -> list[Condition]:
