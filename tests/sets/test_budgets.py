@@ -212,3 +212,14 @@ def test_a_path_of_radii_goes_as_far_as_the_caps_allow():
             assert factor * low * (1.0 - 1e-12) <= grid[0] < grid[-1] <= factor * high * (1.0 + 1e-12)
     with pytest.raises(ValueError, match=r"the caps of 10 weights sum to 2, less than radius = 2\.5; raise cap"):
         fw.radius_path(X, y, loss="squared", constraint=fw.CappedSimplex(0.2, 1.0), radii=[1.0, 2.5])
+
+
+@SEEDS
+def test_the_price_of_a_radius_is_the_slope_of_the_support_function(seed):
+    rng = np.random.default_rng(seed)
+    c = rng.normal(size=6)
+    for made in (fw.Budget(-0.3, [0.2, 0.5, 1.0, 0.1, 0.4, np.inf], 1.0), fw.CappedSimplex(0.45, 1.3), fw.L1Ball(2.0)):
+        for constraint in (made, fw.sets.Scaled(made, 3.0), fw.sets.Translated(made, 0.5)):
+            radius = constraint.own_radius()
+            rise = constraint.with_radius(radius * (1.0 + 1e-6)).support(c) - constraint.support(c)
+            assert constraint.radius_price(c) == pytest.approx(rise / (1e-6 * radius), rel=1e-6, abs=1e-6)

@@ -77,7 +77,7 @@ class Hot(NamedTuple):
 
     def deposit(self, iterate, c):
         """Add ``c`` times the atom to the iterate."""
-        iterate.v[self.at] += c * self.amount / iterate.scale[0]
+        iterate.v[self.at] += c / iterate.scale[0] * self.amount  # rounded as in a `Full` atom
 
     def coordinate(self):
         """Return the atom itself."""

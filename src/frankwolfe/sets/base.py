@@ -406,6 +406,10 @@ class Defaults:
         """Return the radius, or None if the set has none."""
         return self.radius if "radius" in self._fields else None
 
+    def radius_price(self, direction):
+        """Return by how much the support function rises per unit of the radius; here of a set proportional to it."""
+        return float(self.with_radius(1.0).support(direction))
+
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set for ``d`` weights is not empty."""
         return 0.0, np.inf
@@ -447,7 +451,7 @@ def _forward(name: str, wrapped: bool) -> Callable:
 
 
 _PLAIN = "tracker structure support proven_support attains_support barrier contains diameter image_diameters"
-for _name in [*_PLAIN.split(), "is_ball", "own_radius", "radius_range"]:
+for _name in [*_PLAIN.split(), "is_ball", "own_radius", "radius_price", "radius_range"]:
     setattr(WrapperDefaults, _name, _forward(_name, wrapped=False))
 for _name in ["shaped", "for_size", "for_run", "with_radius"]:
     setattr(WrapperDefaults, _name, _forward(_name, wrapped=True))

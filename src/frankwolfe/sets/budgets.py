@@ -72,6 +72,13 @@ def spent(keys: np.ndarray, caps: np.ndarray, budget: float) -> np.ndarray:
     return found
 
 
+def last_gain(keys: np.ndarray, caps: np.ndarray, budget: float) -> float:
+    """Return the key of the entry that gets the next unit of the budget."""
+    order = np.argsort(-keys, kind="stable")
+    place = int(np.searchsorted(np.cumsum(caps[order]), budget, side="right"))
+    return float(keys[order[min(place, len(order) - 1)]])
+
+
 @constraint_set
 class Budget(NamedTuple):
     """All ``w`` with ``lower <= w <= upper``, entry by entry, and ``|w_1| + ... + |w_d| <= radius``.
@@ -130,6 +137,13 @@ class Budget(NamedTuple):
         found = self._replace(lower=lower, upper=upper)
         found._spending(d)
         return found
+
+    def radius_price(self, direction):
+        """Return by how much the support function rises per unit of the radius: the gain of the next unit."""
+        direction = np.asarray(direction, dtype=np.float64)
+        near, _, _, rest = self._spending(len(direction))
+        caps = np.abs(np.where(direction > 0.0, self.upper, self.lower) - near)
+        return last_gain(np.append(np.abs(direction), 0.0), np.append(caps, np.inf), rest)  # a rest gains nothing
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""
@@ -249,6 +263,11 @@ class CappedSimplex(NamedTuple):
         found = self._replace(cap=one_for_each("CappedSimplex", "cap", self.cap, d))
         found._caps(d)
         return found
+
+    def radius_price(self, direction):
+        """Return by how much the support function rises per unit of the radius: the gain of the next unit."""
+        direction = np.asarray(direction, dtype=np.float64)
+        return last_gain(direction, np.broadcast_to(self.cap, len(direction)), self.radius)
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""

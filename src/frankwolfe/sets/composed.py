@@ -157,6 +157,10 @@ class Product(NamedTuple):
         """Return the radius of the only set, None if there are several."""
         return self.sets[0].own_radius() if len(self.sets) == 1 else None
 
+    def radius_price(self, direction):
+        """Return by how much the support function of the only set rises per unit of its radius."""
+        return self.sets[0].radius_price(direction)
+
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the only set is not empty."""
         return self.sets[0].radius_range(d)

@@ -138,7 +138,7 @@ class LowerBound:
             gradient, found = gradient + side.combined(multipliers), {"side": np.abs(multipliers)}
         if problem.constraint.own_radius() is None:
             return found
-        return {"radius": float(problem.constraint.with_radius(1.0).support(-gradient))} | found
+        return {"radius": float(problem.constraint.radius_price(-gradient))} | found
 
 
 @runtime_checkable
