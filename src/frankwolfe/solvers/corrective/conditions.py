@@ -340,7 +340,7 @@ class ConditionedSolver(CorrectiveSolver):
         self.last_value = found.value
         added = self.atoms.join(found.gradient + self.side.combined(self.multipliers), self.level, drop)
         if added:
-            self.face = None
+            self.face = self._face_at(self.face)
         slope, gap, moved = self.atoms.slope(found.gradient), found.gap, False
         for _ in range(20):
             if self.spent or not self._newton(slope, gap):
@@ -412,6 +412,15 @@ class ConditionedSolver(CorrectiveSolver):
         self.multipliers = found.multipliers[: self.side.m]
         self.level = found.level if limits.total is None else float(found.multipliers[-1])
         return found.x
+
+    def _face_at(self, before: Face | None) -> Face:
+        """Return the face of the iterate, with the tight rows of an earlier face, after the active set has changed."""
+        limits, u = self.atoms.limits(), self.atoms.u
+        if before is None:
+            before = Face(u != 0.0, u, np.zeros(self.side.m + (limits.total is not None), np.intp))
+        if limits.radius is not None:
+            return before._replace(free=u != 0.0, side=np.where(u < 0.0, -1, 1))
+        return before._replace(free=(u > limits.lower) & (u < limits.upper), side=np.where(u >= limits.upper, 1, -1))
 
     def _tightened(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of the conditions, moved inward by rounding. Equations stay as they are.

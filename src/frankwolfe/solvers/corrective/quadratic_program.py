@@ -247,12 +247,15 @@ Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def _saddle_solver(H: np.ndarray, B: np.ndarray) -> Solve | None:
-    """Return a function that solves ``H x + B' y = a``, ``B x = b``, by Cholesky and a Schur complement of the rows."""
+    """Return a function that solves ``H x + B' y = a``, ``B x = b``, by Cholesky and a Schur complement of the rows.
+
+    Variables with next to no curvature, such as weights of empty columns, get some. Refinement removes its effect.
+    """
     diagonal = np.einsum("jj->j", H)
-    scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-30 * diagonal.max(initial=0.0) + 1e-300))
+    scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-10 * diagonal.max(initial=0.0) + 1e-300))
     for ridge in (1e-13, 1e-10, 1e-7):
         square = H * scale * scale[:, None]
-        np.einsum("jj->j", square)[:] += ridge
+        np.einsum("jj->j", square)[:] = 1.0 + ridge
         try:
             factor = cho_factor(square, lower=True, overwrite_a=True, check_finite=False)
             inner = scale[:, None] * cho_solve(factor, (B * scale).T, check_finite=False)
