@@ -23,16 +23,24 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.atoms import Iterate
+from frankwolfe.sets.base import Hull, tracker_of
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
+from frankwolfe.solvers.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
 from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import copied, flat
 
 EPSILON = float(np.finfo(np.float64).eps)
+
+MOST_MODEL_WEIGHTS = 600
+"""Largest number of weights for which the Hessian in all weights is used on sets with other vertices."""
+
+MOST_MODEL_VERTICES = 2000
+"""Largest number of vertices that a round adds by a quadratic model."""
 
 MIN_NEW_ATOMS = 50
 """A round may always add this many columns."""
@@ -203,14 +211,18 @@ class ConditionVertices(Vertices):
         """Return the largest weights that the atoms may have."""
         return np.ones(len(self.u))
 
+    def named(self, priced: np.ndarray) -> np.ndarray:
+        """Return the oracle's vertex for a priced gradient, without the shift of the set."""
+        vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
+        name_vertex.interpreted(self.problem.constraint, self.tracker, priced, vertex)
+        return vertex.v if self.shift is None else vertex.v - self.shift
+
     def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
         """Add the oracle's vertex for the priced gradient. Return if it is new.
 
         ``drop`` removes vertices without weight.
         """
-        vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
-        name_vertex.interpreted(self.problem.constraint, self.tracker, priced, vertex)
-        point = vertex.v if self.shift is None else vertex.v - self.shift
+        point = self.named(priced)
         if (self.points == point).all(axis=1).any():
             return False
         kept = np.flatnonzero(self.u) if drop else np.arange(len(self.u))
@@ -219,6 +231,62 @@ class ConditionVertices(Vertices):
         self._use(ActiveMatrix.of_images(self.objective, self.images))
         self.u = np.append(self.u[kept], 0.0)
         return True
+
+
+class ModelVertices(ConditionVertices):
+    """Active vertices of a set for few weights, without their predictions: those of a point come from its weights.
+
+    The Hessian in all weights is affordable, so a quadratic model is minimised over the whole set: each of its
+    minimisers over the active vertices names the next vertex, and no pass over the data is made.
+
+    Attributes
+    ----------
+    H : array of shape (k, k)
+        The Hessian of the model in the weights of the vertices.
+    """
+
+    indirect = False
+
+    def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
+        ActiveAtoms.__init__(self, problem.objective, None)
+        self.problem, self.hull, self.shift = problem, Hull(1.0, False, False), shift
+        given = start.vertices is not None and start.weights is not None
+        self.points = start.vertices if given else start.w[None, :]
+        self.points = self.points if shift is None else self.points - shift
+        self.u, self.tracker = start.weights if given else np.ones(1), tracker_of(problem.constraint, problem.size)
+
+    def predict(self, u: np.ndarray) -> Any:
+        """Return the predictions for the weights ``u`` of the vertices."""
+        return self.objective.predict(self.w(u)).ravel()
+
+    def use(self, hessian: np.ndarray) -> None:
+        """Set the model for the Hessian in all weights."""
+        self._images = self.points @ hessian
+        self.H, self._hessian = self._images @ self.points.T, hessian
+
+    def add(self, priced: np.ndarray) -> bool:
+        """Add the oracle's vertex for a priced gradient of the model. Return if it is new."""
+        point = self.named(priced)
+        if (self.points == point).all(axis=1).any():
+            return False
+        image = self._hessian @ point
+        across = self.points @ image
+        self.H = np.block([[self.H, across[:, None]], [across[None, :], point @ image]])
+        self.points, self.u = np.vstack([self.points, point]), np.append(self.u, 0.0)
+        return True
+
+    def drop(self) -> None:
+        """Drop the vertices without weight."""
+        kept = self.u != 0.0
+        self.points, self.u = self.points[kept], self.u[kept]
+
+    def state(self) -> dict[str, Any]:
+        """Return vertices and weights as state entries."""
+        return {"atoms.u": self.u, "atoms.points": self.points}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Set all attributes from a saved state."""
+        self.u, self.points = (copied(state[f"atoms.{name}"]) for name in ("u", "points"))
 
 
 class ConditionedSolver(CorrectiveSolver):
@@ -267,7 +335,8 @@ class ConditionedSolver(CorrectiveSolver):
         """Return the active set at the point ``w``."""
         structure = self.problem.constraint.structure()
         if structure.hull is None and structure.bounds is None:
-            return ConditionVertices(self.problem, self._start, structure.shift)
+            kind = ModelVertices if self.problem.size <= MOST_MODEL_WEIGHTS else ConditionVertices
+            return kind(self.problem, self._start, structure.shift)
         return ConditionColumns(self.problem, w)
 
     def warm_up(self) -> None:
@@ -336,6 +405,9 @@ class ConditionedSolver(CorrectiveSolver):
         self._look_back(found)
         if self.stuck or self.spent:
             return
+        if isinstance(self.atoms, ModelVertices):
+            self._model_round(found, self.atoms)
+            return
         drop = self.last_value - found.value > 1e-3 * found.gap  # without progress, dropping atoms could cycle
         self.last_value = found.value
         added = self.atoms.join(found.gradient + self.side.combined(self.multipliers), self.level, drop)
@@ -354,6 +426,42 @@ class ConditionedSolver(CorrectiveSolver):
         if not moved:
             self._found = self._priced_again(found)
             self.stuck = not (added or self._found.gap < found.gap or self.spent)
+
+    def _model_round(self, found: Evaluation, atoms: ModelVertices) -> None:
+        """Minimise a quadratic model over the whole set under all conditions, and line search toward its minimiser."""
+        curvatures = loss_curvatures(self.problem, self.at, *self._damping(found.gap))
+        hessian = objective_hessian(self.problem, self.at, curvatures)
+        if not hessian.finite():
+            self.stuck = True  # the curvatures overflowed
+            return
+        atoms.use(hessian.H)
+        w, before, gradient = atoms.w(), len(atoms.u), found.gradient
+        here = atoms.u
+        for _ in range(MOST_MODEL_VERTICES):
+            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
+            there = atoms.w()
+            gradient = found.gradient + hessian.H @ (there - w)
+            if self._gap_by(self.multipliers, gradient, there) <= max(0.1 * self.target, 0.01 * found.gap):
+                break
+            if not atoms.add(gradient + self.side.combined(self.multipliers)):
+                break
+            assert self.face is not None
+            self.face = self.face._replace(free=np.append(self.face.free, False), side=np.append(self.face.side, -1))
+        u, atoms.u = atoms.u, np.concatenate([here, np.zeros(len(atoms.u) - before)])
+        fall = -float(found.gradient @ (atoms.w(u) - w))
+        if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
+            moved = self._step_by_gap(u, atoms.slope(found.gradient), found.gap)
+        else:
+            moved = self._search(u, fall, True)
+        atoms.drop()
+        self.face, self._found = self._face_at(self.face), None
+        if not moved:
+            self._found = self._priced_again(found)
+            self.stuck = not (self._found.gap < found.gap or self.spent)
+
+    def _goal(self, u: np.ndarray) -> tuple[Any, Any]:
+        """Return the predictions at the end ``u`` of a step, and the point there if it has been evaluated."""
+        return (self.atoms.predict(u), None) if isinstance(self.atoms, ModelVertices) else super()._goal(u)
 
     def _priced_again(self, found: Evaluation) -> Evaluation:
         """Return the evaluation of a point that was not left, with the gap that new multipliers prove."""
@@ -435,7 +543,10 @@ class ConditionedSolver(CorrectiveSolver):
     def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Step to ``u`` if that reduces the gap, where the change of the objective is below rounding."""
         there = self._evaluate_predictions(self.atoms.predict(u))
-        slopes = self.atoms.matrix.project(there.alpha)
+        if isinstance(self.atoms, ModelVertices):
+            slopes = self.atoms.slope(self.problem.objective.gradient(there.alpha))
+        else:
+            slopes = self.atoms.matrix.project(there.alpha)
         if not (self._active_gap(slopes, u) <= 0.9 * gap and self._rise(there) <= self._noise()):
             return False
         self.atoms.u, self.at, self.unseen = u, there, self.unseen + 1

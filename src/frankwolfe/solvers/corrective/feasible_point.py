@@ -109,7 +109,7 @@ class ElasticProgram:
         lower, upper = self.side.lower[chosen] / self.size[chosen], self.side.upper[chosen] / self.size[chosen]
         if self.bounds is not None:
             return self._in_a_box(chosen, lower, upper)
-        vertices = [vertex_of(self.problem.constraint, np.zeros(self.problem.size))]
+        vertices = [self._vertex(np.zeros(self.problem.size))]
         images = [self._image(vertices[0])[chosen]]
         best_bound, best_y, low = -np.inf, np.zeros(len(chosen)), 0.0
         for _ in range(MOST_VERTICES):
@@ -126,7 +126,7 @@ class ElasticProgram:
             near_enough = t <= 0.5 * best_bound if low < 0.0 else t <= 2.0 * best_bound and best_bound > 1e-6
             if near_enough or t <= low or t - best_bound <= 1e-6 * abs(t):
                 break
-            vertex = vertex_of(self.problem.constraint, self._combined(chosen, y))
+            vertex = self._vertex(self._combined(chosen, y))
             image = self._image(vertex)[chosen]
             if not float(y @ image) < min(float(y @ other) for other in images) - 1e-13:
                 break
@@ -157,6 +157,16 @@ class ElasticProgram:
         tight, ends = _tight(P @ x, lower, upper)
         rows, ends = np.vstack([P[tight], np.ones((1, len(x)))]), np.append(ends, 1.0)
         return meeting(rows, ends, x, np.zeros(len(x)), np.full(len(x), np.inf))
+
+    def _vertex(self, price: np.ndarray) -> np.ndarray:
+        """Return the vertex with the lowest price."""
+        if self.hull is None:
+            return vertex_of(self.problem.constraint, price)
+        shift, best = self.problem.constraint.structure().shift, int((-np.abs(price) if self.hull.signed else price).argmin())
+        vertex = np.zeros(self.problem.size) if shift is None else shift.copy()
+        if price[best] < 0.0 or not self.hull.filled or self.hull.signed:
+            vertex[best] += -self.hull.radius if price[best] > 0.0 and self.hull.signed else self.hull.radius
+        return vertex
 
     def _image(self, w: np.ndarray) -> np.ndarray:
         """Return the products of all conditions with a point, in units of their sizes."""

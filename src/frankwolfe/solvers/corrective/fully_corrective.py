@@ -349,13 +349,17 @@ class CorrectiveSolver(RoundSolver):
 
         They are matrices if the loss couples the outputs and the Hessian is formed, else numbers.
         """
-        care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
-        # On separable data losses and curvatures tend to zero together. The floor keeps the model strictly convex.
-        least = 1e-12 * max(min(1.0, abs(self.at.value) / self.scale), 1e-100)
-        floor = max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
+        care, floor = self._damping(gap)
         if hessian and self.problem.outputs and self.problem.loss.coupled:
             return coupled_curvatures(self.problem, self.at, care, floor)
         return self.problem.objective.curvatures(self.at, care, floor)
+
+    def _damping(self, gap: float) -> tuple[float, float]:
+        """Return the damping of the model and the smallest curvature of a sample."""
+        care = min(1.0, self.caution * DISTRUST_PER_GAP * min(gap, self.promised) / self.scale)
+        # On separable data losses and curvatures tend to zero together. The floor keeps the model strictly convex.
+        least = 1e-12 * max(min(1.0, abs(self.at.value) / self.scale), 1e-100)
+        return care, max(CURVATURE_FLOOR * care, least) * self.problem.objective.curvature_scale
 
     def _step_by_gap(self, u: np.ndarray, slope: np.ndarray, gap: float) -> bool:
         """Step toward ``u`` when the change of the objective is below rounding. Return whether the iterate moved.
