@@ -250,10 +250,11 @@ class ModelVertices(ConditionVertices):
     def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
         ActiveAtoms.__init__(self, problem.objective, None)
         self.problem, self.hull, self.shift = problem, Hull(1.0, False, False), shift
-        given = start.vertices is not None and start.weights is not None
-        self.points = start.vertices if given else start.w[None, :]
+        self.points, self.u = start.w[None, :], np.ones(1)
+        if start.vertices is not None and start.weights is not None:
+            self.points, self.u = start.vertices, start.weights
         self.points = self.points if shift is None else self.points - shift
-        self.u, self.tracker = start.weights if given else np.ones(1), tracker_of(problem.constraint, problem.size)
+        self.tracker = tracker_of(problem.constraint, problem.size)
 
     def predict(self, u: np.ndarray) -> Any:
         """Return the predictions for the weights ``u`` of the vertices."""

@@ -162,7 +162,10 @@ class ElasticProgram:
         """Return the vertex with the lowest price."""
         if self.hull is None:
             return vertex_of(self.problem.constraint, price)
-        shift, best = self.problem.constraint.structure().shift, int((-np.abs(price) if self.hull.signed else price).argmin())
+        shift, best = (
+            self.problem.constraint.structure().shift,
+            int((-np.abs(price) if self.hull.signed else price).argmin()),
+        )
         vertex = np.zeros(self.problem.size) if shift is None else shift.copy()
         if price[best] < 0.0 or not self.hull.filled or self.hull.signed:
             vertex[best] += -self.hull.radius if price[best] > 0.0 and self.hull.signed else self.hull.radius
