@@ -244,3 +244,22 @@ def test_a_path_of_radii_with_conditions():
     results = list(follow(problem, [1.0, 2.0, 4.0], tol=1e-8))
     assert all(found.success for found in results)
     assert results[0].fun > results[1].fun > results[2].fun
+
+
+@pytest.mark.parametrize("constraint", [fw.L1Ball(2.0), fw.Box(-1.0, 1.0), fw.L2Ball(1.0)], ids=["l1", "box", "l2"])
+def test_a_weight_that_must_be_zero_is_zero(constraint):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(30, 6)), rng.normal(size=6)
+    A = np.vstack([np.eye(6)[0], rng.normal(size=(2, 6))])
+    side = fw.LinearBounds(A, [0.0, 0.1, -np.inf], [0.0, 0.1, -0.1])
+    result = certified(fw.Problem(X, X @ w, "squared", constraint, side=side), 1e-6)
+    assert result.x[0] == 0.0
+
+
+def test_boxes_of_any_size_have_a_feasible_point():
+    rng = np.random.default_rng(0)
+    X, A, inside = rng.normal(size=(20, 6)), rng.normal(size=(4, 6)), rng.uniform(-0.5, 0.5, size=6)
+    for size in (1e-15, 1.0, 1e15):
+        side = fw.LinearBounds(A, size * (A @ inside), size * (A @ inside))
+        problem = fw.Problem(X / size, X[:, 0], "squared", fw.Box(-size, size), side=side)
+        assert certified(problem, 1e-6).fun == pytest.approx(certified(problem, 1e-8).fun, rel=1e-5)

@@ -26,7 +26,7 @@ from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.base import Hull, tracker_of
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
-from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of
+from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import loss_curvatures, objective_hessian
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
@@ -39,7 +39,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 MOST_MODEL_WEIGHTS = 600
 """Largest number of weights for which the Hessian in all weights is used on sets with other vertices."""
 
-MOST_MODEL_VERTICES = 2000
+MOST_MODEL_VERTICES = 500
 """Largest number of vertices that a round adds by a quadratic model."""
 
 MIN_NEW_ATOMS = 50
@@ -371,6 +371,10 @@ class ConditionedSolver(CorrectiveSolver):
         super()._restore(state)
         self.face = Face(*(copied(state[f"face.{name}"]) for name in Face._fields)) if "face.free" in state else None
 
+    def point(self) -> np.ndarray:
+        """Return a copy of the iterate."""
+        return without_rounding(self.side, self.atoms.w(), float(self.atoms.sizes().max(initial=0.0)))
+
     # --- bounds -------------------------------------------------------------------------------------------------
 
     def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
@@ -442,7 +446,8 @@ class ConditionedSolver(CorrectiveSolver):
             atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
             there = atoms.w()
             gradient = found.gradient + hessian.H @ (there - w)
-            if self._gap_by(self.multipliers, gradient, there) <= max(0.1 * self.target, 0.01 * found.gap):
+            goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
+            if self._gap_by(self.multipliers, gradient, there) <= goal:
                 break
             if not atoms.add(gradient + self.side.combined(self.multipliers)):
                 break

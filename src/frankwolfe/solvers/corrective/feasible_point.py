@@ -62,6 +62,19 @@ def meets(side: LinearBounds, w: np.ndarray) -> bool:
     return bool((np.abs(side.excess(w)) <= rounding_of(side, w)).all())
 
 
+def without_rounding(side: LinearBounds, w: np.ndarray, largest: float) -> np.ndarray:
+    """Return weights with tiny entries set to zero if they violate a condition whose bound is zero.
+
+    A weight that should be zero may be the rounding error of a sum, where ``largest`` is the size of the terms.
+    """
+    excess = side.excess(w)
+    broken = np.flatnonzero((excess != 0.0) & (np.where(excess > 0.0, side.upper, side.lower) == 0.0))
+    if not len(broken):
+        return w
+    concerned = np.asarray((abs(side.A[broken]) > 0.0).sum(axis=0)).ravel() > 0
+    return np.where(concerned & (np.abs(w) <= 8.0 * EPSILON * largest), 0.0, w)
+
+
 def feasible_point(problem: Problem, side: LinearBounds, near: np.ndarray) -> FeasiblePoint:
     """Return a point of the set that satisfies all conditions up to rounding: ``near`` if it does.
 
@@ -80,9 +93,12 @@ def feasible_point(problem: Problem, side: LinearBounds, near: np.ndarray) -> Fe
             f"conditions: the best one misses them by {found.t:.3g} of their sizes. If they touch the set in a single "
             "point, widen a bound"
         )
-    if not meets(side, found.point.w):
-        raise search.tiny_contradiction(found.point.w)
-    return found.point
+    point = found.point
+    largest = float(np.abs(point.w if point.vertices is None else point.vertices).max(initial=0.0))
+    point = point._replace(w=without_rounding(side, point.w, largest))
+    if not meets(side, point.w) and (error := search.tiny_contradiction(point.w)):
+        raise error
+    return point
 
 
 class ElasticProgram:
@@ -142,9 +158,11 @@ class ElasticProgram:
         low, high = (np.array(np.broadcast_to(end, d), dtype=np.float64) for end in bounds)
         A = self.side.A[chosen]
         A = (A.toarray() if issparse(A) else A) / self.size[chosen][:, None]
-        answer = _elastic(A, lower, upper, low, high, 0.0)
+        rest, width = A @ low, high - low
+        answer = _elastic(A * width, lower - rest, upper - rest, np.zeros(d), np.ones(d), 0.0)
         assert answer is not None  # an elastic program always has a solution
-        x, t, y = answer
+        share, t, y = answer
+        x = low + width * share
         bound = self._bound(chosen, y)
         if t <= SOLVED:
             tight, ends = _tight(A @ x, lower, upper)
@@ -201,13 +219,19 @@ class ElasticProgram:
                 kept = np.intersect1d(rest, np.flatnonzero(without.multipliers))
         return self._error(kept)
 
-    def tiny_contradiction(self, w: np.ndarray) -> ValueError:
+    def tiny_contradiction(self, w: np.ndarray) -> ValueError | None:
         """Return the error for a contradiction below the tolerance of linear programs, at the nearest point.
 
-        The misses at that point are multipliers that prove the contradiction.
+        The misses at that point are multipliers that may prove the contradiction, after the part of them that is
+        rounding is removed: the rows, weighted by the multipliers, should sum to zero. If they prove none, return None.
         """
         y = self.side.excess(w) / self.size
-        return self._error(np.flatnonzero(np.abs(y) > 1e-3 * np.abs(y).max()))
+        kept = np.flatnonzero(np.abs(y) >= 1e-3 * np.abs(y).max())
+        rows = self.side.A[kept]
+        rows = (rows.toarray() if issparse(rows) else rows) / self.size[kept][:, None]
+        y = y[kept] / np.abs(y[kept]).sum()
+        balanced = y - rows @ np.linalg.lstsq(rows, y, rcond=1e-12)[0]
+        return self._error(kept) if max(self._bound(kept, y), self._bound(kept, balanced)) > 0.0 else None
 
     def _error(self, kept: np.ndarray) -> ValueError:
         return ValueError(

@@ -389,7 +389,7 @@ def _interior(program: Program) -> tuple[Minimiser, float]:
         np.where(loose, np.maximum(parts.h - parts.G @ v, 0.1), 0.0),
         np.where(loose, price, 0.0),
     )
-    best, least = at, np.inf
+    best, least, vain = at, np.inf, 0
     for _ in range(80):
         p = np.where(below, np.maximum(at.v - lower, 1e-18), 1.0)  # rounding may put a variable onto its bound
         q = np.where(above, np.maximum(upper - at.v, 1e-18), 1.0)
@@ -398,9 +398,10 @@ def _interior(program: Program) -> tuple[Minimiser, float]:
         count = max(1, int(below.sum() + above.sum() + loose.sum()))
         mu = float(p @ at.z + q @ at.w + at.t @ at.y) / count
         score = max(np.abs(dual).max(initial=0.0) / price, np.abs(primal).max(initial=0.0), mu * count / price)
+        vain = 0 if score < 0.9 * least else vain + 1
         if score < least:
             best, least = at, score
-        if score <= 1e-13 or not score <= 1e8 * max(least, 1e-12):
+        if vain == 10 or score <= 1e-13 or not score <= 1e8 * max(least, 1e-12):
             break
         step = _newton_step(parts, at, (p, q, below, above), dual, primal)
         if step is None:
