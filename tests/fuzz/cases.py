@@ -251,7 +251,7 @@ def _side_options(rng, side):
     """Return keyword arguments of `frankwolfe.minimize` for side constraints, some of which are easily met."""
     if side is None:
         return {}
-    return {"tol": float(rng.choice([0.3, 0.1, 0.01])), "side_tol": float(rng.choice(SIDE_TOLERANCES))}
+    return {"tol": float(rng.choice([0.1, 0.01, 1e-4, 1e-6, 1e-8])), "side_tol": float(rng.choice(SIDE_TOLERANCES))}
 
 
 def _method(rng, name):

@@ -46,7 +46,7 @@ MIN_NEW_ATOMS = 50
 """A round may always add this many columns."""
 
 
-class Limits(NamedTuple):
+class Domain(NamedTuple):
     """Where the weights of active atoms may be: within bounds whose sum may have to be a number, or in an l1 ball."""
 
     lower: Any = None
@@ -127,14 +127,14 @@ class ConditionColumns(ActiveAtoms):
         A = side.A[:, self.active]
         return A if isinstance(A, np.ndarray) else A.toarray(), side.A @ self.rest
 
-    def limits(self) -> Limits:
+    def domain(self) -> Domain:
         """Return where the weights may be."""
         if self.hull is None:
-            return Limits(self.low[self.active], self.high[self.active])
+            return Domain(self.low[self.active], self.high[self.active])
         radius, zeros = self.hull.radius, np.zeros(len(self.u))
         if self.hull.signed:
-            return Limits(radius=radius)
-        return Limits(zeros, zeros + np.inf, (-np.inf if self.hull.filled else radius, radius))
+            return Domain(radius=radius)
+        return Domain(zeros, zeros + np.inf, (-np.inf if self.hull.filled else radius, radius))
 
     def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
@@ -199,9 +199,9 @@ class ConditionVertices(Vertices):
         rest = np.zeros(side.m) if self.shift is None else side.A @ self.shift
         return np.asarray(side.A @ self.points.T), rest
 
-    def limits(self) -> Limits:
+    def domain(self) -> Domain:
         """Return where the weights may be: convex combinations."""
-        return Limits(np.zeros(len(self.u)), np.full(len(self.u), np.inf), (1.0, 1.0))
+        return Domain(np.zeros(len(self.u)), np.full(len(self.u), np.inf), (1.0, 1.0))
 
     def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
@@ -505,17 +505,17 @@ class ConditionedSolver(CorrectiveSolver):
 
     def _model_minimiser(self, H: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Return the weights that minimise the quadratic model under all conditions, and set the multipliers."""
-        atoms, (rows, rest), limits = self.atoms, self.atoms.rows_of(self.side), self.atoms.limits()
+        atoms, (rows, rest), domain = self.atoms, self.atoms.rows_of(self.side), self.atoms.domain()
         value = max(self.scale, 1e-300)
         unit = np.minimum(atoms.widths(), np.sqrt(value / np.maximum(np.einsum("jj->j", H), 1e-300)))
         for _ in range(4):
             lower, upper = (ends - rest for ends in self._tightened())
-            if limits.total is not None:
-                least, most = limits.total
+            if domain.total is not None:
+                least, most = domain.total
                 given = np.vstack([rows, np.ones((1, len(slope)))]), np.append(lower, least), np.append(upper, most)
             else:
                 given = rows, lower, upper
-            program = Program(H, slope, atoms.u, *given, limits.lower, limits.upper, limits.radius)
+            program = Program(H, slope, atoms.u, *given, domain.lower, domain.upper, domain.radius)
             found = minimise(program, unit, value, self.face)
             self.face = found.face
             missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper)
@@ -524,17 +524,17 @@ class ConditionedSolver(CorrectiveSolver):
             # rounding was larger than expected, or nothing satisfies the condition strictly
             self.slack = np.where(missed, np.where(self.slack < 16.0, 4.0 * self.slack, 0.0), self.slack)
         self.multipliers = found.multipliers[: self.side.m]
-        self.level = found.level if limits.total is None else float(found.multipliers[-1])
+        self.level = found.level if domain.total is None else float(found.multipliers[-1])
         return found.x
 
     def _face_at(self, before: Face | None) -> Face:
         """Return the face of the iterate, with the tight rows of an earlier face, after the active set has changed."""
-        limits, u = self.atoms.limits(), self.atoms.u
+        domain, u = self.atoms.domain(), self.atoms.u
         if before is None:
-            before = Face(u != 0.0, u, np.zeros(self.side.m + (limits.total is not None), np.intp))
-        if limits.radius is not None:
+            before = Face(u != 0.0, u, np.zeros(self.side.m + (domain.total is not None), np.intp))
+        if domain.radius is not None:
             return before._replace(free=u != 0.0, side=np.where(u < 0.0, -1, 1))
-        return before._replace(free=(u > limits.lower) & (u < limits.upper), side=np.where(u >= limits.upper, 1, -1))
+        return before._replace(free=(u > domain.lower) & (u < domain.upper), side=np.where(u >= domain.upper, 1, -1))
 
     def _tightened(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds of the conditions, moved inward by rounding. Equations stay as they are.
