@@ -268,6 +268,8 @@ def units(run):
     if not problem.objective.value_without_intercept() > 0.0:
         return  # nothing is to be fitted, and so nothing has units
     plain = fw.minimize(problem, case.method, x0=started(case.base, problem), **case.options)
+    if not plain.fun > 1e-250 * problem.zero_value:
+        return  # derivatives may be subnormal, and lose digits whatever the units
     of_columns, of_targets = case.units
     of_targets = 1.0 if case.loss.targets != "real" else of_targets
     scale = case.objective_unit(of_targets)
