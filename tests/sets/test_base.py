@@ -246,3 +246,16 @@ def test_equal_after_pickling_and_to_one_made_alike(name):
     assert hash(copy) == hash(constraint)
     assert constraint != cases.ALL_SETS["Counted" if name == "Scaled" else "Scaled"](9)
     np.testing.assert_array_equal(copy.vertex(np.arange(9.0) - 4.0), constraint.vertex(np.arange(9.0) - 4.0))
+
+
+@EVERY_SET
+def test_the_price_of_a_radius_is_the_slope_of_the_support_function(name):
+    d = 9
+    constraint = for_shape(cases.ALL_SETS[name](d), d, 0)
+    radius = constraint.own_radius()
+    if radius is None:
+        return
+    for seed in range(5):
+        c = np.random.default_rng(seed).normal(size=d)
+        fall = constraint.support(c) - constraint.with_radius(radius * (1.0 - 1e-6)).support(c)
+        assert constraint.radius_price(c) == pytest.approx(fall / (1e-6 * radius), rel=1e-5, abs=1e-8)

@@ -207,6 +207,10 @@ class Ellipsoid(NamedTuple):
             room[j] = centre[j] - stretch * room[j]
         return Full(room)
 
+    def radius_price(self, direction):
+        """Return by how much the support function rises per unit of the radius: the centre does not move."""
+        return self._length(np.asarray(direction, dtype=np.float64))
+
     def _length(self, direction: np.ndarray) -> float:
         """Return ``sqrt(direction' S direction)``."""
         largest = float(np.abs(direction).max())
