@@ -130,7 +130,7 @@ def as_radii(radii: Any) -> np.ndarray:
     return grid
 
 
-def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
+def radius_grid(problem: Problem, n_radii: int, least: float = 0.0) -> np.ndarray:
     """Return a geometric grid of radii, up to where the constraint hardly matters.
 
     The tangent of the objective at zero meets zero at radius ``F(0) / support(-gradient)``, with the support function
@@ -143,6 +143,8 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
         Its set must have a radius.
     n_radii : int
         Number of radii.
+    least : float
+        Side conditions hold for no smaller radius.
 
     Returns
     -------
@@ -152,6 +154,7 @@ def radius_grid(problem: Problem, n_radii: int) -> np.ndarray:
         raise ValueError(f"n_radii must be a positive int, got {n_radii!r}")
     begin = problem.evaluate(problem.zero())
     low, high = problem.constraint.radius_range(problem.size)
+    low = max(low, least)
     unit = min(max(1.0, low), high)
     slope = float(problem.constraint.with_radius(unit).support(-begin.gradient.ravel())) / unit
     if not np.isfinite(begin.value) or not np.isfinite(slope):

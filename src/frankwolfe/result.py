@@ -1,7 +1,7 @@
 """`Result`: the answer of a run, its end (`Status`) and its course (`Trace`)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +14,7 @@ from frankwolfe.rows.observed_entries import named_weights, weights_named
 
 if TYPE_CHECKING:
     from frankwolfe.problem import Problem
+    from frankwolfe.summary import Summary
 
 
 # --- `Trace`: the course of a run, point by point.
@@ -311,7 +312,10 @@ class Result:
         By how much the optimum falls for each unit by which a constraint is relaxed, from the dual point that proves
         the gap: ``prices["radius"]``, a number, if the set has a radius, and ``prices["side"]``, an array with an entry
         for each row of ``LinearBounds``. An entry is zero if the constraint does not bind, and never negative: for an
-        equation, the bound moves in the direction that helps. Empty if nothing is proven.
+        equation, the bound moves in the direction that helps. ``prices["lower"]`` and ``prices["upper"]``, arrays of
+        the size of ``x``, are there if the set bounds single weights. Empty if nothing is proven.
+    zero_value : float
+        Objective of the zero model, ``F(0)``.
     reads : float or None
         How often all rows were read from disk, certificates included; None where they are in memory.
     advice : list of str
@@ -346,6 +350,7 @@ class Result:
     confidence: float = np.nan
     reads: float | None = None
     prices: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    zero_value: float = np.nan
 
     @property
     def advice(self) -> list[str]:
@@ -447,6 +452,31 @@ class Result:
         from frankwolfe.display import html_of
 
         return html_of(self)
+
+    def summary(self, names: Sequence[str] | None = None) -> "Summary":
+        """Return weights by name, what is proven of them, and the prices of what binds, on one screen.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the columns. By default those of the data frame, or x0, x1, and so on.
+
+        Returns
+        -------
+        Summary
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+        >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(1.0))
+        >>> found = fw.minimize(problem, tol=1e-9).summary(["rent", "tv"])
+        >>> {rule: round(price, 3) for rule, price in found.binding.items()}
+        {'radius': 1.0}
+        """
+        from frankwolfe.summary import summary_of
+
+        return summary_of(self, names)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw objective and gaps against passes (needs matplotlib).

@@ -3,12 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frankwolfe.compile.part import short
+
+if TYPE_CHECKING:
+    from frankwolfe.result import Result
+
 MOST_WEIGHTS = 20
 """Number of weights that are shown by default."""
+
+ROUNDING = 1e-12
+"""Weights below this part of the largest one are shown as zero."""
 
 
 @dataclass(eq=False, repr=False)
@@ -60,10 +68,10 @@ class Summary:
 
     @property
     def order(self) -> np.ndarray:
-        """Columns with a weight that is not zero, the largest weights first."""
+        """Columns with a weight that is not zero, or rounding, the largest weights first."""
         sizes = np.abs(self.weights) if self.weights.ndim == 1 else np.abs(self.weights).max(axis=1)
         order = np.argsort(-sizes, kind="stable")
-        return order[: np.count_nonzero(sizes)]
+        return order[: np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0))]
 
     @property
     def binding(self) -> dict[str, float]:
@@ -90,7 +98,9 @@ class Summary:
     # --- tables -------------------------------------------------------------------------------------------------------
 
     def _weight_rows(self) -> list[list[str]]:
-        """Return the rows of the table of weights, the first of which is its head."""
+        """Return the rows of the table of weights, the first of which is its head; nothing if all are zero."""
+        if not len(self.order):
+            return []
         head = ["weight", *(self.outputs or [""])]
         rows = [[self.names[j], *map(number, np.atleast_1d(self.weights[j]))] for j in self.order[: self.most]]
         return [head, *rows]
@@ -107,7 +117,8 @@ class Summary:
         return [["binds", "price"], *([rule, number(price)] for rule, price in self.binding.items())]
 
     def __str__(self) -> str:
-        parts = [self.title, "\n".join([aligned(self._weight_rows()), self._count()])]
+        rows = self._weight_rows()
+        parts = [self.title, "\n".join([*([aligned(rows)] if rows else []), self._count()])]
         if self.binding:
             parts.append(aligned(self._price_rows()))
         if self.facts:
@@ -120,7 +131,9 @@ class Summary:
 
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""
-        parts = [f"<p><b>{escape(self.title)}</b></p>", html_table(self._weight_rows()), f"<p>{self._count()}</p>"]
+        rows = self._weight_rows()
+        table = html_table(rows) if rows else ""
+        parts = [f"<p><b>{escape(self.title)}</b></p>", table, f"<p>{self._count()}</p>"]
         if self.binding:
             parts.append(html_table(self._price_rows()))
         if self.facts:
@@ -160,6 +173,64 @@ def html_table(rows: list[list[str]]) -> str:
 
     body = "".join(line(row, "td") for row in rows[1:])
     return f"<table><thead>{line(rows[0], 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+# --- what a run says ------------------------------------------------------------------------------------------------
+
+
+def summary_of(found: "Result", names: Sequence[str] | None = None) -> Summary:
+    """Return the summary of a result (`Result.summary`)."""
+    if not isinstance(found.x, np.ndarray):
+        raise TypeError("a summary is of linear models: the result of a completion problem has a matrix in factors")
+    problem, d = found.trace.problem, len(found.x)
+    names = names if names is not None or problem is None else problem.feature_names
+    names = [f"x{j}" for j in range(d)] if names is None else [str(name) for name in names]
+    if len(names) != d:
+        raise ValueError(f"names must have one name for each of {d} columns, got {len(names)}")
+    title, side, rows = f"Model by {found.method}", None, None
+    if problem is not None:
+        title, side, rows = f"{short(problem.loss)} over {short(problem.constraint)}", problem.side, problem.n
+    prices = {"radius": found.prices["radius"]} if "radius" in found.prices else {}
+    for name, sign in (("lower", ">= lower"), ("upper", "<= upper")):
+        ends = found.prices.get(name, np.zeros(0))
+        marks = [f"{a}{b}" for a in names for b in (outputs_of(found.x, "[{}]") or [""])]
+        prices |= {f"{marks[at]} {sign}": float(ends[at]) for at in np.flatnonzero(ends)}
+    for k, price in enumerate(found.prices.get("side", ())):
+        label = f"row {k}" if side is None or side.names is None else side.names[k]
+        prices[label] = prices.get(label, 0.0) + float(price)
+    facts = run_facts(found) | ({} if rows is None else {"data": f"{rows:,} rows, {d:,} columns"})
+    return Summary(title, names, found.x, outputs_of(found.x), facts, proven(found), prices)
+
+
+def outputs_of(w: np.ndarray, text: str = "output {}") -> list[str]:
+    """Return names of the columns of a weight matrix; nothing for a vector."""
+    return [text.format(c) for c in range(w.shape[1])] if w.ndim == 2 else []
+
+
+def run_facts(found: "Result") -> dict[str, str]:
+    """Return the objective and its share of that of zero weights, the intercept, and what the run cost."""
+    fun, zero = found.fun, found.zero_value
+    share = f", {100.0 * fun / zero:.3g}% of that of zero weights ({number(zero)})" if zero > 0.0 else ""
+    facts = {"objective": f"{number(fun)}{share}"}
+    if np.any(found.intercept):
+        facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(found.intercept))
+    facts["run"] = f"{found.method}, {found.passes:.3g} passes over the data, {found.status}"
+    return facts
+
+
+def proven(found: "Result", rules: bool = False) -> str:
+    """Return what is proven of a result, in a sentence."""
+    if found.is_likely:
+        return f"Likely, not proven: {found.message}"
+    return certificate_sentence(
+        found.fun,
+        found.gap,
+        found.zero_value,
+        convex=found.convex,
+        success=found.success,
+        tolerance=found.tolerance,
+        rules=rules or found.violation is not None,
+    )
 
 
 def certificate_sentence(

@@ -9,7 +9,7 @@ from scipy import sparse
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize
-from frankwolfe.sets import carried
+from frankwolfe.sets import Box, carried
 
 ROOM = 10.0
 """The last budget is at least this many times the size of the weights, so it does not shape them."""
@@ -24,7 +24,7 @@ ROUGH = 1e-3
 """Tolerance of runs whose budget may still bind."""
 
 
-def minimize_without_budget(problem: Problem, *, tol: float = 1e-4, **options: Any) -> Result:
+def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float = 1e-4, **options: Any) -> Result:
     """Minimise over a set whose radius grows until it does not bind.
 
     A convex objective that has a minimum within a budget, and not at its edge, has no lower value outside. The gap is
@@ -33,7 +33,10 @@ def minimize_without_budget(problem: Problem, *, tol: float = 1e-4, **options: A
     Parameters
     ----------
     problem : Problem
-        A problem over a set with a radius that bounds ``||w||_1``. The radius is only a start.
+        A problem over a set with a radius that bounds ``||w||_1``. The radius is only a start. A set without a radius,
+        such as a box, is solved as it is.
+    least : float
+        A lower bound on ``||w||_1`` that side conditions require.
     tol : float
         As for `minimize`.
     **options : dict
@@ -52,14 +55,17 @@ def minimize_without_budget(problem: Problem, *, tol: float = 1e-4, **options: A
     >>> minimize_without_budget(problem, tol=1e-9).x.round(6)
     array([2., 0.])
     """
-    budget, found = first_budget(problem), None
+    if problem.constraint.own_radius() is None or isinstance(problem.constraint, Box):
+        return minimize(problem, tol=tol, **options)
+    lowest = max(least, problem.constraint.radius_range(problem.size)[0])
+    budget, found = max(first_budget(problem), 2.0 * lowest), None
     last = problem.constraint
     for _ in range(MOST_BUDGETS):
         here = problem.over(problem.constraint.with_radius(budget))
         start = None if found is None else carried(found.x, last, here.constraint)
         found = minimize(here, tol=max(tol, ROUGH), x0=start, **options)
         last = here.constraint
-        if found.status is Status.INTERRUPTED or not found.success or found.fun <= tol * problem.zero_value:
+        if found.status is Status.INTERRUPTED or not found.success or 0.0 <= found.fun <= tol * problem.zero_value:
             break
         if ROOM * size(found.x) <= budget:
             if tol >= ROUGH:
@@ -87,11 +93,21 @@ def size(w: np.ndarray) -> float:
 
 def scope(found: Result, budget: float) -> str:
     """Return a sentence that says among which weights the gap is proven."""
-    if found.fun <= found.tolerance:
+    if 0.0 <= found.fun <= found.tolerance:
         return "No weights at all are better by more than the gap, since no objective is below zero."
     total = size(found.x)
     times = f", {budget / total:.0f} times that of this model" if total > 0.0 else ""
     return f"The gap is proven among all weights whose absolute values sum to at most {budget:.3g}{times}."
+
+
+def in_units(found: Result, scale: np.ndarray) -> Result:
+    """Return a result over columns that were divided by ``scale`` with the weights of the columns themselves.
+
+    Its state has the gradient in these units, and nothing else. There is no advice: no radius was chosen.
+    """
+    gradient = found.state["gradient"]
+    gradient = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
+    return replace(found, x=(found.x.T / scale).T + 0.0, state={"gradient": gradient}, known_advice=[])
 
 
 def unit_columns(X: Any, centre: bool) -> tuple[Any, np.ndarray]:

@@ -5,7 +5,7 @@ problems and records what was certified. `LinearModel` turns parameters into pro
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -26,13 +26,17 @@ from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest
 from frankwolfe.arguments.settings import warn_user
-from frankwolfe.compile.part import is_part
+from frankwolfe.compile.part import is_part, short
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
+from frankwolfe.problem.posing import Posed, least_size, posed
+from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
-from frankwolfe.sets import as_constraint, carried
+from frankwolfe.sets import DEFAULT_RADIUS, GroupBall, L1Ball, NonNegativeL1Ball, as_constraint, carried
+from frankwolfe.summary import Summary, proven, run_facts
+from frankwolfe.without_budget import in_units, minimize_without_budget, unit_columns
 
 Checkpoint = str | PathLike[str] | None
 
@@ -199,6 +203,37 @@ def _run(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any], chec
     return minimize(problem, x0=x0, progress=verbose, trace=10 if verbose else 0, checkpoint=checkpoint, **options)
 
 
+FREE, NEED_RADIUS = ("l1", "nonnegative-l1", "linf"), ("l2", "trace", "group")
+"""Named sets that ``radius=None`` leaves out where there are rules, and those that then need a radius."""
+
+
+def grouped(groups: Any, columns: ColumnNames) -> list[list[int]]:
+    """Return groups of columns, each given by names, patterns or numbers. A column in none is a group of its own.
+
+    Examples
+    --------
+    >>> grouped({"media": "tv_*"}, ColumnNames(["rent", "tv_a", "tv_b"], 3))
+    [[1, 2], [0]]
+    """
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise TypeError(f"groups must be a list or dict of groups of columns, got {type(groups).__name__}")
+    found, owner = list[list[int]](), dict[int, str]()
+    for name, members in groups.items() if isinstance(groups, Mapping) else enumerate(groups):
+        rule = f"group {name!r}"
+        parts = [members] if isinstance(members, str) or not isinstance(members, Iterable) else list(members)
+        columns_of = list(dict.fromkeys(j for part in parts for j in columns.matching(part, rule)))
+        if not columns_of:
+            raise ValueError(f"{rule} is empty")
+        for j in columns_of:
+            if j in owner:
+                raise ValueError(
+                    f"{rule}: the column {columns.names[j]!r} is in {owner[j]}, too: groups must not overlap"
+                )
+            owner[j] = rule
+        found.append(columns_of)
+    return found + [[j] for j in range(len(columns)) if j not in owner]
+
+
 # --- Linear models --------------------------------------------------------------------------------------------
 
 
@@ -227,15 +262,29 @@ class Solution(NamedTuple):
 
 
 class LinearModel(CertifiedEstimator, ABC):
-    """A linear model over a constraint set. Subclasses define targets, loss and problems."""
+    """A linear model over a constraint set. Subclasses define targets, loss and problems.
+
+    Rules on the weights by name (`Rules`) are parameters of some subclasses. ``radius=None`` with rules means no
+    budget: the problem is solved over columns of norm one (``_scale``) with a radius that does not bind.
+    """
 
     loss: Any
     constraint: Any
     radius: float | None
     fit_intercept: bool
     warm_start: bool
+    bounds: Any = None
+    conditions: Any = None
+    monotone: Any = None
+    groups: Any = None
     coef_: Any
     intercept_: Any
+    prices_: dict[str, float]
+    _posed: Posed | None = None  # the rules of the last problem
+    _scale: np.ndarray | None = None  # without a budget: the numbers that columns were divided by
+    _least = 0.0  # smallest sum of absolute weights with which the conditions hold
+    _stream_radius = DEFAULT_RADIUS  # a stream needs a budget
+    _known_names: Any = None  # of a fold, whose rows have no column names
     _ends: list[tuple[Any, np.ndarray]] | None = None  # sets and weights of the last fit, for warm starts
 
     def __sklearn_tags__(self) -> Any:
@@ -308,11 +357,125 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _problem(self, X: Any, targets: Any, loss: Any, weights: Any, intercept: bool) -> Problem:
         """Return the problem for rows, with targets as the loss takes them: here parameters become a `Problem`."""
-        return Problem(X, targets, loss, self._set(X.shape[1], loss.outputs), weights, intercept)
+        rules, side = self._rules(), None
+        if rules is None:
+            self._posed, constraint = None, self._set(X.shape[1], loss.outputs)
+        else:
+            rules = rules if self._scale is None else rules.scaled(self._scale)
+            self._least = max(1, loss.outputs) * least_size(rules)
+            constraint = None if self._scale is not None else self._set(X.shape[1], loss.outputs)
+            self._check_radius(constraint)
+            self._posed = posed(rules, constraint, loss.outputs)
+            constraint, side = self._posed.constraint, self._posed.side
+        return Problem(X, targets, loss, constraint, weights, intercept, side=side)
 
     def _set(self, d: int, outputs: int) -> Any:
-        """Return the constraint set for weights of that shape."""
-        return as_constraint(self.constraint, self.radius, d, outputs)
+        """Return the constraint set for weights of that shape, without rules."""
+        radius = self._stream_radius if self._is_free() else self.radius
+        if self.groups is None:
+            return as_constraint(self.constraint, radius, d, outputs)
+        if not isinstance(self.constraint, str) or self.constraint != "group":
+            raise ValueError(f"groups go with constraint='group', not with {self.constraint!r}: leave one of them out")
+        return GroupBall(grouped(self.groups, self._columns(d)), DEFAULT_RADIUS if radius is None else radius)
+
+    # --- rules ---
+
+    def _columns(self, d: int) -> ColumnNames:
+        """Return the columns by name."""
+        names = self._known_names
+        return ColumnNames(vars(self).get("feature_names_in_") if names is None else names, d)
+
+    def _rules(self) -> Rules | None:
+        """Return the rules on the weights of each output; None if there are none."""
+        if self.bounds is None and self.conditions is None and self.monotone is None:
+            return None
+        d = self.n_features_in_
+        found = Rules.of(self._columns(d).names, d, self.bounds, self.conditions, self.monotone)
+        return found or None
+
+    def _is_free(self) -> bool:
+        """Return whether `fit` has no budget: there are rules and no radius."""
+        if self.radius is not None or not isinstance(self.constraint, str) or self._rules() is None:
+            return False
+        if self.constraint in NEED_RADIUS:
+            raise ValueError(
+                f"constraint={self.constraint!r} with bounds or conditions needs a radius: without one it would not "
+                "limit anything. Pass radius, or leave constraint out: then there is no budget"
+            )
+        return self.constraint in FREE
+
+    def _check_radius(self, constraint: Any) -> None:
+        """Raise ValueError if a budget is too small for the conditions."""
+        if isinstance(constraint, L1Ball | NonNegativeL1Ball) and self._least > constraint.radius * (1.0 + 1e-9):
+            raise ValueError(
+                f"radius={constraint.radius:g} is too small for the rules: absolute weights that keep them sum to at "
+                f"least {self._least:g}. Raise radius, or pass radius=None for no budget"
+            )
+
+    def _output_names(self, count: int) -> list[str]:
+        """Return the names of so many outputs, which are rows of ``coef_``."""
+        return [f"output {c}" for c in range(count)]
+
+    def _prices(self, results: list[Result]) -> dict[str, float]:
+        """Return the price of each rule, and that of the radius, by what the user wrote."""
+        prices, found = dict[str, float](), self._posed
+        labels = self._output_names(len(results)) if len(results) > 1 else []
+        for k, result in enumerate(results):
+            marks = labels[k : k + 1]
+            if found is not None:
+                several = marks or (self._output_names(found.outputs) if result.x.ndim == 2 else [])
+                prices |= found.prices(result.prices, self._scale, several)
+            if "radius" in result.prices and self._scale is None:
+                budget = "sum of all weights" if self.constraint == "simplex" else "radius"
+                prices[budget + "".join(f" [{mark}]" for mark in marks)] = result.prices["radius"]
+        return prices
+
+    def _facts(self) -> dict[str, str]:
+        """Return what a summary says of the model first."""
+        return {}
+
+    def summary(self) -> Summary:
+        """Return the weights by name, what is proven of them, and the prices of what binds, on one screen.
+
+        Returns
+        -------
+        Summary
+            Text in a terminal, a table in a notebook; ``to_frame()`` returns all weights as a pandas data frame.
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+        >>> model = fw.FrankWolfeRegressor(bounds={1: (None, 1)}, fit_intercept=False, tol=1e-9).fit(X, y)
+        >>> model.summary().binding.keys()
+        dict_keys(['x1 <= 1'])
+        """
+        check_is_fitted(self)
+        coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+        alone = coef.ndim == 1 or len(coef) == 1
+        weights = coef.reshape(-1) if alone else coef.T
+        loss = self.loss if isinstance(self.loss, str) else short(self.loss)
+        results = self.result_ if isinstance(self.result_, list) else [self.result_] if self.result_ else []
+        facts, sentence = self._facts(), "Nothing is proven of a stream of rows."
+        if results:
+            several = self._output_names(len(results)) if len(results) > 1 else [""]
+            for label, found in zip(several, results, strict=True):
+                facts |= {f"{name} [{label}]" if label else name: text for name, text in run_facts(found).items()}
+            worst = max(results, key=lambda found: found.gap)
+            sentence = proven(worst, rules=self._posed is not None)
+            if self._scale is not None:
+                facts["budget"] = "none"
+                sentence = f"{sentence} {worst.message.partition('. ')[2]}".strip()
+        facts["data"] = f"{self._rows:,} rows, {self.n_features_in_:,} columns"
+        return Summary(
+            f"{type(self).__name__}: loss {loss}",
+            self._columns(self.n_features_in_).names,
+            weights,
+            () if alone else self._output_names(len(coef)),
+            facts,
+            sentence,
+            self.prices_,
+        )
 
     @abstractmethod
     def _learn_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -324,7 +487,25 @@ class LinearModel(CertifiedEstimator, ABC):
 
     def _fit_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         """Learn the targets and return the problems of a fit."""
-        return self._problems(X, *self._learn_targets(X, y, sample_weight), bool(self.fit_intercept))
+        targets, weights = self._learn_targets(X, y, sample_weight)
+        self._scale = None
+        if self._is_free():
+            X, self._scale = self._in_units(X)
+        return self._problems(X, targets, weights, bool(self.fit_intercept))
+
+    def _in_units(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Return rows with columns of norm one, and what their columns were divided by; only rows in memory change.
+
+        A column whose weight must not be positive changes its sign, so that more of the bounds are ``w >= 0``.
+        """
+        if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
+            return X, np.ones(X.shape[1])
+        units, scale = unit_columns(X, bool(self.fit_intercept))
+        rules = self._rules()
+        assert rules is not None  # there is no budget only where there are rules
+        sign = np.where((rules.upper <= 0.0) & np.isinf(rules.lower), -1.0, 1.0)
+        units = units @ sparse.diags_array(sign) if sparse.issparse(units) else units * sign
+        return units.astype(X.dtype, copy=False), scale * sign
 
     def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> list[Problem]:
         """Return the problems of held-out rows, in the order of `_fit_problems` and without intercepts."""
@@ -334,6 +515,7 @@ class LinearModel(CertifiedEstimator, ABC):
         """Return an unfitted copy for a part of the checked rows, which have no column names."""
         model = clone(self)
         model.n_features_in_ = self.n_features_in_
+        model._known_names = self._columns(self.n_features_in_).names
         return model
 
     @abstractmethod
@@ -343,18 +525,39 @@ class LinearModel(CertifiedEstimator, ABC):
     def _solve(self, problems: list[Problem], checkpoint: Checkpoint = None) -> None:
         """Solve the problems, from the weights of the last fit with ``warm_start``, and set the fitted attributes."""
         starts: list[np.ndarray | None] = [None] * len(problems)
-        if self.warm_start and self._ends is not None and len(self._ends) == len(problems):
+        if self.warm_start and self._scale is None and self._ends is not None and len(self._ends) == len(problems):
             starts = [
                 carried(x, before, problem.constraint) if np.shape(x) == problem.shape else None
                 for problem, (before, x) in zip(problems, self._ends, strict=True)
             ]
         results = self._minimized(problems, starts, checkpoint)
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
+        self._rows, self.prices_ = problems[0].n, self._prices(results)
         self._adopt(results)
+
+    def _minimized(self, problems: list[Problem], starts: list[Any], checkpoint: Checkpoint = None) -> list[Result]:
+        """Solve the problems and return the results, in the units of the columns."""
+        if self._scale is None:
+            return super()._minimized(problems, starts, checkpoint)
+        if checkpoint is not None:
+            raise ValueError(
+                "checkpoint goes with a fit that is one run, and one without a budget is several: set radius"
+            )
+        options = self._options(several=len(problems) > 1)
+        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(minimize_without_budget)(
+                problem, least=self._least, progress=bool(self.verbose), trace=10 if self.verbose else 0, **options
+            )
+            for problem in problems
+        )
+        results = [in_units(result, self._scale) for result in found]
+        self._record(results)
+        self._stream_radius = max([DEFAULT_RADIUS, *(10.0 * float(np.abs(result.x).sum()) for result in results)])
+        return results
 
     def _advice(self, found: Result) -> list[str]:
         """Return advice on a result; a default radius is questioned sooner than a chosen one."""
         problem = found.trace.problem
-        if problem is not None and self.radius is None and isinstance(self.constraint, str):
+        if problem is not None and self.radius is None and isinstance(self.constraint, str) and self._scale is None:
             found.known_advice = advice_on(problem, found, default_radius=True)
         return found.advice

@@ -124,6 +124,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
 
+    def _output_names(self, count: int) -> list[str]:
+        return [str(name) for name in self.classes_] if count == len(self.classes_) else super()._output_names(count)
+
+    def _facts(self) -> dict[str, str]:
+        return {} if len(self.coef_) > 1 else {"positive weights": f"speak for class {self.classes_[1]}"}
+
     # --- predictions ---
 
     @on_chunks(lambda model: (None if model.coef_.shape[0] == 1 else model.coef_.shape[0], np.float64))
@@ -234,7 +240,21 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         parameters: ``constraint__radius``. It holds for all weights together, or for each class in turn with ``"ovr"``.
     radius : float, optional
         Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
-        if that is too small to fit much. A set given as an object has its own radius, and a second one is refused.
+        if that is too small to fit much. With bounds, conditions or monotone None means no budget: all weights that
+        keep the rules. A set given as an object has its own radius, and a second one is refused.
+    bounds : dict or pair, optional
+        Bounds on weights: pairs ``(lower, upper)`` by name, number or pattern of the columns, as in
+        ``{"price": (None, 0), "tv_*": (0, None)}``; a single pair is for all weights (docs/conditions.md).
+        Rules hold for the weights of each class.
+    conditions : str or list of str, optional
+        Linear conditions in the names of the columns, such as ``"income >= rent"``; ``x0``, ``x1``, ... where they have
+        none.
+    monotone : dict, optional
+        ``"increasing"`` or ``"decreasing"`` by pattern or tuple of names: each weight is at least, or at most, the one
+        before.
+    groups : list or dict, optional
+        With ``constraint="group"``: groups of columns by name, pattern or number. Other columns are groups of their
+        own.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -269,6 +289,9 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         The classes.
     gap_ : float
         Proven gap: the objective is at most this far above its minimum. With ``"ovr"`` the largest.
+    prices_ : dict
+        By how much the objective would fall per unit by which each rule, or the radius, is relaxed: numbers by rule,
+        such as ``"price <= 0"``. Zero for those that do not bind.
     n_iter_ : int
         Steps made.
     passes_ : float
@@ -302,6 +325,10 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         constraint: Any = "l1",
         radius: float | None = None,
         *,
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
+        groups: Any = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -317,6 +344,10 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         self.loss = loss
         self.constraint = constraint
         self.radius = radius
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class

@@ -23,6 +23,7 @@ from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.result import Result, Status
+from frankwolfe.sets import DEFAULT_RADIUS
 
 
 class RadiusSearch(LinearModel):
@@ -82,9 +83,26 @@ class RadiusSearch(LinearModel):
 
     def _grid(self, problems: list[Problem]) -> np.ndarray:
         """Return the given radii, or a grid up to the largest radius that any of the problems needs."""
+        least = 1.001 * self._least  # at the least radius itself there is a single point
         if np.ndim(self.radii):
-            return as_radii(self.radii)
-        return max((radius_grid(problem, self.radii) for problem in problems), key=lambda grid: grid[-1])
+            radii = as_radii(self.radii)
+            if radii[0] < self._least:
+                raise ValueError(
+                    f"radii: {radii[0]:g} is too small for the rules: absolute weights that keep them sum to at least "
+                    f"{self._least:g}"
+                )
+            return radii
+        return max((radius_grid(problem, self.radii, least) for problem in problems), key=lambda grid: grid[-1])
+
+    def _is_free(self) -> bool:
+        return False  # the path sets the radius
+
+    def _set(self, d: int, outputs: int) -> Any:
+        """Return the set with a radius that is large enough for the rules; the path sets another one."""
+        rules = self._rules()
+        if rules is None or not isinstance(self.constraint, str) or self.constraint == "simplex":
+            return super()._set(d, outputs)
+        return super()._set(d, outputs).with_radius(max(DEFAULT_RADIUS, 2.0 * self._least))
 
     @single_threaded
     def _fold(self, X: Any, y: np.ndarray, weights: Any, train: Any, test: Any, scoring: dict) -> list[float]:
@@ -233,6 +251,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         ``"logistic"`` the log-loss), weighted as in the fit, and `score` is the accuracy.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
+    bounds, conditions, monotone, groups
+        As for `FrankWolfeClassifier`. There is always a budget: its radius is chosen.
     method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, verbose
         As for `FrankWolfeClassifier`.
     n_jobs : int, optional
@@ -251,7 +271,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         Index of the chosen radius.
     cv_results_ : dict
         The scores in the form of `GridSearchCV.cv_results_`.
-    coef_, intercept_, classes_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
         Of the model with that radius fitted to all data, as for `FrankWolfeClassifier`.
 
     Examples
@@ -274,6 +294,10 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         cv: Any = None,
         scoring: Any = None,
         rule: str = "best",
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
+        groups: Any = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -291,6 +315,10 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
@@ -312,7 +340,9 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         R2.
     rule : {"best", "1se"}
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
-    signs, method, tol, max_passes, fit_intercept, random_state, verbose
+    signs, bounds, conditions, monotone, groups
+        As for `FrankWolfeRegressor`. There is always a budget: its radius is chosen.
+    method, tol, max_passes, fit_intercept, random_state, verbose
         As for `FrankWolfeRegressor`.
     n_jobs : int, optional
         Number of threads; -1 means all cores. Folds run in parallel, with one thread each; the last fit is as for
@@ -330,7 +360,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         Index of the chosen radius.
     cv_results_ : dict
         The scores in the form of `GridSearchCV.cv_results_`.
-    coef_, intercept_, gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
+    coef_, intercept_, gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_
         Of the model with that radius fitted to all data, as for `FrankWolfeRegressor`.
 
     Examples
@@ -354,6 +384,10 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         scoring: Any = None,
         rule: str = "best",
         signs: Any = None,
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
+        groups: Any = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -370,4 +404,8 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.scoring = scoring
         self.rule = rule
         self.signs = signs
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
+        self.groups = groups
         self.fit_intercept = fit_intercept

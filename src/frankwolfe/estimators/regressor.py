@@ -13,6 +13,7 @@ from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
+from frankwolfe.problem.rules import Rules
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 
@@ -179,22 +180,34 @@ class SignedRegressor(LinearRegressor):
         model.signs = self._checked_signs()  # they may be given by column names
         return model
 
+    def _rules(self) -> Rules | None:
+        """Return the rules. With others, signs are bounds; alone they are signed columns, which are faster."""
+        rules, signs, d = super()._rules(), self._checked_signs(), self.n_features_in_
+        if rules is None or signs is None:
+            return rules
+        ends = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
+        return rules.within(Rules.of(self._columns(d).names, d, ends))
+
+    def _signed_columns(self) -> SignedColumns | None:
+        """Return the signed columns, None if there are none."""
+        signs = self._checked_signs() if self._rules() is None else None
+        return None if signs is None else SignedColumns.of(signs)
+
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
-        signs = self._checked_signs()
-        rows = X if signs is None else functions_for(X).signed(SignedColumns.of(signs), X)
+        columns = self._signed_columns()
+        rows = X if columns is None else functions_for(X).signed(columns, X)
         return super()._problems(rows, y, weights, intercept)
 
     def _adopt(self, results: list[Any]) -> None:
-        signs = self._checked_signs()
-        if signs is not None:
-            columns = SignedColumns.of(signs)
+        columns = self._signed_columns()
+        if columns is not None:
             results = [Solution(columns.gather(found.x), found.intercept) for found in results]
         super()._adopt(results)
 
     def _set(self, d: int, outputs: int) -> Any:
         """Return the set; with signs, the one that is equivalent over signed columns."""
         constraint = super()._set(d, outputs)
-        if self.signs is None:
+        if self._signed_columns() is None:
             return constraint
         atoms = constraint.structure().coordinates
         if atoms is not None and atoms.filled:
@@ -217,10 +230,24 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         parameters: ``constraint__radius``. With several outputs it holds for all weights together.
     radius : float, optional
         Radius of a set given by name. None means the default of the set, 10 (1 for the simplex); a `ScaleWarning` says
-        if that is too small to fit much. A set given as an object has its own radius, and a second one is refused.
+        if that is too small to fit much. With bounds, conditions or monotone None means no budget: all weights that
+        keep the rules. A set given as an object has its own radius, and a second one is refused.
     signs : int, array of shape (d,) or dict, optional
         Signs of the weights: 1 for non-negative, -1 for non-positive, 0 for either. One sign for all features, an array
         with one for each, or a dict by name or number (other features are free). Needs an l1 constraint.
+    bounds : dict or pair, optional
+        Bounds on weights: pairs ``(lower, upper)`` by name, number or pattern of the columns, as in
+        ``{"price": (None, 0), "tv_*": (0, None)}``; a single pair is for all weights (docs/conditions.md).
+        Rules hold for the weights of each output.
+    conditions : str or list of str, optional
+        Linear conditions in the names of the columns, such as ``"income >= rent"``; ``x0``, ``x1``, ... where they have
+        none.
+    monotone : dict, optional
+        ``"increasing"`` or ``"decreasing"`` by pattern or tuple of names: each weight is at least, or at most, the one
+        before.
+    groups : list or dict, optional
+        With ``constraint="group"``: groups of columns by name, pattern or number. Other columns are groups of their
+        own.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -246,6 +273,9 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         Intercept.
     gap_ : float
         Proven gap: the objective is at most this far above its minimum.
+    prices_ : dict
+        By how much the objective would fall per unit by which each rule, or the radius, is relaxed: numbers by rule,
+        such as ``"price <= 0"``. Zero for those that do not bind.
     n_iter_ : int
         Steps made.
     passes_ : float
@@ -278,6 +308,10 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         radius: float | None = None,
         *,
         signs: Any = None,
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
+        groups: Any = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -292,6 +326,10 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self.constraint = constraint
         self.radius = radius
         self.signs = signs
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
+        self.groups = groups
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
 
@@ -305,6 +343,8 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
     ----------
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    bounds, conditions, monotone
+        Rules on the weights by name, as for `FrankWolfeRegressor`: ``bounds=(0, 0.4)`` caps each weight.
     fit_intercept : bool
         Whether to fit an intercept; by default a prediction is a mean of the features and nothing else.
     method, tol, max_passes, warm_start, random_state, n_jobs, verbose
@@ -316,7 +356,7 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
         Weights.
     intercept_ : float
         Intercept.
-    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+    gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeRegressor`.
 
     Examples
@@ -336,6 +376,9 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
         self,
         loss: Any = "squared",
         *,
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
         method: Any = "auto",
         tol: float = 1e-8,
         max_passes: float | None = 1000.0,
@@ -347,6 +390,9 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
     ):
         super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.loss = loss
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
 
@@ -357,14 +403,17 @@ class SimplexRegressor(StreamRegressor, LinearRegressor):
 
 
 class NonNegativeRegressor(StreamRegressor, LinearRegressor):
-    """Linear regressor whose weights are non-negative and sum to at most ``radius``.
+    """Linear regressor whose weights are non-negative: non-negative least squares, for instance.
 
     Parameters
     ----------
     radius : float, optional
-        Largest sum of the weights; None means 10, as for `FrankWolfeRegressor`.
+        Largest sum of the weights; None means that there is no bound. `partial_fit` needs one: there None means 10, or
+        more after a fit with larger weights.
     loss : str or loss
         ``"squared"``, ``"huber"``, ``"cauchy"``, ``"tukey"``, or an object such as ``fw.Huber(0.5)``.
+    bounds, conditions, monotone
+        Further rules on the weights by name, as for `FrankWolfeRegressor`.
     fit_intercept : bool
         Whether to fit an intercept, of either sign.
     method, tol, max_passes, warm_start, random_state, n_jobs, verbose
@@ -376,7 +425,7 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         Weights.
     intercept_ : float, or array of shape (outputs,)
         Intercept.
-    gap_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
+    gap_, prices_, n_iter_, passes_, result_, n_features_in_, feature_names_in_, and those of `partial_fit`
         As for `FrankWolfeRegressor`.
 
     See Also
@@ -399,6 +448,9 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         radius: float | None = None,
         loss: Any = "squared",
         *,
+        bounds: Any = None,
+        conditions: Any = None,
+        monotone: Any = None,
         method: Any = "auto",
         tol: float = 1e-8,
         max_passes: float | None = 1000.0,
@@ -411,8 +463,19 @@ class NonNegativeRegressor(StreamRegressor, LinearRegressor):
         super().__init__(method, tol, max_passes, random_state, n_jobs, verbose)
         self.radius = radius
         self.loss = loss
+        self.bounds = bounds
+        self.conditions = conditions
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
+
+    def _rules(self) -> Rules | None:
+        """Return the rules; without a budget that no weight is negative is one of them."""
+        rules, d = super()._rules(), self.n_features_in_
+        if self.radius is not None:
+            return rules
+        positive = Rules.of(self._columns(d).names, d, (0, None))
+        return positive if rules is None else rules.within(positive)
 
 
 class LowRankRegressor(StreamRegressor, LinearRegressor):

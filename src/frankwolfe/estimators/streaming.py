@@ -48,7 +48,12 @@ class StreamLearner(LinearModel):
             if not kept.any():
                 raise ValueError("sample_weight is zero for all rows of this chunk: there is nothing to learn")
             X, targets, weights = X[kept], targets[kept], weights[kept]
+        self._scale = None  # a stream has a budget
         problems = self._problems(X, targets, weights, intercept=False)
+        if problems[0].side is not None:
+            raise ValueError(
+                "partial_fit takes bounds with an l1, simplex or linf constraint, and no other rules: use fit"
+            )
         streams = self._begun(problems)
         for problem, stream in zip(problems, streams, strict=True):
             if not problem.constraint.contains(stream.w):
@@ -68,8 +73,9 @@ class StreamLearner(LinearModel):
         shifts = [0.0 if stream.shift is None else stream.shift for stream in streams]
         self._adopt([Solution(x, shift) for (_, x), shift in zip(self._ends, shifts, strict=True)])
         self.gap_, self.passes_, self.result_ = np.inf, np.nan, None  # nothing is proven of a stream
+        self.prices_ = {}
         self.n_iter_ = streams[0].steps
-        self.n_samples_seen_ = self._rows_fitted + streams[0].rows
+        self.n_samples_seen_ = self._rows = self._rows_fitted + streams[0].rows
         self.gap_estimate_ = max(stream.gap.estimate for stream in streams)
         self.gap_error_ = max(stream.gap.error for stream in streams)
         self.prequential_loss_ = sum(stream.loss for stream in streams)

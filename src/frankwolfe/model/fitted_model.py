@@ -18,6 +18,7 @@ from frankwolfe.model.probabilities import probabilities_of
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.sets.base import a_set
+from frankwolfe.summary import Summary, certificate_sentence, number, outputs_of
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,37 @@ class FittedModel:
     def weight_names(self) -> list[str] | None:
         """Names of the prepared columns, one for each row of ``weights``; None if columns have no names."""
         return None if self.features.names is None else self.preparation.names(self.features.names)
+
+    def summary(self) -> Summary:
+        """Return weights by name and what is proven of them, on one screen.
+
+        Returns
+        -------
+        Summary
+
+        Examples
+        --------
+        >>> import frankwolfe as fw
+        >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 3.0]
+        >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(3.0))
+        >>> model = fw.FittedModel.of(problem, fw.minimize(problem, tol=1e-9), features=["a", "b"])
+        >>> model.summary().to_frame()["weight"].round(3).to_dict()
+        {'b': 2.0, 'a': 1.0}
+        """
+        run, d = self.run, len(self.weights)
+        facts = {"objective": number(run.fun), "data": f"{run.rows:,} rows, {d:,} columns"}
+        if np.any(self.intercept):
+            facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(self.intercept))
+        facts["run"] = f"{run.method}, {run.passes:.3g} passes over the data, {run.status}"
+        sentence = certificate_sentence(
+            run.fun, run.gap, np.nan, convex=run.convex, success=run.success, tolerance=run.tolerance
+        )
+        outputs = outputs_of(self.weights)
+        if outputs and self.classes is not None:
+            outputs = [str(name) for name in self.classes]
+        names = self.weight_names or [f"x{j}" for j in range(d)]
+        title = f"{short(self.loss)} over {short(self.constraint)}"
+        return Summary(title, names, self.weights, outputs, facts, sentence)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
         """Return weights and intercept for the original columns: unchanged unless these were standardised.

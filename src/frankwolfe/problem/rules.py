@@ -389,6 +389,16 @@ class Rules(NamedTuple):
         """Whether any weight has a bound of its own."""
         return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
+    def within(self, others: "Rules") -> "Rules":
+        """Return these rules and the bounds of others on the same columns."""
+        found = self._replace(lower=self.lower.copy(), upper=self.upper.copy())
+        for column in range(len(self.names)):
+            for upper, end in ((False, others.lower[column]), (True, others.upper[column])):
+                if np.isfinite(end):
+                    text = others.bound_text(column, upper)
+                    found._bound(column, -np.inf if upper else end, end if upper else np.inf, text)
+        return found
+
     def side(self) -> LinearBounds | None:
         """Return the conditions on several weights as `LinearBounds`; None if there are none."""
         if not self.rows:
@@ -400,17 +410,22 @@ class Rules(NamedTuple):
         return LinearBounds(A, lower, upper, names=[row.text for row in self.rows])
 
     def scaled(self, scale: np.ndarray) -> "Rules":
-        """Return the same rules for the weights of columns divided by ``scale``: these are ``scale`` times larger."""
+        """Return the same rules for the weights of columns divided by ``scale``: these are ``scale`` times larger.
+
+        Scales may be negative. Lower and upper bounds of such a column change places.
+        """
         rows = [
             row._replace(coefficients={j: value / scale[j] for j, value in row.coefficients.items()})
             for row in self.rows
         ]
-        return self._replace(lower=self.lower * scale, upper=self.upper * scale, rows=rows)
+        ends = self.lower * scale, self.upper * scale
+        return self._replace(lower=np.minimum(*ends) + 0.0, upper=np.maximum(*ends) + 0.0, rows=rows)
 
     def bound_text(self, column: int, upper: bool) -> str:
-        """Return a bound of one weight as a condition, such as ``"price <= 0"``."""
-        bound = (self.upper if upper else self.lower)[column]
-        return f"{self.names[column]} {'<=' if upper else '>='} {bound:g}"
+        """Return a bound of one weight as a condition, such as ``"price <= 0"``; ``"price == 1"`` if both are equal."""
+        low, high = self.lower[column], self.upper[column]
+        sign = "==" if low == high else "<=" if upper else ">="
+        return f"{self.names[column]} {sign} {high if upper else low:g}"
 
 
 def _monotone(monotone: Mapping[Any, Any] | None, columns: ColumnNames) -> list[Condition]:

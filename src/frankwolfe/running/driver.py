@@ -410,7 +410,8 @@ class Driver:
             violation=None if solver.problem.side is None else found.violation,
             violation_tolerance=None if solver.problem.side is None else certifier.violation_tolerance,
             reads=solver.problem.objective.reads,
-            prices={} if likely is not None else certifier.bound.prices(),
+            prices={} if likely is not None else certifier.bound.prices(w),
+            zero_value=solver.problem.zero_value,
         )
 
     def _handed_over(self, found: Certificate) -> dict[str, Any]:

@@ -214,6 +214,15 @@ class Structure(NamedTuple):
         """The bounds and the budget, up to the shift."""
         return self.shape if isinstance(self.shape, Knapsack) else None
 
+    def ends(self) -> tuple[Any, Any] | None:
+        """Return the bounds that the set puts on each weight, perhaps infinite; None if it puts none."""
+        shift = 0.0 if self.shift is None else self.shift
+        if isinstance(self.shape, Hull):
+            return None if self.shape.signed else (shift, np.inf)
+        if isinstance(self.shape, Bounds | Knapsack):
+            return self.shape.lower + shift, self.shape.upper + shift
+        return None
+
     @property
     def trace_norm(self) -> TraceNorm | None:
         """The trace-norm ball, up to the shift."""

@@ -125,8 +125,8 @@ class LowerBound:
         above = value - self.value + sum_rounding(self.problem, value)
         return max(above, 0.0) if violation <= FEASIBLE else above
 
-    def prices(self) -> dict[str, Any]:
-        """Return by how much the optimum falls as the radius or side constraints are relaxed (`Result.prices`)."""
+    def prices(self, w: Any) -> dict[str, Any]:
+        """Return by how much the optimum falls as a constraint is relaxed (`Result.prices`); ``w`` is the answer."""
         problem, gradient = self.problem, self.gradient
         if gradient is None and self.slopes is not None:
             gradient = problem.objective.gradient(self.slopes)
@@ -136,9 +136,49 @@ class LowerBound:
         if side is not None:
             multipliers = np.zeros(side.m) if self.multipliers is None else self.multipliers
             gradient, found = gradient + side.combined(multipliers), {"side": np.abs(multipliers)}
-        if problem.constraint.own_radius() is None:
-            return found
-        return {"radius": float(problem.constraint.radius_price(-gradient))} | found
+        constraint, structure, level = problem.constraint, problem.constraint.structure(), 0.0
+        if constraint.own_radius() is not None:
+            level = float(constraint.radius_price(-gradient))
+            found = {"radius": self._binding(level, w)} | found
+        ends = structure.ends()
+        if ends is not None and isinstance(w, np.ndarray):
+            hull, knapsack = structure.hull, structure.knapsack
+            level = 0.0 if structure.bounds is not None else level
+            fixed = (hull is not None and not hull.filled) or (knapsack is not None and knapsack.exhausted)
+            found |= bound_prices(ends, gradient, w, level, fixed, problem.zero_value)
+        return found
+
+    def _binding(self, price: float, w: Any) -> float:
+        """Return the price of the radius, zero if ``w`` is farther from the edge than the price is from zero.
+
+        Such a price is rounding. Distances are relative to the radius, prices to what the whole objective is worth.
+        """
+        constraint, value = self.problem.constraint, self.problem.zero_value
+        by_columns = constraint.structure().hull is not None or constraint.structure().knapsack is not None
+        if not (by_columns and isinstance(w, np.ndarray) and value > 0.0):
+            return price
+        return 0.0 if constraint.contains((1.0 + abs(price) * constraint.own_radius() / value) * w, 0.0) else abs(price)
+
+
+def bound_prices(
+    ends: tuple[Any, Any], gradient: np.ndarray, w: np.ndarray, level: float, fixed: bool, value: float
+) -> dict[str, np.ndarray]:
+    """Return by how much the optimum falls as bounds on single weights are relaxed.
+
+    With the price ``level`` of the budget, weights minimise ``<gradient, w> + level |w|_1`` within their bounds, or,
+    where their sum is ``fixed``, ``<gradient, w> + level sum(w)``. The price of a bound is the slope of that across it.
+    A bound counts as binding if the weight is closer to it, in units of the largest weight, than the price is to zero,
+    in those of the objective ``value``.
+    """
+    lower, upper = ends
+    below = gradient + np.where((lower > 0.0) | fixed, level, -level)
+    above = -gradient - np.where((upper >= 0.0) | fixed, level, -level)
+    unit = float(np.abs(w).max(initial=0.0)) or 1.0
+    size = value / unit if value > 0.0 else 1.0
+    return {
+        name: np.where((price > 0.0) & (np.abs(w - end) / unit < price / size), price, 0.0)
+        for name, price, end in (("lower", below, lower), ("upper", above, upper))
+    }
 
 
 @runtime_checkable

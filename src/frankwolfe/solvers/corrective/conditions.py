@@ -23,7 +23,8 @@ from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.atoms import Iterate
-from frankwolfe.sets.base import Hull, tracker_of
+from frankwolfe.sets.base import Hull, Knapsack, tracker_of
+from frankwolfe.sets.budgets import spent
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
@@ -47,12 +48,16 @@ MIN_NEW_ATOMS = 50
 
 
 class Domain(NamedTuple):
-    """Where the weights of active atoms may be: within bounds whose sum may have to be a number, or in an l1 ball."""
+    """Where the weights of active atoms may be: within bounds and perhaps a budget, or in an l1 ball.
+
+    The budget bounds the sum of ``signs`` times the weights from both sides by ``total``.
+    """
 
     lower: Any = None
     upper: Any = None
     total: tuple[float, float] | None = None
     radius: float | None = None
+    signs: Any = 1.0
 
 
 class ConditionColumns(ActiveAtoms):
@@ -179,19 +184,134 @@ class ConditionColumns(ActiveAtoms):
         self.hessian.restore(state)
 
 
+class BudgetColumns(ConditionColumns):
+    """Active columns of a set with bounds and a budget (`Knapsack`).
+
+    An atom is a column with a sign. Its weight is between zero and the bound of that sign, so that the budget is linear
+    in the weights. A column of which both signs are active has two weights.
+
+    Attributes
+    ----------
+    codes : array of int
+        Active atoms, ascending: the column, or for a negative weight ``d`` plus the column.
+    active, sign : array
+        Their columns and signs.
+    near : array of shape (d,)
+        The point at which least of the budget is used. Columns that are not active are there.
+    """
+
+    def __init__(self, problem: Problem, w: np.ndarray, knapsack: Knapsack):
+        self.objective, self.problem, self.knapsack, self.d = problem.objective, problem, knapsack, problem.size
+        low, high = knapsack.lower, knapsack.upper
+        self.near = np.clip(0.0, low, high)
+        self.low = np.concatenate([np.maximum(low, 0.0), low])
+        self.high = np.concatenate([high, np.minimum(high, 0.0)])
+        w = np.clip(w, low, high)
+        self._activate(w, self._inside(w))
+
+    def _inside(self, w: np.ndarray) -> np.ndarray:
+        """Return the atoms of columns that are not where columns without weight are."""
+        return np.concatenate([np.flatnonzero(w > self.near), self.d + np.flatnonzero(w < self.near)])
+
+    def _activate(self, w: np.ndarray, active: np.ndarray) -> None:
+        """Set the active atoms at the point ``w``, and copy their columns."""
+        self.codes, self.active, self.rest = active, active % self.d, w.copy()
+        self.sign = np.where(active < self.d, 1.0, -1.0)
+        self.u = np.clip(w[self.active], self.low[active], self.high[active])
+        self.rest[self.active] = 0.0
+        self.base = self.objective.predict(self.rest).ravel() if self.rest.any() else None
+        self._use(ActiveMatrix.of_columns(self.objective, self.active))
+
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of all columns, for the weights ``u`` of the active atoms."""
+        w = self.rest.copy()
+        np.add.at(w, self.active, self.u if u is None else u)
+        return w
+
+    def widths(self) -> np.ndarray:
+        """Return the largest changes that the weights of the atoms may make."""
+        return self.high[self.codes] - self.low[self.codes]
+
+    def sizes(self) -> np.ndarray:
+        """Return the sums of the sizes of all terms of the weights."""
+        sizes = np.abs(self.rest)
+        np.add.at(sizes, self.active, np.abs(self.u))
+        return sizes
+
+    def limits(self) -> Limits:
+        """Return where the weights may be."""
+        left = self.knapsack.radius - float(np.abs(self.rest).sum())
+        total = (left if self.knapsack.exhausted else -np.inf, left)
+        return Limits(self.low[self.codes], self.high[self.codes], total, signs=self.sign)
+
+    def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
+        """Return ``max <priced, u - v>`` over all weights ``v`` within the limits.
+
+        The price of the budget is taken out of the sum, so that large terms do not cancel.
+        """
+        low, high, sign = self.low[self.codes], self.high[self.codes], self.sign
+        left = self.knapsack.radius - float(np.abs(self.rest).sum())
+        near = np.where(sign > 0.0, low, high)
+        gains, rest = -sign * priced, max(left - float(np.abs(near).sum()), 0.0)
+        caps = np.where(gains > 0.0, high - low, 0.0) if not self.knapsack.exhausted else high - low
+        amounts = spent(gains, caps, rest)
+        used = amounts > 0.0
+        level = float(gains[used].min()) if used.any() and float(amounts.sum()) >= rest * (1.0 - 1e-12) else 0.0
+        v = near + sign * amounts
+        return float((priced + level * sign) @ (u - v)) + level * float(np.abs(v).sum() - sign @ u)
+
+    def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
+        """Add the atoms with the steepest priced slopes. ``drop`` removes those without weight. Return if any did."""
+        w = self.w()
+        inside = self._inside(w)
+        keys = np.concatenate([-priced, priced])
+        outward = np.concatenate([self.near >= 0.0, self.near <= 0.0])
+        keys[~outward | (self.low >= self.high)] = -np.inf
+        keys[self.codes] = -np.inf
+        level = level if self.knapsack.exhausted else max(level, 0.0)
+        promising = np.flatnonzero(keys > (level + 1e-12 * abs(level) if np.isfinite(level) else level))
+        if not len(promising):
+            return False
+        room = max(MIN_NEW_ATOMS, (4 if drop else 1) * len(inside))
+        if len(promising) > room:
+            promising = promising[np.argpartition(keys[promising], -room)[-room:]]
+        self._activate(w, np.union1d(inside if drop else self.codes, promising))
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Return the active atoms, the weights and the Hessian as state entries."""
+        return super().state() | {"atoms.active": self.codes}
+
+
 class ConditionVertices(Vertices):
-    """Active vertices of any other set."""
+    """Active vertices of any other set.
+
+    Attributes
+    ----------
+    low, high : array of shape (d,)
+        Bounds on single weights among the conditions. Weights that miss one by rounding are put there, since no other
+        term of such a condition tells how small a miss is.
+    """
 
     def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
         super().__init__(problem, start.w, shift)
+        assert problem.side is not None
+        self.low, self.high = problem.side.single_bounds()
         if start.vertices is not None and start.weights is not None:
             self.points = start.vertices if shift is None else start.vertices - shift
             self.u, self.images = start.weights, [self.objective.predict(point) for point in self.points]
             self._use(ActiveMatrix.of_images(self.objective, self.images))
 
-    def sizes(self) -> np.ndarray:
+    def w(self, u: np.ndarray | None = None) -> np.ndarray:
+        """Return the combination of the atoms with weights ``u``, by default the current ones."""
+        w = super().w(u)
+        there = np.clip(w, self.low, self.high)
+        rounding = (8.0 + len(w) ** 0.5) * EPSILON * self.sizes(u)
+        return np.where(np.abs(w - there) <= rounding, there, w)
+
+    def sizes(self, u: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of the sizes of all terms of the weights."""
-        sizes = np.abs(self.u) @ np.abs(self.points)
+        sizes = np.abs(self.u if u is None else u) @ np.abs(self.points)
         return sizes if self.shift is None else sizes + np.abs(self.shift)
 
     def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
@@ -335,6 +455,8 @@ class ConditionedSolver(CorrectiveSolver):
     def _atoms_at(self, w: np.ndarray) -> Any:
         """Return the active set at the point ``w``."""
         structure = self.problem.constraint.structure()
+        if structure.knapsack is not None and structure.shift is None:
+            return BudgetColumns(self.problem, w, structure.knapsack)
         if structure.hull is None and structure.bounds is None:
             kind = ModelVertices if self.problem.size <= MOST_MODEL_WEIGHTS else ConditionVertices
             return kind(self.problem, self._start, structure.shift)
@@ -512,7 +634,8 @@ class ConditionedSolver(CorrectiveSolver):
             lower, upper = (ends - rest for ends in self._tightened())
             if domain.total is not None:
                 least, most = domain.total
-                given = np.vstack([rows, np.ones((1, len(slope)))]), np.append(lower, least), np.append(upper, most)
+                budget = np.broadcast_to(domain.signs, (1, len(slope)))
+                given = np.vstack([rows, budget]), np.append(lower, least), np.append(upper, most)
             else:
                 given = rows, lower, upper
             program = Program(H, slope, atoms.u, *given, domain.lower, domain.upper, domain.radius)
