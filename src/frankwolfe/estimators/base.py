@@ -361,8 +361,11 @@ class LinearModel(CertifiedEstimator, ABC):
         if rules is None:
             self._posed, constraint = None, self._set(X.shape[1], loss.outputs)
         else:
-            rules = rules if self._scale is None else rules.scaled(self._scale)
-            self._least = max(1, loss.outputs) * least_size(rules)
+            least = least_size(rules)  # an error is about the rules as they were given
+            if self._scale is not None:
+                rules = rules.scaled(self._scale)
+                least = least_size(rules)
+            self._least = max(1, loss.outputs) * least
             constraint = None if self._scale is not None else self._set(X.shape[1], loss.outputs)
             self._check_radius(constraint)
             self._posed = posed(rules, constraint, loss.outputs)
@@ -390,7 +393,10 @@ class LinearModel(CertifiedEstimator, ABC):
         if self.bounds is None and self.conditions is None and self.monotone is None:
             return None
         d = self.n_features_in_
-        found = Rules.of(self._columns(d).names, d, self.bounds, self.conditions, self.monotone)
+        names = self._columns(d).names
+        found = Rules.of(names, d, self.bounds, self.conditions, self.monotone)
+        if found and self.radius is None and isinstance(self.constraint, str) and self.constraint == "nonnegative-l1":
+            found = found.within(Rules.of(names, d, (0, None)))  # without a budget that is all that the set says
         return found or None
 
     def _is_free(self) -> bool:

@@ -14,6 +14,8 @@ from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.problem.rules import Rules
 from frankwolfe.sets import Box, Budget, CappedSimplex, L1Ball, NonNegativeL1Ball, Simplex
 
+ENDS = ("lower", "upper")
+
 MOST_SHOWN = 10
 """Largest number of contradictory rules that an error names."""
 
@@ -59,21 +61,20 @@ class Posed(NamedTuple):
         for k, row in enumerate(self.rules.rows):
             for c, mark in enumerate(marks):
                 add(row.text + mark, found["side"][k * self.outputs + c])
-        for column in range(len(scale)):
+        held, own = _ends(self.constraint, self.outputs * len(scale)), (self.rules.lower, self.rules.upper)
+        for column in np.flatnonzero(np.isfinite(written.lower) | np.isfinite(written.upper)).tolist():
             for upper in (False, True):
                 if not np.isfinite((written.upper if upper else written.lower)[column]):
                     continue
+                end = int(upper != (scale[column] < 0.0))
                 for c, mark in enumerate(marks):
-                    price = self._bound_price(found, column * self.outputs + c, upper != (scale[column] < 0.0))
+                    at, price = column * self.outputs + c, 0.0
+                    if (at, bool(end)) in self.rows:
+                        price = found["side"][self.rows[at, bool(end)]]
+                    elif held[end][at] == own[end][column]:  # else the set has a tighter bound, which is no rule
+                        price = found.get(ENDS[end], {at: 0.0})[at]
                     add(written.bound_text(column, upper) + mark, abs(scale[column]) * price)
         return prices
-
-    def _bound_price(self, found: Mapping[str, Any], at: int, upper: bool) -> float:
-        """Return the price of one bound of a weight."""
-        if (at, upper) in self.rows:
-            return float(found["side"][self.rows[at, upper]])
-        ends = found.get("upper" if upper else "lower")
-        return 0.0 if ends is None else float(ends[at])
 
 
 def posed(rules: Rules, constraint: Any | None, outputs: int) -> Posed:

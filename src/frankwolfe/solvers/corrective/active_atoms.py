@@ -93,6 +93,18 @@ class ActiveAtoms:
         z = self.matrix.predict(u)
         return z if self.base is None else self.objective.sum_of(z, self.base)
 
+    def project(self, v: Any) -> np.ndarray:
+        """Return the products of the atoms' predictions with ``v``: slopes, for derivatives."""
+        return self.matrix.project(v)
+
+    def slope(self, gradient: np.ndarray) -> np.ndarray:
+        """Return the slopes of the objective in the weights of the atoms."""
+        raise NotImplementedError
+
+    def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
+        """Remember the slopes for derivatives whose gradient is known, so that `project` need not read all rows."""
+        self.objective.note_slopes(self.matrix.blocks, alpha, self.slope(gradient))
+
     def own_part(self, z: np.ndarray) -> np.ndarray:
         """Return predictions without those of the shift."""
         return z if self.base is None else z - self.base

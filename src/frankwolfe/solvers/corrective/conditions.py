@@ -43,6 +43,9 @@ MOST_MODEL_WEIGHTS = 600
 MOST_MODEL_VERTICES = 500
 """Largest number of vertices that a round adds by a quadratic model."""
 
+CANCELLING = 1e-6
+"""Curvature of a model where the two weights of a column cancel, relative to that of the column."""
+
 MIN_NEW_ATOMS = 50
 """A round may always add this many columns."""
 
@@ -127,6 +130,10 @@ class ConditionColumns(ActiveAtoms):
         sizes[self.active] += np.abs(self.u)
         return sizes
 
+    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
+        """Return the Hessian of a quadratic model in the weights of the atoms."""
+        return self.hessian.at(curvatures, np.arange(len(self.u)), shifts)
+
     def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
         """Return the products of the conditions with the atoms, and with the rest of the weights."""
         A = side.A[:, self.active]
@@ -188,7 +195,8 @@ class BudgetColumns(ConditionColumns):
     """Active columns of a set with bounds and a budget (`Knapsack`).
 
     An atom is a column with a sign. Its weight is between zero and the bound of that sign, so that the budget is linear
-    in the weights. A column of which both signs are active has two weights.
+    in the weights. A column of which both signs are active has two weights. They may cancel, so a quadratic model has a
+    small term that keeps one of them at zero.
 
     Attributes
     ----------
@@ -196,6 +204,8 @@ class BudgetColumns(ConditionColumns):
         Active atoms, ascending: the column, or for a negative weight ``d`` plus the column.
     active, sign : array
         Their columns and signs.
+    columns, place : array of int
+        The different columns, ascending, and the place of each atom's column among them.
     near : array of shape (d,)
         The point at which least of the budget is used. Columns that are not active are there.
     """
@@ -220,7 +230,8 @@ class BudgetColumns(ConditionColumns):
         self.u = np.clip(w[self.active], self.low[active], self.high[active])
         self.rest[self.active] = 0.0
         self.base = self.objective.predict(self.rest).ravel() if self.rest.any() else None
-        self._use(ActiveMatrix.of_columns(self.objective, self.active))
+        self.columns, self.place = np.unique(self.active, return_inverse=True)
+        self._use(ActiveMatrix.of_columns(self.objective, self.columns))
 
     def w(self, u: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of all columns, for the weights ``u`` of the active atoms."""
@@ -228,15 +239,38 @@ class BudgetColumns(ConditionColumns):
         np.add.at(w, self.active, self.u if u is None else u)
         return w
 
-    def widths(self) -> np.ndarray:
-        """Return the largest changes that the weights of the atoms may make."""
-        return self.high[self.codes] - self.low[self.codes]
+    def predict(self, u: np.ndarray) -> Any:
+        """Return the predictions for the weights ``u`` of the atoms."""
+        return super().predict(np.bincount(self.place, u, len(self.columns)))
+
+    def project(self, v: Any) -> np.ndarray:
+        """Return the products of the atoms' columns with ``v``."""
+        return super().project(v)[self.place]
+
+    def note_slopes(self, alpha: Any, gradient: np.ndarray) -> None:
+        """Remember the slopes for derivatives whose gradient is known."""
+        self.objective.note_slopes(self.matrix.blocks, alpha, gradient[self.columns])
+
+    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
+        """Return the Hessian of a quadratic model, with curvature also where two weights of a column cancel."""
+        H = self.hessian.at(curvatures, np.arange(len(self.columns)), shifts)[np.ix_(self.place, self.place)]
+        _, first, second = np.intersect1d(self.codes, self.codes - self.d, assume_unique=True, return_indices=True)
+        part = CANCELLING * np.einsum("jj->j", H)[first]
+        H[first, first] += part
+        H[second, second] += part
+        H[first, second] -= part
+        H[second, first] -= part
+        return H
 
     def sizes(self) -> np.ndarray:
         """Return the sums of the sizes of all terms of the weights."""
         sizes = np.abs(self.rest)
         np.add.at(sizes, self.active, np.abs(self.u))
         return sizes
+
+    def widths(self) -> np.ndarray:
+        """Return the largest changes that the weights of the atoms may make."""
+        return self.high[self.codes] - self.low[self.codes]
 
     def limits(self) -> Limits:
         """Return where the weights may be."""
@@ -327,6 +361,10 @@ class ConditionVertices(Vertices):
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits."""
         return self.hull.gap(priced, u)
 
+    def hessian_at(self, curvatures: Any, shifts: int) -> np.ndarray:
+        """Return the Hessian of a quadratic model in the weights of the atoms."""
+        return self.hessian.at(curvatures, np.arange(len(self.u)), shifts)
+
     def widths(self) -> np.ndarray:
         """Return the largest weights that the atoms may have."""
         return np.ones(len(self.u))
@@ -369,6 +407,8 @@ class ModelVertices(ConditionVertices):
 
     def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
         ActiveAtoms.__init__(self, problem.objective, None)
+        assert problem.side is not None
+        self.low, self.high = problem.side.single_bounds()
         self.problem, self.hull, self.shift = problem, Hull(1.0, False, False), shift
         self.points, self.u = start.w[None, :], np.ones(1)
         if start.vertices is not None and start.weights is not None:
@@ -544,7 +584,7 @@ class ConditionedSolver(CorrectiveSolver):
         for _ in range(20):
             if self.spent or not self._newton(slope, gap):
                 break
-            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            moved, slope, before = True, self.atoms.project(self.at.alpha), gap
             gap = self._active_gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
             if gap <= max(0.1 * found.gap, 0.3 * self.target):
@@ -614,7 +654,7 @@ class ConditionedSolver(CorrectiveSolver):
         if len(atoms.u) == 0:
             return False
         shifts = 0 if self.at.shift is None else len(self.at.shift)
-        H = atoms.hessian.at(self._curvatures(gap, True), np.arange(len(atoms.u)), shifts)
+        H = atoms.hessian_at(self._curvatures(gap, True), shifts)
         if not np.isfinite(H).all():
             return False  # the curvatures overflowed
         u = self._model_minimiser(H, slope)
@@ -675,7 +715,7 @@ class ConditionedSolver(CorrectiveSolver):
         if isinstance(self.atoms, ModelVertices):
             slopes = self.atoms.slope(self.problem.objective.gradient(there.alpha))
         else:
-            slopes = self.atoms.matrix.project(there.alpha)
+            slopes = self.atoms.project(there.alpha)
         if not (self._active_gap(slopes, u) <= 0.9 * gap and self._rise(there) <= self._noise()):
             return False
         self.atoms.u, self.at, self.unseen = u, there, self.unseen + 1

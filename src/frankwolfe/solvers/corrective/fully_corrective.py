@@ -234,7 +234,7 @@ class CorrectiveSolver(RoundSolver):
         for _ in range(20):
             if self._close_enough(slope, gap, goal) or self.spent or not self._newton(slope, gap):
                 break
-            moved, slope, before = True, self.atoms.matrix.project(self.at.alpha), gap
+            moved, slope, before = True, self.atoms.project(self.at.alpha), gap
             gap = self.atoms.hull.gap(slope, self.atoms.u)
             self.left = min(1.0, gap / before)
         self.stuck = not (added or moved or self.spent)  # the next round would be identical
@@ -374,7 +374,7 @@ class CorrectiveSolver(RoundSolver):
         for _ in range(4):
             goal = u if gamma == 1.0 else (1.0 - gamma) * atoms.u + gamma * u
             there = self._evaluate_predictions(atoms.predict(goal))
-            slopes = atoms.matrix.project(there.alpha)
+            slopes = atoms.project(there.alpha)
             rest = atoms.hull.along(slopes, atoms.u, u)
             better = atoms.hull.gap(slopes, goal) <= 0.9 * gap or (trusted and rest <= 0.8 * fall)
             if better and (convex or self._rise(there) <= self._noise()):
@@ -411,7 +411,7 @@ class CorrectiveSolver(RoundSolver):
         if not self._costly or self.problem.intercept:
             return self.atoms.predict(u), None
         passed = self._last_pass = self._pass(self.atoms.w(u), self.at.z)
-        self.problem.objective.note_slopes(self.atoms.matrix.blocks, passed.at.alpha, self.atoms.slope(passed.gradient))
+        self.atoms.note_slopes(passed.at.alpha, passed.gradient)
         return passed.at.z, passed.at
 
     def _adapt(self, gamma: float) -> None:
