@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from frankwolfe.rows import as_rows
 from frankwolfe.sets.checks import matrix, numbers, sparse_matrix
@@ -111,17 +111,6 @@ class LinearBounds:
         broken = excess != 0.0
         sizes = (abs(self.A) @ np.abs(w))[broken] + np.abs(bounds[broken])
         return float((np.abs(excess[broken]) / sizes).max(initial=0.0))
-
-    def single_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds on each weight by the rows with a single entry; infinite where there are none."""
-        low, high = np.full(self.A.shape[1], -np.inf), np.full(self.A.shape[1], np.inf)
-        A = csr_array(self.A)
-        A.eliminate_zeros()
-        for k in np.flatnonzero(np.diff(A.indptr) == 1):
-            j, entry = A.indices[A.indptr[k]], A.data[A.indptr[k]]
-            ends = sorted((self.lower[k] / entry, self.upper[k] / entry))
-            low[j], high[j] = max(low[j], ends[0]), min(high[j], ends[1])
-        return low, high
 
     def combined(self, multipliers: np.ndarray) -> np.ndarray:
         """Return ``A' multipliers``: what they add to a gradient."""

@@ -272,11 +272,11 @@ class BudgetColumns(ConditionColumns):
         """Return the largest changes that the weights of the atoms may make."""
         return self.high[self.codes] - self.low[self.codes]
 
-    def limits(self) -> Limits:
+    def domain(self) -> Domain:
         """Return where the weights may be."""
         left = self.knapsack.radius - float(np.abs(self.rest).sum())
         total = (left if self.knapsack.exhausted else -np.inf, left)
-        return Limits(self.low[self.codes], self.high[self.codes], total, signs=self.sign)
+        return Domain(self.low[self.codes], self.high[self.codes], total, signs=self.sign)
 
     def gap(self, priced: np.ndarray, u: np.ndarray) -> float:
         """Return ``max <priced, u - v>`` over all weights ``v`` within the limits.
@@ -318,34 +318,18 @@ class BudgetColumns(ConditionColumns):
 
 
 class ConditionVertices(Vertices):
-    """Active vertices of any other set.
-
-    Attributes
-    ----------
-    low, high : array of shape (d,)
-        Bounds on single weights among the conditions. Weights that miss one by rounding are put there, since no other
-        term of such a condition tells how small a miss is.
-    """
+    """Active vertices of any other set."""
 
     def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
         super().__init__(problem, start.w, shift)
-        assert problem.side is not None
-        self.low, self.high = problem.side.single_bounds()
         if start.vertices is not None and start.weights is not None:
             self.points = start.vertices if shift is None else start.vertices - shift
             self.u, self.images = start.weights, [self.objective.predict(point) for point in self.points]
             self._use(ActiveMatrix.of_images(self.objective, self.images))
 
-    def w(self, u: np.ndarray | None = None) -> np.ndarray:
-        """Return the combination of the atoms with weights ``u``, by default the current ones."""
-        w = super().w(u)
-        there = np.clip(w, self.low, self.high)
-        rounding = (8.0 + len(w) ** 0.5) * EPSILON * self.sizes(u)
-        return np.where(np.abs(w - there) <= rounding, there, w)
-
-    def sizes(self, u: np.ndarray | None = None) -> np.ndarray:
+    def sizes(self) -> np.ndarray:
         """Return the sums of the sizes of all terms of the weights."""
-        sizes = np.abs(self.u if u is None else u) @ np.abs(self.points)
+        sizes = np.abs(self.u) @ np.abs(self.points)
         return sizes if self.shift is None else sizes + np.abs(self.shift)
 
     def rows_of(self, side: LinearBounds) -> tuple[np.ndarray, np.ndarray]:
@@ -407,8 +391,6 @@ class ModelVertices(ConditionVertices):
 
     def __init__(self, problem: Problem, start: FeasiblePoint, shift: np.ndarray | None):
         ActiveAtoms.__init__(self, problem.objective, None)
-        assert problem.side is not None
-        self.low, self.high = problem.side.single_bounds()
         self.problem, self.hull, self.shift = problem, Hull(1.0, False, False), shift
         self.points, self.u = start.w[None, :], np.ones(1)
         if start.vertices is not None and start.weights is not None:
