@@ -42,6 +42,10 @@ DARK = (
 )
 
 
+KEPT = 1e-12
+"""Relative violations of side constraints up to this are rounding errors."""
+
+
 def verdict(result: "Result") -> tuple[bool, str]:
     """Return whether the gap met the tolerance, and a sentence about what is proven.
 
@@ -63,10 +67,10 @@ def verdict(result: "Result") -> tuple[bool, str]:
         return False, f"Not certified to the tolerance. {result.message}"
     within = f"{result.gap:.2e} (tolerance {result.tolerance:.2e})"
     if result.violation is not None:
-        violation = f"{result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
+        violation = f"are violated by {result.violation:.2e} (tolerance {result.violation_tolerance:.2e})"
         return True, (
             "Certified: no point of the set that satisfies the side constraints has an objective lower by more than "
-            f"{within}; they are violated by {violation}."
+            f"{within}; they {violation if result.violation > KEPT else 'hold up to rounding'}."
         )
     if result.convex:
         return True, f"Certified: nothing in the set has an objective lower by more than {within}."

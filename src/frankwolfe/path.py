@@ -13,6 +13,7 @@ from frankwolfe.compile.waiting import timed
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.registry import as_method, pick
 from frankwolfe.problem import Problem
+from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
 from frankwolfe.running.driver import Driver, Limits
@@ -318,10 +319,12 @@ def radius_path(
     return collected(problem, grid, until_interrupted(follow(problem, grid, **options)))
 
 
-def make_problem(X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool) -> Problem:
-    """Return the problem over a set that is given by name or as an object."""
+def make_problem(
+    X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: LinearBounds | None = None
+) -> Problem:
+    """Return the problem over a set that is given by name or as an object; side conditions need an object."""
     if not isinstance(constraint, str):
-        return Problem(X, y, loss, constraint, sample_weight, intercept=intercept)
+        return Problem(X, y, loss, constraint, sample_weight, intercept=intercept, side=side)
     stand_in = as_constraint("l1", None, 0, 0)  # until the numbers of columns and outputs are known
     problem = Problem(X, y, loss, stand_in, sample_weight, intercept=intercept)
     return problem.over(as_constraint(constraint, None, problem.d, problem.outputs))

@@ -16,13 +16,25 @@ from frankwolfe.cli.options import (
     MEMORY,
     OUT,
     PROBLEM,
+    RULES,
     RUN,
     Options,
 )
-from frankwolfe.cli.output import NOT_CERTIFIED, Complaint, answering, console, print_table, progress_bar, show, writing
+from frankwolfe.cli.output import (
+    NOT_CERTIFIED,
+    Complaint,
+    answering,
+    progress_bar,
+    show,
+    show_prices,
+    show_weights,
+    writing,
+)
 
 if TYPE_CHECKING:
+    from frankwolfe.cli.problems import Specification
     from frankwolfe.model.fitted_model import FittedModel
+    from frankwolfe.model.preparation import Preparation
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
 
@@ -34,6 +46,12 @@ if TYPE_CHECKING:
 @click.option(
     "--radius", type=float, help="Radius of the set; 'frankwolfe info' suggests some.  [default: 10; simplex: 1]"
 )
+@click.option(
+    "--no-radius",
+    is_flag=True,
+    help="No set beside the rules: all weights that keep them. Columns are standardised.",
+)
+@RULES
 @COLUMNS
 @HELD_OUT
 @RUN
@@ -73,45 +91,58 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
             spec = stack.enter_context(specified_remotely(data, options))
         splits = splits_of(spec, options)
         problem, preparation = spec.problem()
-        result = _minimized(problem, options, with_checkpoint=True)
+        result = _minimized(problem, options, spec, preparation, with_checkpoint=True)
         if result.status == Status.NON_FINITE:
             raise Complaint(result.message)
         scores = []
         if splits and result.status != Status.INTERRUPTED:
-            found = held_out(spec, splits, lambda part: [_minimized(part, options)])
+            found = held_out(spec, splits, lambda part, prepared: [_minimized(part, options, spec, prepared)])
             words = told([one for (one,) in found])
             train, test = splits[0]
             how = f"on {test.size:,} rows, by a model of the other {train.size:,}"
             how = how if len(splits) == 1 else f"mean and deviation over {len(splits)} folds"
             scores = [("held out", f"{words} ({how})")]
+        prices = spec.prices(preparation, result.prices)
         model = FittedModel.of(
-            problem,
+            result.trace.problem or problem,  # with --no-radius the last of several
             result,
             classes=spec.classes,
             features=spec.data.features,
             target=options.target,
             seed=options.seed,
             preparation=preparation,
+            rules=options.rules,
+            prices=prices if options.rules else {},
         )
         advice = [("advice", text) for text in advice_on(problem, result, default_radius=options.radius is None)]
         described = facts(data, spec, problem, preparation)
     with writing(out):
         model.save(out)
     styles = {"certificate": "green" if result.success else "yellow", "advice": "yellow"}
-    show([*described, *_answer(model, result), *scores, *advice, ("model", str(out))], styles)
-    _show_weights(model, top)
+    show([*described, *_answer(model, result, options), *scores, *advice, ("model", str(out))], styles)
+    show_weights(model, top)
+    show_prices(model)
     if not (result.success or result.status == Status.LIKELY):
         raise SystemExit(NOT_CERTIFIED)
 
 
-def _minimized(problem: "Problem", options: Options, with_checkpoint: bool = False) -> "Result":
+def _minimized(
+    problem: "Problem",
+    options: Options,
+    spec: "Specification",
+    preparation: "Preparation",
+    with_checkpoint: bool = False,
+) -> "Result":
     """Run `minimize`, or `resume` from a checkpoint, with a progress bar if standard error is a terminal."""
     from frankwolfe.run import minimize, resume
+    from frankwolfe.without_budget import minimize_without_budget
 
     most, run = options.max_passes, options.run
     path = options.checkpoint if with_checkpoint else None
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the file to go on from")
+    if options.no_radius and (path is not None or options.stop != Options.stop):
+        raise ValueError("--no-radius is several runs: it takes neither --checkpoint nor --stop likely")
     if path is not None and path.exists() and not options.resume:
         raise ValueError(f"{path} exists: go on from it with --resume, or remove it")
     with progress_bar(most, options.quiet) as move:
@@ -125,56 +156,37 @@ def _minimized(problem: "Problem", options: Options, with_checkpoint: bool = Fal
         if path is not None and path.exists():
             del run["random_state"]
             return resume(path, problem, **run)
+        if options.no_radius:
+            return minimize_without_budget(problem, least=spec.least_size(preparation), **run)
         return minimize(problem, **run, stop=options.stop, trace=0, checkpoint=path)
 
 
-def _answer(model: "FittedModel", result: "Result") -> list[tuple[str, str]]:
+def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tuple[str, str]]:
     """Return the lines of the summary that describe a result."""
     import numpy as np
 
     from frankwolfe.compile.part import short
     from frankwolfe.display import verdict
+    from frankwolfe.without_budget import scope
 
     shift = np.ravel(model.unscaled()[1])
+    constraint = "none" if options.no_radius else short(model.constraint)
+    certificate = verdict(result)[1]
+    if options.no_radius:
+        budget = model.constraint.own_radius()
+        certificate += "" if budget is None else f" {scope(result, budget)}"
     reads = "" if result.reads is None else f", {result.reads:.3g} reads"
     intercept = [("intercept", ", ".join(f"{value:.6g}" for value in shift[:6]))] if shift.any() else []
     return [
-        ("set", f"{short(model.constraint)}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
+        (
+            "set",
+            f"{constraint}, {result.nonzeros:,} of {result.x.size:,} weights not zero",
+        ),
         *intercept,
         ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
-        ("certificate", verdict(result)[1]),
+        ("certificate", certificate),
         (
             "effort",
             f"{result.method}, {result.passes:.4g} pass{'es' * (result.passes != 1)}{reads}, {result.seconds:.3g} s",
         ),
     ]
-
-
-def _show_weights(model: "FittedModel", most: int) -> None:
-    """Print up to ``most`` of the largest weights by name, on the scale of the columns, and how many are zero."""
-    if not most:
-        return
-    import numpy as np
-
-    own, flat = model.unscaled()[0].ravel(), model.weights.ravel()
-    columns = model.weight_names or [str(model.features.first + j) for j in range(len(model.weights))]
-    outputs: list[Any] = []  # classes or targets, if there are several outputs
-    if model.weights.ndim == 2:
-        outputs = (model.target if model.classes is None else model.classes.tolist()) or list(
-            range(model.weights.shape[1])
-        )
-    scaled = model.preparation.scale is not None
-    rows = []
-    for k in np.argsort(-np.abs(flat), kind="stable")[: min(most, np.count_nonzero(flat))].tolist():
-        j, c = divmod(k, max(1, len(outputs)))
-        rows.append([columns[j], *map(str, outputs[c : c + 1]), f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] * scaled)])
-    zeros = flat.size - int(np.count_nonzero(flat))
-    title = f"\n{flat.size:,} weight{'s' * (flat.size > 1)}, {zeros:,} of them zero"
-    if len(rows) + zeros < flat.size:
-        title += f"; the {len(rows)} largest"
-    if model.classes is not None and not outputs:
-        title += f"; positive ones favour {model.classes[1]}"
-    console().print(title, markup=False)
-    heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
-    if rows:
-        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")

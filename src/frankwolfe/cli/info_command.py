@@ -6,16 +6,27 @@ from typing import Any
 import click
 
 from frankwolfe.cli.options import COLUMNS, DATA, PROBLEM, Options
-from frankwolfe.cli.output import answering, show
+from frankwolfe.cli.output import answering, show, show_prices, show_weights
+
+WEIGHTS = 20
+"""Number of weights that are shown of a model."""
 
 
-@click.command(short_help="Describe a file, and suggest radii.")
+@click.command(short_help="Describe a file and suggest radii, or describe a model.")
 @DATA
 @PROBLEM
 @COLUMNS
 def info(data: Path, **given: Any) -> None:
-    """Describe the file DATA: its size, its target, how evenly rows share a step, and radii to try."""
+    """Describe the file DATA: its size, its target, how evenly rows share a step, and radii to try.
+
+    Or a model that 'frankwolfe fit' wrote: its rules, its certificate and its weights.
+    """
     with answering():
+        from frankwolfe.model.saved_models import is_model
+
+        if data.is_file() and is_model(data):
+            _show_model(data)
+            return
         import numpy as np
 
         from frankwolfe.cli.problems import facts, specify
@@ -33,3 +44,30 @@ def info(data: Path, **given: Any) -> None:
             ("radii to try", f"{radii} (the constraint hardly matters at the last)"),
         ]
     show(rows)
+
+
+def _show_model(path: Path) -> None:
+    """Print what a saved model holds."""
+    import numpy as np
+
+    from frankwolfe.compile.part import short
+    from frankwolfe.model.saved_models import load_model
+
+    model = load_model(path)
+    run, intercept = model.run, np.ravel(model.unscaled()[1])
+    nonzero = f"{np.count_nonzero(model.weights):,} of {model.weights.size:,} weights not zero"
+    proof = "certified" if run.success else "not certified"
+    rows = [
+        ("model", f"{path}, by {run.method} from {run.rows:,} rows (frankwolfe {model.versions['frankwolfe']})"),
+        *([("target", ", ".join(model.target))] if model.target else []),
+        *([] if model.classes is None else [("classes", ", ".join(map(str, model.classes)))]),
+        ("loss", short(model.loss).removesuffix("()")),
+        ("set", f"{short(model.constraint)}, {nonzero}"),
+        *([("rules", "; ".join(model.rules))] if model.rules else []),
+        *([("intercept", ", ".join(f"{value:.6g}" for value in intercept[:6]))] if intercept.any() else []),
+        ("objective", f"{run.fun:.8g}"),
+        ("certificate", f"{proof}: gap {run.gap:.2e} (tolerance {run.tolerance:.2e}). {run.message}"),
+    ]
+    show(rows, {"certificate": "green" if run.success else "yellow"})
+    show_weights(model, WEIGHTS)
+    show_prices(model)

@@ -26,6 +26,10 @@ class Options:
     no_intercept: bool = False
     radius: float | None = None
     class_weight: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
+    condition: tuple[str, ...] = ()
+    monotone: tuple[str, ...] = ()
+    no_radius: bool = False
     memory: str | None = None
     standardize: bool = False
     categorical: tuple[str, ...] = ()
@@ -54,6 +58,11 @@ class Options:
     def fill(self) -> bool:
         """Whether missing values are filled."""
         return self.missing == "mean"
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules on weights, as they are written."""
+        return [*self.bound, *self.condition, *self.monotone]
 
     @property
     def run(self) -> dict[str, Any]:
@@ -173,6 +182,30 @@ CLASS_WEIGHT = click.option(
     metavar="CLASS=WEIGHT",
     help="Weight of the rows of a class; may be repeated, others have weight 1. Or: balanced, so that all classes have "
     "the same total weight.",
+)
+
+RULES = together(
+    click.option(
+        "--bound",
+        multiple=True,
+        metavar="RULE",
+        help="Bound on weights, by the name of a column or a pattern: 'price <= 0', 'tv_* >= 0', '0 <= share <= 1'; "
+        "may be repeated. Rules hold on the scale of the file, with --standardize too.",
+    ),
+    click.option(
+        "--condition",
+        multiple=True,
+        metavar="RULE",
+        help="Linear condition on several weights: 'a + b == 1', 'income >= rent', 'sum(\"tv_*\") <= 2'; may be "
+        "repeated. Names that are no identifiers stand in backticks: '`colour=red` >= `colour=blue`'.",
+    ),
+    click.option(
+        "--monotone",
+        multiple=True,
+        metavar="RULE",
+        help="Weights that rise or fall in the order of the columns, or of a list: 'age_*: increasing', "
+        "'low,mid,high: decreasing'; may be repeated.",
+    ),
 )
 
 HELD_OUT = together(

@@ -17,10 +17,15 @@ from frankwolfe.exceptions import ClusterError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from frankwolfe.model.fitted_model import FittedModel
+
 INTERRUPTED = 1
 BAD_INPUT = 2
 NOT_CERTIFIED = 3
 NOT_WRITTEN = 4
+
+NO_PRICE = 1e-6
+"""Prices that are a smaller part of the largest one are rounding errors."""
 
 WIDTH = 120
 """Columns of text if the output is no terminal."""
@@ -131,6 +136,52 @@ def print_table(
     for row in rows:
         table.add_row(*map(Text, row))
     console().print(table)
+
+
+def show_weights(model: "FittedModel", most: int) -> None:
+    """Print up to ``most`` of the largest weights by name, on the scale of the columns, and how many are zero."""
+    if not most:
+        return
+    import numpy as np
+
+    own, flat = model.unscaled()[0].ravel(), model.weights.ravel()
+    columns = model.weight_names or [str(model.features.first + j) for j in range(len(model.weights))]
+    outputs: list[Any] = []  # classes or targets, if there are several outputs
+    if model.weights.ndim == 2:
+        outputs = (model.target if model.classes is None else model.classes.tolist()) or list(
+            range(model.weights.shape[1])
+        )
+    scaled = model.preparation.scale is not None
+    rows = []
+    for k in np.argsort(-np.abs(flat), kind="stable")[: min(most, np.count_nonzero(flat))].tolist():
+        j, c = divmod(k, max(1, len(outputs)))
+        rows.append([columns[j], *map(str, outputs[c : c + 1]), f"{own[k]:.6g}", *([f"{flat[k]:.6g}"] * scaled)])
+    zeros = flat.size - int(np.count_nonzero(flat))
+    title = f"\n{flat.size:,} weight{'s' * (flat.size > 1)}, {zeros:,} of them zero"
+    if len(rows) + zeros < flat.size:
+        title += f"; the {len(rows)} largest"
+    if model.classes is not None and not outputs:
+        title += f"; positive ones favour {model.classes[1]}"
+    console().print(title, markup=False)
+    heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
+    if rows:
+        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def show_prices(model: "FittedModel") -> None:
+    """Print which rules bind, and how much the objective would fall per unit by which each is relaxed."""
+    if not model.rules:
+        return
+    from frankwolfe.summary import Summary
+
+    binding = Summary("", [], model.weights, prices=model.prices).binding
+    rules = {rule: price for rule, price in binding.items() if price > NO_PRICE * max(binding.values())}
+    if not rules:
+        console().print("\nnone of the rules binds", markup=False)
+        return
+    console().print("\nwhat binds, and how much the objective would fall per unit of relaxation", markup=False)
+    rows = [[rule, f"{price:.4g}"] for rule, price in rules.items()]
+    print_table(["rule", "price"], rows, left=("rule",), box=None, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RUN, Options, file_type
+from frankwolfe.cli.options import CLASS_WEIGHT, COLUMNS, DATA, HELD_OUT, PROBLEM, RULES, RUN, Options, file_type
 from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     Complaint,
@@ -23,6 +23,7 @@ from frankwolfe.cli.output import (
 
 if TYPE_CHECKING:
     from frankwolfe.cli.validation import Scores
+    from frankwolfe.model.preparation import Preparation
     from frankwolfe.path import RadiusPath
     from frankwolfe.problem import Problem
     from frankwolfe.result import Result
@@ -36,6 +37,7 @@ HEADS = ("radius", "objective", "certified gap", "non-zeros", "passes")
 @CLASS_WEIGHT
 @click.option("--radii", metavar="R1,R2,...", help="Radii, separated by commas.  [default: a grid that suits the data]")
 @click.option("--n-radii", type=click.IntRange(1), default=10, show_default=True, help="Length of that grid.")
+@RULES
 @COLUMNS
 @HELD_OUT
 @RUN
@@ -57,11 +59,12 @@ def path(data: Path, radii: str | None, n_radii: int, table: Path | None, pictur
         spec = specify(data, options)
         splits = splits_of(spec, options)
         problem, preparation = spec.problem()
-        grid = radius_grid(problem, n_radii) if chosen is None else chosen
+        parts = [slice(None), *(split.train for split in splits)]
+        grid = radius_grid(problem, n_radii, spec.least_radius(parts)) if chosen is None else chosen
         found = collected(problem, grid, until_interrupted(_followed(problem, grid, options)))
         folds = count(1)
 
-        def follow_fold(part: "Problem") -> "Iterator[Result]":
+        def follow_fold(part: "Problem", prepared: "Preparation") -> "Iterator[Result]":
             return _followed(part, found.radii, options, f", fold {next(folds)} of {len(splits)}")
 
         scores = [list(fold) for fold in zip(*held_out(spec, splits, follow_fold), strict=True)]  # by radius

@@ -70,7 +70,9 @@ def predict(
     n = found.X.shape[0]
     write_csv(out, *_laid_out(columns, fitted, rows, n))
     if len(rows) < n:
-        notes = [*notes, f"{n - len(rows):,} of {n:,} rows have missing values: no prediction"]
+        notes += [f"{n - len(rows):,} of {n:,} rows have missing values: no prediction"]
+    if fitted.rules:
+        notes = [f"weights keep these rules: {'; '.join(fitted.rules)}", *notes]
     score = _score(fitted, columns["prediction"], found.targets, rows)
     for line in [*notes, *([f"{len(rows):,} rows, {score}"] if score else [])]:
         console(stderr=True).print(line, markup=False)

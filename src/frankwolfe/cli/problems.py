@@ -1,5 +1,7 @@
 """From a file and options to a problem. This module imports most of the library: commands import it when they run."""
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +13,18 @@ from frankwolfe.arguments.names import nearest
 from frankwolfe.cli.options import Options
 from frankwolfe.io.csv_parquet import ADVICE
 from frankwolfe.io.read import DEFAULT_LOSSES, Data, Features, encoded, is_number, kind_of_target, read_data, row_number
-from frankwolfe.io.tables import listed
+from frankwolfe.io.tables import Table, listed
 from frankwolfe.losses import as_loss
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
+from frankwolfe.problem.posing import Posed, least_size, posed
+from frankwolfe.problem.rules import QUOTED, Rules
 from frankwolfe.sets import as_constraint
 from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, open_rows
+
+ROOM = 1.01
+"""A grid of radii starts at the least one with which all rules hold times this."""
 
 ALL_TEXT = ""
 """Value of ``--categorical`` without a name."""
@@ -83,25 +90,87 @@ class Specification:
 
     def problem(self, rows: Any = slice(None)) -> tuple[Problem, Preparation]:
         """Return the problem of all rows, or of some, and the preparation of the columns, learned from these alone."""
-        options, data = self.options, self.data
-        X, y, preparation = data.X, self.y, Preparation()
+        X, y, preparation = self.data.X, self.y, self.preparation(rows)
         if self.in_memory:
-            table = data.table.rows(rows) if isinstance(rows, np.ndarray) else data.table
-            y = y[rows]
-            preparation = Preparation.learned(
-                table,
-                data.features.names,
-                fill=options.fill,
-                standardize=options.standardize,
-                center=options.intercept,
-                sample_weight=None if data.weights is None else data.weights[rows],
-            )
-            X = preparation.apply(table, data.features.names).X
-        problem = make_problem(X, y, self.loss, options.constraint, self.weights(rows), intercept=options.intercept)
-        if options.radius is not None:
-            constraint = as_constraint(options.constraint, options.radius, problem.d, problem.outputs)
-            problem = problem.over(constraint)
+            X, y = preparation.apply(self._table(rows), self.data.features.names).X, y[rows]
+        found, intercept = self.posed(preparation), self.options.intercept
+        problem = make_problem(X, y, self.loss, found.constraint, self.weights(rows), intercept, found.side)
         return problem, preparation
+
+    def preparation(self, rows: Any = slice(None)) -> Preparation:
+        """Return the preparation of the columns, learned from all rows or from some."""
+        options, data = self.options, self.data
+        if not self.in_memory:
+            return Preparation()
+        return Preparation.learned(
+            self._table(rows),
+            data.features.names,
+            fill=options.fill,
+            standardize=options.standardize or options.no_radius,
+            center=options.intercept,
+            sample_weight=None if data.weights is None else data.weights[rows],
+        )
+
+    def _table(self, rows: Any) -> Table:
+        """Return all rows of the file, or some."""
+        return self.data.table.rows(rows) if isinstance(rows, np.ndarray) else self.data.table
+
+    # --- rules on weights ---------------------------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs: classes or targets; empty for one output."""
+        if not self.loss.outputs:
+            return []
+        return list(self.options.target) if self.classes is None else [str(name) for name in self.classes]
+
+    def rules(self, preparation: Preparation) -> Rules:
+        """Return the rules on the weights of the prepared columns, as they are before they are scaled."""
+        options, features = self.options, self.data.features
+        names = [f"x{features.first + j}" for j in range(features.number)] if features.names is None else features.names
+        return Rules.of(
+            preparation.names(names),
+            preparation.width(features.number),
+            read_bounds(options.bound),
+            options.condition,
+            read_monotone(options.monotone),
+        )
+
+    def posed(self, preparation: Preparation) -> Posed:
+        """Return the set and the side conditions for the weights of the prepared columns."""
+        options = self.options
+        rules = self.rules(preparation)
+        constraint = None
+        if not options.no_radius:
+            constraint = as_constraint(options.constraint, options.radius, len(rules.names), self.loss.outputs)
+        elif options.given("radius", "constraint"):
+            raise ValueError("--no-radius leaves the rules as the only limits: leave --radius and --set out")
+        return posed(rules.scaled(preparation.scales(len(rules.names))), constraint, self.loss.outputs)
+
+    def least_size(self, preparation: Preparation) -> float:
+        """Return the smallest sum of absolute weights with which all rules hold.
+
+        Raises ValueError, with the rules that contradict each other, if no weights keep all of them.
+        """
+        rules = self.rules(preparation)
+        least_size(rules)  # whose error names the rules as they were written
+        return least_size(rules.scaled(preparation.scales(len(rules.names)))) * max(1, self.loss.outputs)
+
+    def least_radius(self, parts: Iterable[Any]) -> float:
+        """Return a radius with which some weights keep all rules, whichever rows columns are prepared for.
+
+        There is a little room, but none is needed without rules.
+        """
+        if not self.options.rules:
+            return 0.0
+        return ROOM * max(self.least_size(self.preparation(rows)) for rows in parts)
+
+    def prices(self, preparation: Preparation, found: Mapping[str, Any]) -> dict[str, float]:
+        """Return the prices of a result by the texts of the rules, for weights on the scale of the file."""
+        rules = self.posed(preparation)
+        scale = preparation.scales(len(rules.rules.names))
+        radius = {"radius": float(found["radius"])} if "radius" in found and not self.options.no_radius else {}
+        return radius | rules.prices(found, scale, self.outputs)
 
 
 def specify(path: Path, options: Options) -> Specification:
@@ -160,6 +229,60 @@ def parsed_class_weight(given: tuple[str, ...], classes: np.ndarray) -> np.ndarr
     return found
 
 
+COMPARISON = re.compile(r"(<=|>=|==)")
+"""The signs of a bound."""
+
+
+def read_bounds(texts: Iterable[str]) -> dict[str, tuple[float, float]]:
+    """Return lower and upper bounds by name or pattern from texts such as ``price <= 0``.
+
+    Examples
+    --------
+    >>> read_bounds(["price <= 0", "tv_* >= 0", "0 <= tv_* <= 5"])
+    {'price': (-inf, 0.0), 'tv_*': (0.0, 5.0)}
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        parts = [part.strip() for part in COMPARISON.split(text)]
+        sides, signs = parts[::2], parts[1::2]
+        columns = [k for k, side in enumerate(sides) if not is_number(side)]
+        if len(columns) == 2 and "" not in sides:
+            raise ValueError(f"--bound {text!r}: a rule on several weights is a condition: --condition {text!r}")
+        if len(columns) != 1 or "" in sides or not 2 <= len(sides) <= 3 or (len(sides) == 3 and columns != [1]):
+            raise ValueError(f"--bound takes NAME <= NUMBER, with <=, >= or ==, or 0 <= NAME <= 1; got {text!r}")
+        ((at,),) = (columns,)
+        quoted = QUOTED.fullmatch(sides[at])
+        low, high = -np.inf, np.inf
+        for k, sign in enumerate(signs):
+            other = float(sides[k if at > k else k + 1])
+            if sign == "==" or (sign == ">=") == (at == k):
+                low = max(low, other)
+            if sign == "==" or (sign == "<=") == (at == k):
+                high = min(high, other)
+        name = quoted[1] if quoted else sides[at]
+        before = found.get(name, (-np.inf, np.inf))
+        found[name] = max(before[0], low), min(before[1], high)
+    return found
+
+
+def read_monotone(texts: Iterable[str]) -> dict[str | tuple[str, ...], str]:
+    """Return directions by pattern or list of names from texts such as ``age_*: increasing``.
+
+    Examples
+    --------
+    >>> read_monotone(["age_*: increasing", "low,high:decreasing"])
+    {'age_*': 'increasing', ('low', 'high'): 'decreasing'}
+    """
+    found: dict[str | tuple[str, ...], str] = {}
+    for text in texts:
+        names, _, direction = text.rpartition(":")
+        listed = [QUOTED.sub(r"\1", name.strip()) for name in names.split(",")]
+        if not all(listed):
+            raise ValueError(f"--monotone takes PATTERN: increasing, or NAME,NAME,...: decreasing; got {text!r}")
+        found[tuple(listed) if len(listed) > 1 else listed[0]] = direction.strip()
+    return found
+
+
 def _stored(path: Path, options: Options) -> Data:
     """Return the data of a row store. Say on standard error how much memory a run takes if the store is too large."""
     store = store_with_targets(path, options, DEFAULT_MEMORY if options.memory is None else options.memory)
@@ -177,6 +300,8 @@ def _stored(path: Path, options: Options) -> Data:
 def store_with_targets(path: Path, options: Options, memory: str | int) -> RowStore:
     """Open a row store. Raise ValueError if it has no targets, or options name or prepare columns."""
     store = open_rows(path, memory)
+    if options.no_radius:
+        raise ValueError(f"{path} is a row store: --no-radius needs rows in memory; name a --radius")
     if options.given("target", "weights", "ignore", "standardize", "categorical", "missing"):
         raise ValueError(
             f"{path} is a row store: its columns are as they were written. Name target, weights and columns to ignore "
@@ -208,6 +333,8 @@ def facts(path: Path, spec: Specification, problem: Problem, preparation: Prepar
     if by_class is not None and spec.classes is not None:
         weights = [f"{name} {weight:.4g}" for name, weight in zip(spec.classes, by_class, strict=True)]
         rows.append(("class weights", _few(weights)))
+    if spec.options.rules:
+        rows.append(("rules", "; ".join(spec.options.rules)))
     return [*rows, ("loss", f"{spec.loss_name}, {'with a free' if problem.intercept else 'without an'} intercept")]
 
 

@@ -41,7 +41,7 @@ def specified_remotely(path: Path, options: Options) -> Iterator[Specification]:
     """Yield what a file and options specify, with the rows on the workers of a cluster."""
     if options.cluster is not None and options.workers is not None:
         raise ValueError("--cluster and --workers exclude each other: a cluster has its own workers")
-    local = ("standardize", "categorical", "missing", "memory", "class_weight", "holdout", "folds")
+    local = ("standardize", "categorical", "missing", "memory", "class_weight", "holdout", "folds", "no_radius")
     for option in options.given(*local):
         raise ValueError(f"{option} needs the rows in this process: leave it out, or --cluster and --workers")
     if find_spec("distributed") is None:

@@ -8,6 +8,7 @@ import numpy as np
 from frankwolfe.cli.options import Options
 from frankwolfe.cli.problems import Specification
 from frankwolfe.linalg.threads import single_threaded
+from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import held_out_loss, make_problem
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
@@ -110,7 +111,7 @@ def _check_scoring(spec: Specification, options: Options) -> None:
 
 
 def held_out(
-    spec: Specification, splits: list[Split], run: Callable[[Problem], Iterable[Result]]
+    spec: Specification, splits: list[Split], run: Callable[[Problem, Preparation], Iterable[Result]]
 ) -> Iterator[list[Scores]]:
     """Yield, for each split, the scores of the results that a run on its training rows yields.
 
@@ -121,7 +122,7 @@ def held_out(
     splits : list of Split
         From `splits_of`.
     run : callable
-        Maps a problem to results, for instance along a path of radii.
+        Maps a problem and the preparation of its columns to results, for instance along a path of radii.
     """
     data, constraint = spec.data, spec.options.constraint
     for split in splits:
@@ -129,7 +130,7 @@ def held_out(
         X = preparation.apply(data.table.rows(split.test), data.features.names).X
         weights = spec.weights(split.test, split.train)
         others = make_problem(X, spec.y[split.test], spec.loss, constraint, weights, intercept=False)
-        results = list(run(problem))
+        results = list(run(problem, preparation))
         if any(found.status is Status.INTERRUPTED for found in results):
             raise KeyboardInterrupt  # a mean over some of the folds would be another score
         yield [_scores(spec, split, others, found) for found in results]

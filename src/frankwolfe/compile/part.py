@@ -138,7 +138,8 @@ def short(part: Any) -> str:
 
 def _short_field(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):  # shown as one number if all entries are equal
-        return f"{name}={value.flat[0]:g}" if value.dtype.kind == "f" and np.ptp(value) == 0 else ""
+        same = value.dtype.kind == "f" and value.size and (value == value.flat[0]).all() and np.isfinite(value.flat[0])
+        return f"{name}={value.flat[0]:g}" if same else ""
     if isinstance(value, tuple):
         return ", ".join(short(each) for each in ((value,) if is_part(value) else value) if is_part(each))
     return f"{name}={value:g}" if isinstance(value, float) else ""

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +108,11 @@ class FittedModel:
         Versions of the libraries that made it.
     preparation : Preparation
         The preparation of the columns.
+    rules : list of str
+        The rules that the weights keep beside the set, as they were written, such as ``"price <= 0"``.
+    prices : dict
+        How much the objective would fall per unit by which each rule, or the radius, is relaxed. Zero for rules that do
+        not bind.
 
     Examples
     --------
@@ -128,6 +134,8 @@ class FittedModel:
     target: list[str]
     versions: dict[str, str] = field(default_factory=_versions)
     preparation: Preparation = field(default_factory=Preparation)
+    rules: list[str] = field(default_factory=list)
+    prices: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -143,6 +151,8 @@ class FittedModel:
         target: Any = (),
         seed: int | None = None,
         preparation: Preparation | None = None,
+        rules: Sequence[str] = (),
+        prices: Mapping[str, float] | None = None,
     ) -> "FittedModel":
         """Make a model of a result.
 
@@ -162,6 +172,10 @@ class FittedModel:
             Seed of the run.
         preparation : Preparation, optional
             The preparation of the columns of the problem.
+        rules : sequence of str
+            The rules that the weights keep beside the set, in words.
+        prices : mapping, optional
+            Their prices.
 
         Returns
         -------
@@ -180,6 +194,8 @@ class FittedModel:
             _as_features(problem.feature_names if features is None else features, problem.d, preparation),
             [str(name) for name in target],
             preparation=preparation,
+            rules=list(rules),
+            prices=dict(prices or {}),
         )
 
     def __repr__(self) -> str:
@@ -188,7 +204,8 @@ class FittedModel:
         predicts = "" if self.classes is None else f"; classes {listed([str(name) for name in self.classes])}"
         proof = "certified" if self.run.success else "not certified"
         gap = f"gap {self.run.gap:.2g}, {proof} to the tolerance {self.run.tolerance:.2g}"
-        return f"<FittedModel: {loss} over {short(self.constraint)}, {nonzero}{predicts}; {gap}>"
+        rules = f"; {'; '.join(self.rules)}" if self.rules else ""
+        return f"<FittedModel: {loss} over {short(self.constraint)}{rules}; {nonzero}{predicts}; {gap}>"
 
     @property
     def weight_names(self) -> list[str] | None:

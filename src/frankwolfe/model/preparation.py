@@ -144,6 +144,13 @@ class Preparation:
         ]
         return numbers + indicators
 
+    def scales(self, width: int) -> np.ndarray:
+        """Return what each of ``width`` prepared columns was divided by; 1 for 0/1 columns."""
+        found = np.ones(width)
+        if self.scale is not None:
+            found[: len(self.scale)] = self.scale
+        return found
+
     def apply(self, table: Table, names: Sequence[str] | None) -> Prepared:
         """Return the matrix of prepared columns.
 

@@ -38,6 +38,8 @@ def write_model(model: FittedModel, path: str | os.PathLike) -> None:
         "preparation": _described_preparation(model.preparation, arrays),
         "target": model.target,
         "versions": model.versions,
+        "rules": model.rules,
+        "prices": model.prices,
     }
     arrays |= {"weights": model.weights, "intercept": np.asarray(model.intercept)}
     if model.classes is not None:
@@ -113,6 +115,8 @@ def _model_in(archive: Archive) -> FittedModel:
         _texts("target", about["target"]),
         dict(about["versions"]),
         preparation,
+        _texts("rules", about.get("rules", [])),  # files of earlier versions have none
+        _prices(about.get("prices", {})),
     )
 
 
@@ -127,6 +131,12 @@ def _texts(name: str, values: Any) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError(f"its {name} is not a list of strings")
     return values
+
+
+def _prices(stored: Any) -> dict[str, float]:
+    if not isinstance(stored, dict) or not all(type(price) is float and np.isfinite(price) for price in stored.values()):
+        raise ValueError("its prices are not finite numbers")
+    return stored
 
 
 def _run(stored: dict) -> RunRecord:

@@ -208,6 +208,8 @@ class Reader:
             return "use <= and >="
         if re.search(r"(?<![<>=!])=(?!=)", self.source):
             return "an equation is written with =="
+        if re.search(r"[*?]\s*([<>=+-]|$)", self.source):
+            return 'a pattern stands in a bound, or in a sum, as in sum("tv_*") <= 1'
         return "cannot be read; names that contain spaces, points or signs stand in backticks, as in `my column` <= 1"
 
     def _comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Condition:
