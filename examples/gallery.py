@@ -27,5 +27,5 @@ def arguments(about, picture):
 
 def save(figure, out):
     """Save a picture and say where it is."""
-    figure.savefig(out, dpi=130)
+    figure.savefig(out, dpi=100)
     print(f"Picture: {out}")

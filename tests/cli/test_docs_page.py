@@ -24,6 +24,15 @@ def clinic(X, outcome):
     )
 
 
+def sales(signal):
+    """Return a table whose columns have the names that rules speak of."""
+    names = ["price", "tv_a", "tv_b", "share_a", "share_b", "age_20", "age_40", "age_60"]
+    X = np.random.default_rng(1).normal(size=(len(signal), len(names)))
+    region = np.array(["north", "south"])[np.arange(len(signal)) % 2]
+    columns = {name: X[:, j] for j, name in enumerate(names)}
+    return pl.DataFrame(columns | {"region": region, "sales": signal + X @ np.linspace(-1.0, 1.0, len(names))})
+
+
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """A folder with the files that the documentation speaks of."""
@@ -31,6 +40,7 @@ def desk(tmp_path, monkeypatch):
     write(tmp_path / "patients.csv", frame(X, outcome=labels(signal)))
     write(tmp_path / "new.csv", frame(X[:7]))
     write(tmp_path / "clinic.csv", clinic(X, labels(signal)))
+    write(tmp_path / "sales.csv", sales(signal))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
