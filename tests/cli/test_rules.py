@@ -173,7 +173,7 @@ def test_prices_are_what_relaxing_a_rule_gains(desk):
 def test_a_model_keeps_its_rules(desk):
     model, _ = fit("classes.csv", *RULES, "--radius", 2)
     assert model.rules == ["price <= 0.1", "tv_* >= 0", "radio >= 2 * price"]
-    assert "price <= 0.1; tv_* >= 0; radio >= 2 * price" in repr(model)
+    assert "; rules price <= 0.1, tv_* >= 0, radio >= 2 * price;" in repr(model)
     assert "radio >= 2 * price" in model.prices
     said = call("info", "model.npz").stdout
     assert "price <= 0.1; tv_* >= 0; radio >= 2 * price" in said

@@ -51,6 +51,8 @@ OPTIONS = [
         "-t city",
     ),
     *("--method sfw", "--method fw"),
+    *("--bound x0<=0", "--bound x*>=-1", "--bound x1<=nan", "--bound x2==1e308", "--bound 1<=2", "--no-radius"),
+    *("--condition x0+x1==1", "--condition x0*x1<=1", "--condition x0>=city", "--monotone x*:increasing"),
 ]
 
 

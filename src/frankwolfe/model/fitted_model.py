@@ -204,8 +204,8 @@ class FittedModel:
         predicts = "" if self.classes is None else f"; classes {listed([str(name) for name in self.classes])}"
         proof = "certified" if self.run.success else "not certified"
         gap = f"gap {self.run.gap:.2g}, {proof} to the tolerance {self.run.tolerance:.2g}"
-        rules = f"; {'; '.join(self.rules)}" if self.rules else ""
-        return f"<FittedModel: {loss} over {short(self.constraint)}{rules}; {nonzero}{predicts}; {gap}>"
+        rules = f"; rules {', '.join(self.rules)}" if self.rules else ""
+        return f"<FittedModel: {loss} over {short(self.constraint)}, {nonzero}{rules}{predicts}; {gap}>"
 
     @property
     def weight_names(self) -> list[str] | None:
