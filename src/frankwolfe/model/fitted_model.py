@@ -213,7 +213,7 @@ class FittedModel:
         return None if self.features.names is None else self.preparation.names(self.features.names)
 
     def summary(self) -> Summary:
-        """Return weights by name and what is proven of them, on one screen.
+        """Return weights by name, for the columns as they are in the data, and what is proven of them, on one screen.
 
         Returns
         -------
@@ -230,18 +230,27 @@ class FittedModel:
         """
         run, d = self.run, len(self.weights)
         facts = {"objective": number(run.fun), "data": f"{run.rows:,} rows, {d:,} columns"}
-        if np.any(self.intercept):
-            facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(self.intercept))
+        weights, intercept = self.unscaled()
+        if np.any(intercept):
+            facts["intercept"] = ", ".join(number(float(shift)) for shift in np.ravel(intercept))
+        if self.rules:
+            facts["rules"] = "; ".join(self.rules)
         facts["run"] = f"{run.method}, {run.passes:.3g} passes over the data, {run.status}"
         sentence = certificate_sentence(
-            run.fun, run.gap, np.nan, convex=run.convex, success=run.success, tolerance=run.tolerance
+            run.fun,
+            run.gap,
+            np.nan,
+            convex=run.convex,
+            success=run.success,
+            tolerance=run.tolerance,
+            rules=bool(self.rules),
         )
         outputs = outputs_of(self.weights)
         if outputs and self.classes is not None:
             outputs = [str(name) for name in self.classes]
         names = self.weight_names or [f"x{j}" for j in range(d)]
         title = f"{short(self.loss)} over {short(self.constraint)}"
-        return Summary(title, names, self.weights, outputs, facts, sentence)
+        return Summary(title, names, weights, outputs, facts, sentence, self.prices)
 
     def unscaled(self) -> tuple[np.ndarray, Any]:
         """Return weights and intercept for the original columns: unchanged unless these were standardised.

@@ -134,7 +134,9 @@ def _texts(name: str, values: Any) -> list[str]:
 
 
 def _prices(stored: Any) -> dict[str, float]:
-    if not isinstance(stored, dict) or not all(type(price) is float and np.isfinite(price) for price in stored.values()):
+    if not isinstance(stored, dict) or not all(
+        type(price) is float and np.isfinite(price) for price in stored.values()
+    ):
         raise ValueError("its prices are not finite numbers")
     return stored
 
