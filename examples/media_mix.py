@@ -37,7 +37,7 @@ def main():
     given = arguments(__doc__, "media_mix.png")
     X, sales = weeks(104 if given.small else 208)
     plain = LinearRegression().fit(X, sales)
-    model = fw.FrankWolfeRegressor(bounds=BOUNDS).fit(X, sales)  # no radius: all weights that keep the bounds
+    model = fw.FrankWolfeRegressor(bounds=BOUNDS, tol=1e-7).fit(X, sales)  # no radius: all weights that keep the bounds
     print(model.summary())
 
     budgets = np.linspace(1.0, 40.0, 9 if given.small else 40)

@@ -21,7 +21,7 @@ def market(days, stocks, seed=0):
     """Return daily returns in percent of some stocks, by name, the sector of each, and those of the index."""
     rng = np.random.default_rng(seed)
     sector = np.array(list(SECTORS))[np.arange(stocks) % len(SECTORS)]
-    size = rng.lognormal(0.0, 1.4, stocks) * np.where(sector == "tech", 2.0, 1.0)
+    size = rng.lognormal(0.0, 1.4, stocks) * np.where(sector == "tech", 4.0, 1.0)
     common, own = rng.normal(size=(days, 1)), {name: rng.normal(size=(days, 1)) for name in SECTORS}
     beta = rng.uniform(0.6, 1.4, stocks)
     returns = (
@@ -47,7 +47,7 @@ def main():
     tracked, equal = returns.to_numpy() @ result.x, returns.mean(axis=1)
     print(f"tracking error a day after the fit: {np.std(tracked[past:] - index[past:]):.3f}%")
 
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4.0), layout="constrained")
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.7), layout="constrained")
     order = np.argsort(-result.x, kind="stable")[: np.count_nonzero(result.x > 1e-9)]
     left.bar(np.arange(len(order)), 100.0 * result.x[order], color=[COLOURS[name] for name in sector[order]])
     left.axhline(100.0 * CAP, color="black", lw=0.8, ls=":")
@@ -56,7 +56,7 @@ def main():
     left.set(xlabel="stocks that are held", ylabel="weight, %", title=f"{len(order)} stocks, none above 10%")
     places = np.arange(len(SECTORS))
     middle.bar(places - 0.2, 100.0 * members @ free.x, 0.35, color=GREY, label="without limits")
-    middle.bar(places + 0.2, 100.0 * members @ result.x, 0.35, color=list(COLOURS.values()), label="with limits")
+    middle.bar(places + 0.2, 100.0 * members @ result.x, 0.35, color=list(COLOURS.values()))
     for place, limit in zip(places, SECTORS.values(), strict=True):
         middle.plot([place - 0.4, place + 0.4], [100.0 * limit] * 2, color="black", lw=1.5, ls=":")
     labels = [f"{name}\nprice {price:.2g}" for name, price in zip(SECTORS, result.prices["side"], strict=True)]
@@ -69,7 +69,7 @@ def main():
         right.plot(np.cumsum(values), color=colour, lw=1.8 if colour == BLUE else 1.2, label=label)
     right.axvline(past, color="black", lw=0.8, ls=":")
     right.set(xlabel="day; fitted before the dotted line", ylabel="sum of returns, %", title="It follows the index")
-    for axes in (left, right):
+    for axes in (left, middle, right):
         axes.legend(frameon=False)
     save(figure, given.out)
 

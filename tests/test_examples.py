@@ -1,6 +1,7 @@
 """The examples run, say what they found, and end in a picture; the gallery's page names them all."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,14 @@ def test_the_gallery_names_every_example():
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     for script in SCRIPTS:
         assert f"[{script}]({script})" in page
+
+
+def test_the_gallerys_pictures_are_there_and_small():
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page)
+    assert len(pictures) == 4
+    assert {f"{Path(name).stem}.py" for name in pictures} <= set(SCRIPTS)
+    for name in pictures:
+        content = (FOLDER / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) < 100_000
