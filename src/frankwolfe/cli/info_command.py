@@ -56,7 +56,7 @@ def _show_model(path: Path) -> None:
     model = load_model(path)
     run, intercept = model.run, np.ravel(model.unscaled()[1])
     nonzero = f"{np.count_nonzero(model.weights):,} of {model.weights.size:,} weights not zero"
-    proof = "certified" if run.success else "not certified"
+    gap = f": gap {run.gap:.2e} (tolerance {run.tolerance:.2e})" if run.gap < np.inf else ""
     rows = [
         ("model", f"{path}, by {run.method} from {run.rows:,} rows (frankwolfe {model.versions['frankwolfe']})"),
         *([("target", ", ".join(model.target))] if model.target else []),
@@ -65,8 +65,8 @@ def _show_model(path: Path) -> None:
         ("set", f"{short(model.constraint)}, {nonzero}"),
         *([("rules", "; ".join(model.rules))] if model.rules else []),
         *([("intercept", ", ".join(f"{value:.6g}" for value in intercept[:6]))] if intercept.any() else []),
-        ("objective", f"{run.fun:.8g}"),
-        ("certificate", f"{proof}: gap {run.gap:.2e} (tolerance {run.tolerance:.2e}). {run.message}"),
+        ("objective", f"{run.fun:.8g}" if run.fun < np.inf else "not evaluated"),
+        ("certificate", f"{'certified' if run.success else 'not certified'}{gap}. {run.message}"),
     ]
     show(rows, {"certificate": "green" if run.success else "yellow"})
     show_weights(model, WEIGHTS)
