@@ -112,6 +112,14 @@ def test_monotone_levels_and_categories(desk):
     assert falling.weights[3] >= falling.weights[1]
 
 
+def test_rules_may_name_a_category_that_a_fold_lacks(desk):
+    rare = pl.Series(np.where(np.arange(80) == 7, "rare", COLOURS))
+    write(desk / "rare.csv", pl.read_csv("sales.csv").with_columns(colour=rare))
+    rules = ["--bound", "colour=rare <= 0", "--monotone", "colour=*: increasing"]
+    _, said = fit("rare.csv", "--categorical", "colour", *rules, "--folds", 4, "--radius", 5, "--standardize")
+    assert "held out" in said
+
+
 def test_rules_hold_for_the_weights_of_each_class(desk):
     write(desk / "three.csv", pl.read_csv("sales.csv").with_columns(y=pl.Series(labels(SIGNAL, 3))))
     model, _ = fit("three.csv", "--bound", "price <= 0", "--bound", "tv_b == 0.01", "--radius", 5)

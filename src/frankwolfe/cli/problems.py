@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ class Specification:
         options, data = self.options, self.data
         if not self.in_memory:
             return Preparation()
-        return Preparation.learned(
+        found = Preparation.learned(
             self._table(rows),
             data.features.names,
             fill=options.fill,
@@ -110,6 +110,9 @@ class Specification:
             center=options.intercept,
             sample_weight=None if data.weights is None else data.weights[rows],
         )
+        if options.rules and found.categories and isinstance(rows, np.ndarray):  # rules may name any category
+            found = replace(found, categories=self.preparation().categories)
+        return found
 
     def _table(self, rows: Any) -> Table:
         """Return all rows of the file, or some."""
