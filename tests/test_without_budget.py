@@ -99,3 +99,18 @@ def test_unit_columns_are_the_same_dense_and_sparse(centre):
     spread = (Z - Z.mean(axis=0) if centre else Z)[:, :5]
     np.testing.assert_allclose(np.linalg.norm(spread, axis=0), 1.0)
     np.testing.assert_allclose(Z * scales, X, rtol=1e-12)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_of_solutions_of_any_size_a_small_one_is_returned(tied):
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.normal(size=(90, 2)), np.eye(3)[np.arange(90) % 3]])
+    y = X @ [1.0, -2.0, 0.3, 0.6, -0.2] + 5.0 + 0.1 * rng.normal(size=90)
+    side = fw.LinearBounds([[1.0, 1.0, 0.0, 0.0, 0.0]], -1.0, -1.0) if tied else None
+    problem = fw.Problem(X, y, "squared", fw.L1Ball(1.0), intercept=True, side=side)
+    found = minimize_without_budget(problem, least=1.0 if tied else 0.0, tol=1e-9)
+    assert found.success
+    assert np.abs(found.x).sum() < 8.0  # the columns of the categories sum to one, and so does the intercept's
+    far = fw.minimize(problem.over(fw.L1Ball(1000.0)), tol=1e-12)
+    assert far.lower_bound <= found.fun <= far.fun + found.tolerance
+    assert found.lower_bound <= far.fun

@@ -75,7 +75,25 @@ def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float 
                 break
         budget = max(GROWTH * budget, ROOM * size(found.x))
     assert found is not None
+    found = _smallest(found, here, 1.01 * lowest, tol=tol, **options)
     return replace(found, message=f"{found.message} {scope(found, budget)}")
+
+
+def _smallest(found: Result, problem: Problem, least: float, **options: Any) -> Result:
+    """Return a solution whose weights are not far larger than need be.
+
+    Where columns depend on each other, as those of all categories do with an intercept, solutions of any size have the
+    same objective. Half the size is tried as long as the gap, proven for the large budget, meets the tolerance.
+    """
+    while found.success and 0.5 * size(found.x) > least:
+        half = problem.over(problem.constraint.with_radius(0.5 * size(found.x)))
+        trial = minimize(half, x0=carried(found.x, problem.constraint, half.constraint), **options)
+        gap = trial.fun - found.lower_bound
+        if not (trial.success and gap <= found.tolerance):
+            break
+        kept = {name: getattr(trial, name) for name in ("x", "intercept", "fun", "violation")}
+        found = replace(found, **kept, gap=max(gap, 0.0), fw_gap=np.nan)
+    return found
 
 
 def first_budget(problem: Problem) -> float:
