@@ -114,12 +114,22 @@ def fit(data: Path, top: int, out: Path, **given: Any) -> None:
             rules=options.rules,
             prices=prices if options.rules else {},
         )
-        advice = [("advice", text) for text in advice_on(problem, result, default_radius=options.radius is None)]
+        default = options.radius is None
+        advice = [] if options.no_radius else advice_on(problem, result, default_radius=default)
         described = facts(data, spec, problem, preparation)
     with writing(out):
         model.save(out)
     styles = {"certificate": "green" if result.success else "yellow", "advice": "yellow"}
-    show([*described, *_answer(model, result, options), *scores, *advice, ("model", str(out))], styles)
+    show(
+        [
+            *described,
+            *_answer(model, result, options),
+            *scores,
+            *(("advice", text) for text in advice),
+            ("model", str(out)),
+        ],
+        styles,
+    )
     show_weights(model, top)
     show_prices(model)
     if not (result.success or result.status == Status.LIKELY):
@@ -157,7 +167,7 @@ def _minimized(
             del run["random_state"]
             return resume(path, problem, **run)
         if options.no_radius:
-            return minimize_without_budget(problem, least=spec.least_size(preparation), **run)
+            return minimize_without_budget(problem, least=spec.least_size(preparation), trace=0, **run)
         return minimize(problem, **run, stop=options.stop, trace=0, checkpoint=path)
 
 
@@ -178,10 +188,7 @@ def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tu
     reads = "" if result.reads is None else f", {result.reads:.3g} reads"
     intercept = [("intercept", ", ".join(f"{value:.6g}" for value in shift[:6]))] if shift.any() else []
     return [
-        (
-            "set",
-            f"{constraint}, {result.nonzeros:,} of {result.x.size:,} weights not zero",
-        ),
+        ("set", f"{constraint}, {result.nonzeros:,} of {result.x.size:,} weights not zero"),
         *intercept,
         ("objective", "not evaluated" if result.is_likely else f"{result.fun:.8g}"),
         ("certificate", certificate),
