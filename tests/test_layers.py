@@ -27,6 +27,7 @@ LAYERS = (
     ("solvers",),
     ("running",),
     ("run", "completion", "datasets"),
+    ("best_subset",),
     ("path", "without_budget"),
     ("model", "precompile"),
     ("estimators", "paper"),

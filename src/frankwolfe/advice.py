@@ -118,7 +118,8 @@ def unlikeness(X: Any) -> float:
 
 def on_radius(problem: "Problem", result: "Result", default_radius: bool = False) -> list[str]:
     """Return advice on a radius with which the objective decreases far less than with a larger one."""
-    if not _is_ours(problem, result) or not result.success or not problem.zero_value > 0.0:
+    few = result.max_features is not None  # the objective may be high for want of features
+    if few or not _is_ours(problem, result) or not result.success or not problem.zero_value > 0.0:
         return []
     w, fitted = result.x.ravel(), 1.0 - result.fun / problem.zero_value
     if not fitted < (LITTLE_BY_DEFAULT if default_radius else LITTLE) or (w.any() and not _binds(problem, w)):

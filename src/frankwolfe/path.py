@@ -9,6 +9,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.names import teaching
 from frankwolfe.arguments.settings import as_budget, as_threads
+from frankwolfe.best_subset import MOST_NODES, best_subset
 from frankwolfe.compile.waiting import timed
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.registry import as_method, pick
@@ -25,7 +26,14 @@ from frankwolfe.solvers.corrective import solver_for
 # --- Runs along ascending radii, each started from the solution of the last one.
 
 
-def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any) -> Iterator[Result]:
+def follow(
+    problem: Problem,
+    radii: Sequence[float] | np.ndarray,
+    *,
+    max_nonzeros: int | None = None,
+    max_nodes: int = MOST_NODES,
+    **options: Any,
+) -> Iterator[Result]:
     """Yield the results at ascending radii. Each run starts from the last point and its gradient estimate.
 
     An interrupted result is the last.
@@ -36,15 +44,20 @@ def follow(problem: Problem, radii: Sequence[float] | np.ndarray, **options: Any
         Its set must have a radius, which the path replaces.
     radii : array
         Ascending radii.
+    max_nonzeros, max_nodes : int, optional
+        Most features of each solution, and most relaxations to solve for it; see `best_subset`.
     **options : dict
         For `minimize`.
     """
-    live = _SharedSolver.of(problem, **options)
+    live = _SharedSolver.of(problem, **options) if max_nonzeros is None else None
     before: Result | None = None
     last = problem.constraint
     for radius in radii:
         here = problem.over(last.with_radius(float(radius)))
-        if live is not None:
+        if max_nonzeros is not None:
+            features = None if before is None else before.x
+            before = best_subset(here, max_nonzeros, x0=features, max_nodes=max_nodes, **options)
+        elif live is not None:
             before = live.at(here)
         else:
             start = None if before is None else carried(before.x, last, here.constraint)
@@ -261,6 +274,7 @@ def radius_path(
     n_radii: int = 30,
     intercept: bool = False,
     sample_weight: Any = None,
+    max_nonzeros: int | None = None,
     method: Any = "auto",
     tol: float = 1e-4,
     max_passes: float | None = 1000.0,
@@ -290,6 +304,9 @@ def radius_path(
         Whether to fit a free intercept.
     sample_weight : array of shape (n,), optional
         Non-negative weights.
+    max_nonzeros : int, optional
+        Most features with a weight that is not zero, at each radius. Gaps compare with the best model of so many
+        features (docs/best-subset.md).
     method, tol, max_passes, random_state, n_threads
         Settings of every run, as for `minimize`.
 
@@ -309,6 +326,7 @@ def radius_path(
     """
     problem = make_problem(X, y, loss, constraint, sample_weight, intercept)
     options = {
+        "max_nonzeros": max_nonzeros,
         "method": method,
         "tol": tol,
         "max_passes": max_passes,

@@ -229,6 +229,8 @@ class Status(StrEnum):
     """The end of a run. Only ``CONVERGED`` is a success, and it needs a proven gap.
 
     ``LIKELY``, with ``stop="likely"`` only, is no success: the gap is within the tolerance with high probability.
+    ``SUBSET``, with a limit on the number of features only, is no success either: the weights are proven to be the best
+    for the chosen features, within the tolerance, but other features may be better, by at most the gap.
     """
 
     CONVERGED = "converged"
@@ -239,6 +241,7 @@ class Status(StrEnum):
     NON_FINITE = "non-finite"
     STALLED = "stalled"
     LIKELY = "likely"
+    SUBSET = "subset"
 
 
 @dataclass(eq=False)
@@ -318,6 +321,9 @@ class Result:
         Objective of the zero model, ``F(0)``.
     reads : float or None
         How often all rows were read from disk, certificates included; None where they are in memory.
+    max_features : int or None
+        The limit on the number of features, if there was one (docs/best-subset.md). Then ``gap`` and ``lower_bound``
+        compare with the best model of at most so many features, and ``fw_gap`` with that of any number.
     advice : list of str
         What to do about columns of unlike scale, or a radius that is far too small; mostly empty.
     """
@@ -351,6 +357,7 @@ class Result:
     reads: float | None = None
     prices: Mapping[str, Any] = field(default_factory=dict, repr=False)
     zero_value: float = np.nan
+    max_features: int | None = None
 
     @property
     def advice(self) -> list[str]:

@@ -156,7 +156,7 @@ def minimize(
     start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
         problem.expect(start.w, x0.intercept)
-        earlier = x0.state
+        earlier = x0.state or None
     solver: Solver
     if method.solver in ("corrective", "few-reads"):
         generator = np.random.default_rng(seed) if method.solver == "few-reads" else None
@@ -334,6 +334,6 @@ def _start(problem: Problem, x0: Any) -> Start:
             f"x0 is not in the constraint set {short(problem.constraint)}{facts}: start from a feasible point, "
             "or leave x0 out"
         )
-    if not isinstance(x0, Result):
+    if not isinstance(x0, Result) or x0.max_features is not None:  # whose gap is not that of this problem
         return Start(w)
     return Start(w, x0.fun, x0.gap, x0.state.get("slopes"), x0.state.get("multipliers"), x0.intercept)

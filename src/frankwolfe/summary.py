@@ -222,6 +222,8 @@ def proven(found: "Result", rules: bool = False) -> str:
     """Return what is proven of a result, in a sentence."""
     if found.is_likely:
         return f"Likely, not proven: {found.message}"
+    if found.max_features is not None:  # what is proven is about models with few features
+        return f"{found.message.partition('. ')[0].rstrip('.')}."
     return certificate_sentence(
         found.fun,
         found.gap,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frankwolfe.best_subset import best_subset
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize
@@ -24,7 +25,9 @@ ROUGH = 1e-3
 """Tolerance of runs whose budget may still bind."""
 
 
-def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float = 1e-4, **options: Any) -> Result:
+def minimize_without_budget(
+    problem: Problem, *, least: float = 0.0, max_features: int | None = None, tol: float = 1e-4, **options: Any
+) -> Result:
     """Minimise over a set whose radius grows until it does not bind.
 
     A convex objective that has a minimum within a budget, and not at its edge, has no lower value outside. The gap is
@@ -37,6 +40,8 @@ def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float 
         such as a box, is solved as it is.
     least : float
         A lower bound on ``||w||_1`` that side conditions require.
+    max_features : int, optional
+        Most features with a weight that is not zero (`best_subset`). The budget is that of all features, or larger.
     tol : float
         As for `minimize`.
     **options : dict
@@ -55,8 +60,12 @@ def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float 
     >>> minimize_without_budget(problem, tol=1e-9).x.round(6)
     array([2., 0.])
     """
+    of_runs = {name: options[name] for name in ("method", "max_passes", "random_state", "n_threads") if name in options}
     if problem.constraint.own_radius() is None or isinstance(problem.constraint, Box):
+        if max_features is not None:
+            return best_subset(problem, max_features, tol=tol, **of_runs)
         return minimize(problem, tol=tol, **options)
+    wanted = tol if max_features is None else max(tol, ROUGH)
     lowest = max(least, problem.constraint.radius_range(problem.size)[0])
     budget, found = max(first_budget(problem), 2.0 * lowest), None
     last = problem.constraint
@@ -68,15 +77,28 @@ def minimize_without_budget(problem: Problem, *, least: float = 0.0, tol: float 
         if found.status is Status.INTERRUPTED or not found.success or 0.0 <= found.fun <= tol * problem.zero_value:
             break
         if ROOM * size(found.x) <= budget:
-            if tol >= ROUGH:
+            if wanted >= ROUGH:
                 break
             found = minimize(here, tol=tol, x0=found, **options)
             if not found.success or ROOM * size(found.x) <= budget:
                 break
         budget = max(GROWTH * budget, ROOM * size(found.x))
     assert found is not None
-    found = _smallest(found, here, 1.01 * lowest, tol=tol, **options)
-    return replace(found, message=f"{found.message} {scope(found, budget)}")
+    if max_features is None:
+        found = _smallest(found, here, 1.01 * lowest, tol=tol, **options)
+        return replace(found, message=f"{found.message} {scope(found, budget)}")
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt  # there is no model with few features yet
+    few, largest = None, budget
+    for _ in range(MOST_BUDGETS):
+        budget, here = largest, problem.over(problem.constraint.with_radius(largest))
+        few = best_subset(here, max_features, x0=found.x, tol=tol, **of_runs)
+        largest = max(GROWTH * budget, ROOM * size(few.x))
+        done = ROOM * size(few.x) <= budget or 0.0 <= few.fun <= few.tolerance
+        if done or few.status is Status.INTERRUPTED:
+            break
+    assert few is not None
+    return replace(few, message=f"{few.message} {scope(few, budget)}")
 
 
 def _smallest(found: Result, problem: Problem, least: float, **options: Any) -> Result:
@@ -121,11 +143,13 @@ def scope(found: Result, budget: float) -> str:
 def in_units(found: Result, scale: np.ndarray) -> Result:
     """Return a result over columns that were divided by ``scale`` with the weights of the columns themselves.
 
-    Its state has the gradient in these units, and nothing else. There is no advice: no radius was chosen.
+    Its state has the gradient in these units, or nothing. There is no advice: no radius was chosen.
     """
-    gradient = found.state["gradient"]
-    gradient = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
-    return replace(found, x=(found.x.T / scale).T + 0.0, state={"gradient": gradient}, known_advice=[])
+    x, state = (found.x.T / scale).T + 0.0, {}
+    if found.max_features is None:
+        gradient = found.state["gradient"]
+        state["gradient"] = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
+    return replace(found, x=x, state=state, known_advice=[])
 
 
 def unit_columns(X: Any, centre: bool) -> tuple[Any, np.ndarray]:

@@ -26,6 +26,7 @@ from frankwolfe.advice import advice_on
 from frankwolfe.arguments.arrays import FLOATS, checked_sparse, refuse_dates
 from frankwolfe.arguments.names import advice, nearest
 from frankwolfe.arguments.settings import warn_user
+from frankwolfe.best_subset import best_subset
 from frankwolfe.compile.part import is_part, short
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
@@ -127,6 +128,7 @@ class CertifiedEstimator(PartParameters):
     """An estimator that solves one problem, or several independent ones."""
 
     result_: Result | list[Result] | None
+    max_features: int | None = None
 
     def __init__(
         self,
@@ -168,7 +170,7 @@ class CertifiedEstimator(PartParameters):
             )
         # Compiled code releases the interpreter lock, so threads are enough and no data is copied.
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_run)(problem, start, bool(self.verbose), options, checkpoint)
+            delayed(_run)(problem, start, bool(self.verbose), options, checkpoint, self.max_features)
             for problem, start in zip(problems, starts, strict=True)
         )
         self._record(results)
@@ -184,7 +186,9 @@ class CertifiedEstimator(PartParameters):
         self.gap_ = max(found.gap for found in results)
         self.n_iter_ = max(found.nit for found in results)
         self.passes_ = max(found.passes for found in results)
-        missed = [found for found in results if not found.success and self.tol > 0]
+        missed = [
+            found for found in results if not found.success and found.status is not Status.SUBSET and self.tol > 0
+        ]
         if missed:
             worst = max(missed, key=lambda found: (found.status is Status.INTERRUPTED, found.gap))
             text = f"{type(self).__name__} is not certified to its tolerance. {worst.message}"
@@ -195,8 +199,19 @@ class CertifiedEstimator(PartParameters):
         return found.advice
 
 
-def _run(problem: Problem, x0: Any, verbose: bool, options: dict[str, Any], checkpoint: Checkpoint) -> Result:
+def _run(
+    problem: Problem,
+    x0: Any,
+    verbose: bool,
+    options: dict[str, Any],
+    checkpoint: Checkpoint,
+    max_features: int | None = None,
+) -> Result:
     """Solve a problem, or continue the run in the checkpoint file. Only verbose runs are traced: tracing costs time."""
+    if max_features is not None:
+        if checkpoint is not None:
+            raise ValueError("checkpoint goes with a fit that is one run, and max_features makes many: leave one out")
+        return best_subset(problem, max_features, x0=x0, **options)
     if checkpoint is not None and Path(checkpoint).exists():
         kept = {name: options[name] for name in ("method", "tol", "max_passes", "n_threads")}
         return resume(checkpoint, problem, progress=verbose, **kept)
@@ -552,7 +567,12 @@ class LinearModel(CertifiedEstimator, ABC):
         options = self._options(several=len(problems) > 1)
         found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(minimize_without_budget)(
-                problem, least=self._least, progress=bool(self.verbose), trace=10 if self.verbose else 0, **options
+                problem,
+                least=self._least,
+                max_features=self.max_features,
+                progress=bool(self.verbose),
+                trace=10 if self.verbose else 0,
+                **options,
             )
             for problem in problems
         )

@@ -255,6 +255,10 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
     groups : list or dict, optional
         With ``constraint="group"``: groups of columns by name, pattern or number. Other columns are groups of their
         own.
+    max_features : int, optional
+        Most features with a weight that is not zero; None for no limit. ``gap_`` then compares with the best model of
+        so many features, and no warning is issued if only the choice of features is not certified
+        (docs/best-subset.md). For ``"ovr"`` it limits each class.
     method : str or Method
         As for `minimize`.
     tol : float
@@ -329,6 +333,7 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         conditions: Any = None,
         monotone: Any = None,
         groups: Any = None,
+        max_features: int | None = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -348,6 +353,7 @@ class FrankWolfeClassifier(StreamClassifier, LinearClassifier):
         self.conditions = conditions
         self.monotone = monotone
         self.groups = groups
+        self.max_features = max_features
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class

@@ -117,8 +117,9 @@ class RadiusSearch(LinearModel):
         extra = {
             name: array[test] if array.shape[:1] == X.shape[:1] else scoring[name] for name, array in arrays.items()
         }
+        limits: dict[str, Any] = {"max_nonzeros": self.max_features, "max_nodes": 0}  # held-out rows judge: no proof
         options, scores = self._options(several=True), []
-        for found in zip(*(follow(problem, self.radii_, **options) for problem in problems), strict=True):
+        for found in zip(*(follow(problem, self.radii_, **limits, **options) for problem in problems), strict=True):
             if any(result.status is Status.INTERRUPTED for result in found):
                 raise KeyboardInterrupt  # scores of only some radii would restrict the choice to those
             model._adopt(list(found))
@@ -253,6 +254,8 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
     bounds, conditions, monotone, groups
         As for `FrankWolfeClassifier`. There is always a budget: its radius is chosen.
+    max_features : int, optional
+        As for `FrankWolfeClassifier`, at every radius; folds skip the proof.
     method, tol, max_passes, fit_intercept, class_weight, multi_class, random_state, verbose
         As for `FrankWolfeClassifier`.
     n_jobs : int, optional
@@ -298,6 +301,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         conditions: Any = None,
         monotone: Any = None,
         groups: Any = None,
+        max_features: int | None = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -319,6 +323,7 @@ class FrankWolfeClassifierCV(RadiusSearch, LinearClassifier):
         self.conditions = conditions
         self.monotone = monotone
         self.groups = groups
+        self.max_features = max_features
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.multi_class = multi_class
@@ -342,6 +347,8 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         The radius with the best mean score, or the smallest whose mean score is within one standard error of it.
     signs, bounds, conditions, monotone, groups
         As for `FrankWolfeRegressor`. There is always a budget: its radius is chosen.
+    max_features : int, optional
+        As for `FrankWolfeRegressor`, at every radius; folds skip the proof.
     method, tol, max_passes, fit_intercept, random_state, verbose
         As for `FrankWolfeRegressor`.
     n_jobs : int, optional
@@ -388,6 +395,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         conditions: Any = None,
         monotone: Any = None,
         groups: Any = None,
+        max_features: int | None = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -403,6 +411,7 @@ class FrankWolfeRegressorCV(RadiusSearch, SignedRegressor):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.max_features = max_features
         self.signs = signs
         self.bounds = bounds
         self.conditions = conditions

@@ -248,6 +248,10 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
     groups : list or dict, optional
         With ``constraint="group"``: groups of columns by name, pattern or number. Other columns are groups of their
         own.
+    max_features : int, optional
+        Most features with a weight that is not zero; None for no limit. ``gap_`` then compares with the best model of
+        so many features, and no warning is issued if only the choice of features is not certified
+        (docs/best-subset.md).
     method : str or Method
         As for `minimize`.
     tol : float
@@ -312,6 +316,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         conditions: Any = None,
         monotone: Any = None,
         groups: Any = None,
+        max_features: int | None = None,
         method: Any = "auto",
         tol: float = 1e-4,
         max_passes: float | None = 1000.0,
@@ -325,6 +330,7 @@ class FrankWolfeRegressor(StreamRegressor, SignedRegressor):
         self.loss = loss
         self.constraint = constraint
         self.radius = radius
+        self.max_features = max_features
         self.signs = signs
         self.bounds = bounds
         self.conditions = conditions

@@ -39,6 +39,8 @@ class StreamLearner(LinearModel):
     def _chunk(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the checked rows and targets of a chunk."""
         require_memory(X, "partial_fit", "call it for each chunk in turn, or use fit, which leaves the rows there")
+        if self.max_features is not None:
+            raise ValueError("max_features needs all rows at once, but partial_fit has only a chunk of them: use fit")
         return self._training_data(X, y, reset=self._is_new)
 
     def _learn_rows(self, X: Any, targets: np.ndarray, weights: np.ndarray | None) -> None:

@@ -450,13 +450,17 @@ class Problem:
         part._zero_model = part._guess = part._objective = None
         return part
 
-    def with_columns(self, X: Any, constraint: Any) -> "Problem":
-        """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set."""
+    def with_columns(self, X: Any, constraint: Any, side: LinearBounds | None = None) -> "Problem":
+        """Return the problem of the same rows with a copy of some columns only, which is not checked, over a set.
+
+        ``side`` holds the side constraints on the weights of those columns.
+        """
         part = copy(self)
         part._source, part._feature_names, part._guess, part._zero_model = DataSource(X), None, None, self.zero_model
         samples = memory_samples(X, self._samples.targets, self._samples.weights, self._loss, self.intercept)
         part._samples = samples._replace(loss=shifted(self._loss) if self.intercept else self._loss)
         part._constraint = for_shape(constraint, X.shape[1], self.outputs)
+        part._side, part._side_reach = side, None
         part._objective = part._objective_on(part._samples, self.objective.executor)
         return part
 

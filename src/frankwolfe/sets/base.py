@@ -380,6 +380,21 @@ class Defaults:
         """Return the set for one run. State must not be shared: other runs may use the set at the same time."""
         return self
 
+    def for_columns(self, columns):
+        """Return the set of the entries ``columns`` (ascending) of the points that are zero elsewhere.
+
+        The set has been through `for_size`. None if there is no such point. By default raise ValueError.
+        """
+        raise unknown_columns(self)
+
+    def sparse_hulls(self, k):
+        """Return convex sets that contain every point with at most ``k`` non-zeros: pairs of a set and its units.
+
+        The points of a set are such weights divided by its units, one for each entry; units of None are ones. The
+        set has been through `for_size`. The default is the set itself, which is valid, but does not use ``k``.
+        """
+        return [(self, None)]
+
     def vertex(self, r):
         """Return the vertex that minimises ``<r, s>`` as an array."""
         return vertex_of(self, r)
@@ -437,6 +452,10 @@ class BallDefaults(Defaults):
         """Return True."""
         return True
 
+    def for_columns(self, columns):
+        """Return the ball itself: that of fewer entries has the same radius."""
+        return self
+
 
 class WrapperDefaults(Defaults):
     """Defaults of a set made from another one, in its field ``set``: every method forwards to that set."""
@@ -446,6 +465,15 @@ class WrapperDefaults(Defaults):
     def hull(self):
         """Return the `Hull` if vertices have one non-zero coordinate, None otherwise."""
         return self.structure().coordinates
+
+    def for_columns(self, columns):
+        """Return the wrapped set of some entries, wrapped; None if there is none."""
+        inner = self.set.for_columns(columns)
+        return None if inner is None else self._replace(set=inner)
+
+    def sparse_hulls(self, k):
+        """Return the sets that the wrapped set returns, wrapped."""
+        return [(self._replace(set=hull), units) for hull, units in self.set.sparse_hulls(k)]
 
 
 def _forward(name: str, wrapped: bool) -> Callable:
@@ -478,6 +506,15 @@ ball = _decorator(BallDefaults)
 
 wrapper = _decorator(WrapperDefaults)
 """Class decorator of the package's sets that wrap another one."""
+
+
+def unknown_columns(constraint: Any) -> ValueError:
+    """Return the error for a set whose points with zeros elsewhere are not known as a set."""
+    return ValueError(
+        f"a limit on the number of features does not go with the set {type(constraint).__name__}: it is not known "
+        "which of its points use some features only; use a ball such as fw.L2Ball, or bounds such as fw.Box, or define "
+        "the method for_columns(columns) (docs/best-subset.md)"
+    )
 
 
 def no_radius(constraint: Any, why: str = "") -> ValueError:

@@ -79,6 +79,29 @@ def last_gain(keys: np.ndarray, caps: np.ndarray, budget: float) -> float:
     return float(keys[order[min(place, len(order) - 1)]])
 
 
+def zero_elsewhere(lower: np.ndarray, upper: np.ndarray, columns: np.ndarray) -> bool:
+    """Return whether all entries but ``columns`` may be zero within bounds."""
+    return not ((np.delete(lower, columns) > 0.0).any() or (np.delete(upper, columns) < 0.0).any())
+
+
+def sparse_budgets(lower: np.ndarray, upper: np.ndarray, radius: float, k: int) -> list[tuple[Any, Any]]:
+    """Return sets that contain all vectors with at most ``k`` non-zeros within bounds, and within an l1 radius.
+
+    With ``M_j = max(|lower_j|, |upper_j|)`` the sizes of such a vector sum to at most the ``k`` largest ``M_j``, and
+    its entries divided by ``M_j`` to at most ``k``. If all ``M_j`` are equal, the two are the same.
+    """
+    most = np.minimum(np.maximum(np.abs(lower), np.abs(upper)), radius)
+    largest = np.sort(most)[-k:]
+    if not largest[-1] > 0.0:
+        return [(Budget(lower, upper, radius if radius < np.inf else 1.0), None)]
+    found: list[tuple[Any, Any]] = [(Budget(lower, upper, min(radius, float(largest.sum()))), None)]
+    if most.min() < most.max():
+        units = np.where(most > 0.0, most, 1.0)
+        low, high = np.maximum(lower, -most), np.minimum(upper, most)
+        found.append((Budget(low / units, high / units, float(k)), units))
+    return found
+
+
 @constraint_set
 class Budget(NamedTuple):
     """All ``w`` with ``lower <= w <= upper``, entry by entry, and ``|w_1| + ... + |w_d| <= radius``.
@@ -144,6 +167,16 @@ class Budget(NamedTuple):
         near, _, _, rest = self._spending(len(direction))
         caps = np.abs(np.where(direction > 0.0, self.upper, self.lower) - near)
         return last_gain(np.append(np.abs(direction), 0.0), np.append(caps, np.inf), rest)  # a rest gains nothing
+
+    def for_columns(self, columns):
+        """Return the set of some entries where all others are zero; None if they cannot be."""
+        if not zero_elsewhere(self.lower, self.upper, columns):
+            return None
+        return self._replace(lower=self.lower[columns], upper=self.upper[columns])
+
+    def sparse_hulls(self, k):
+        """Return budgets that contain every point with at most ``k`` non-zeros."""
+        return sparse_budgets(self.lower, self.upper, self.radius, k)
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""
@@ -268,6 +301,11 @@ class CappedSimplex(NamedTuple):
         """Return by how much the support function rises per unit of the radius: the gain of the next unit."""
         direction = np.asarray(direction, dtype=np.float64)
         return last_gain(direction, np.broadcast_to(self.cap, len(direction)), self.radius)
+
+    def for_columns(self, columns):
+        """Return the set of some entries where all others are zero; None if their caps leave no point."""
+        caps = self.cap[columns]
+        return self._replace(cap=caps) if caps.sum() >= self.radius * (1.0 - SPENT) else None
 
     def radius_range(self, d):
         """Return the smallest and the largest radius with which the set is not empty."""

@@ -18,6 +18,7 @@ from frankwolfe.sets.base import (
     no_radius,
     tracker,
     tracker_of,
+    unknown_columns,
     vertex_of,
     wrapper,
 )
@@ -131,6 +132,20 @@ class Product(NamedTuple):
                 raise ValueError(f"Product: set {k}, for a block of size {self.sizes[k]}: {error}") from error
         return tuple(found)
 
+    def for_columns(self, columns):
+        """Return the product of what the sets return for their blocks; None if one of them returns None."""
+        sets, sizes = [], []
+        for inner, block in self.blocks():
+            own = columns[(columns >= block.start) & (columns < block.stop)] - block.start
+            if own.size == 0 and inner.contains(np.zeros(block.stop - block.start)):
+                continue
+            found = inner.for_columns(own) if own.size else None
+            if found is None:
+                return None
+            sets.append(found)
+            sizes.append(own.size)
+        return self._replace(sets=tuple(sets), sizes=tuple(sizes))
+
     def for_run(self):
         """Return the product for one run."""
         return self._replace(sets=tuple(inner.for_run() for inner in self.sets))
@@ -240,6 +255,17 @@ class Translated(NamedTuple):
     def for_size(self, d):
         """Return the set prepared for ``d`` weights."""
         return self._replace(set=self.set.for_size(d), shift=one_for_each("Translated", "shift", self.shift, d))
+
+    def for_columns(self, columns):
+        """Return the set of some entries where all others are zero, if these are not moved."""
+        if np.delete(self.shift, columns).any():
+            raise unknown_columns(self)
+        inner = self.set.for_columns(columns)
+        return None if inner is None else self._replace(set=inner, shift=self.shift[columns])
+
+    def sparse_hulls(self, k):
+        """Return the set itself: the non-zeros of its points are not those of the set that is translated."""
+        return [(self, None)]
 
     def structure(self):
         """Return the structure of the set, translated."""

@@ -11,6 +11,7 @@ from frankwolfe.linalg.matrices import column_norms, spectral_norm, weighted_row
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import GroupBarrier, IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import Bounds, Hull, Structure, ball, constraint_set, no_radius, of_columns
+from frankwolfe.sets.budgets import sparse_budgets, zero_elsewhere
 from frankwolfe.sets.checks import number_or_vector, one_for_each, ordered, rounding, vector
 
 
@@ -95,6 +96,10 @@ class Simplex(NamedTuple):
     def hull(self):
         """Return the atoms: one sign."""
         return Hull(self.radius, signed=False, filled=False)
+
+    def for_columns(self, columns):
+        """Return the simplex itself: that of fewer entries has the same radius."""
+        return self
 
     def support(self, direction):
         """Return the largest ``<direction, s>`` over the set."""
@@ -225,6 +230,16 @@ class Box(NamedTuple):
     def for_size(self, d):
         """Return the box with bounds as arrays of ``d`` entries."""
         return Box._make(one_for_each("Box", name, bound, d) for name, bound in self._asdict().items())
+
+    def for_columns(self, columns):
+        """Return the box of some entries where all others are zero; None if they cannot be."""
+        if not zero_elsewhere(self.lower, self.upper, columns):
+            return None
+        return Box._make(bound[columns] for bound in self)
+
+    def sparse_hulls(self, k):
+        """Return budgets that contain every point with at most ``k`` non-zeros."""
+        return sparse_budgets(self.lower, self.upper, np.inf, k)
 
     def structure(self):
         """Return the bounds as a `Structure`."""

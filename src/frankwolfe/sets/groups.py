@@ -12,6 +12,7 @@ from frankwolfe.sets.atoms import Block, oppose
 from frankwolfe.sets.barriers import GroupBarrier, LargestBarrier
 from frankwolfe.sets.base import ball
 from frankwolfe.sets.checks import one_of, same_length, vector
+from frankwolfe.sets.coordinate import Box
 
 Groups = tuple[tuple[int, ...], ...]
 """The coordinates of each group, sorted."""
@@ -158,6 +159,11 @@ class GroupBall(NamedTuple):
         same_length("GroupBall", "groups", len(self.groups), d)
         return self
 
+    def for_columns(self, columns):
+        """Return the ball of the parts of the groups that are among some entries, where all others are zero."""
+        kept, labels = np.unique(self.groups[columns], return_inverse=True)
+        return self._replace(groups=labels.astype(np.int64), weights=self.weights[kept])
+
     def tracker(self, d):
         """Return the lazy argmax over groups."""
         order = np.argsort(self.groups, kind="stable")
@@ -244,6 +250,13 @@ class LatentGroupBall(NamedTuple):
             if group[-1] >= d:
                 raise ValueError(f"LatentGroupBall: group {g} has index {group[-1]}, but there are {d} columns")
         return self
+
+    def for_columns(self, columns):
+        """Return the ball of the parts of the groups that are among some entries; zero alone if there are none."""
+        place = {int(j): k for k, j in enumerate(columns)}
+        parts = (tuple(place[j] for j in group if j in place) for group in self.groups.value)
+        groups = tuple(part for part in parts if part)
+        return self._replace(groups=Opaque.of(groups, self.groups)) if groups else Box(0.0, 0.0)
 
     def tracker(self, d):
         """Return the lazy argmax over groups."""

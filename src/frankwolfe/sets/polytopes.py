@@ -242,6 +242,13 @@ class Polytope(NamedTuple):
         same_length("Polytope", "a row of the constraints", self._d, d)
         return self
 
+    def for_columns(self, columns):
+        """Return the polytope of some entries where all others are zero; None if that is empty."""
+        A, b, E, e = self._constraints()
+        A, E = (None if M is None else sparse.csr_array(M)[:, columns] for M in (A, E))
+        is_empty = ScaledProgram.of(A, b, E, e).solve(np.zeros(len(columns))).status == 2
+        return None if is_empty else Polytope(A, b, E, e)
+
     def tracker(self, d):
         """Return a messenger to HiGHS."""
         return Messenger.over(d, self._program().best)

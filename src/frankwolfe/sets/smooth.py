@@ -10,8 +10,10 @@ from frankwolfe.compile.part import finite, positive
 from frankwolfe.linalg.matrices import row_norms, spectral_norm
 from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
-from frankwolfe.sets.base import ball, constraint_set, from_reaches, reaches, tracker
+from frankwolfe.sets.base import ball, constraint_set, from_reaches, reaches, tracker, unknown_columns
+from frankwolfe.sets.budgets import Budget
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
+from frankwolfe.sets.sorted import KSupportBall
 
 
 @ball
@@ -44,6 +46,10 @@ class L2Ball(NamedTuple):
     def contains(self, w, tolerance=1e-9):
         """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(np.linalg.norm(np.divide(w, self.radius)) <= 1.0 + tolerance)
+
+    def sparse_hulls(self, k):
+        """Return the hull of the points with at most ``k`` non-zeros: the k-support ball."""
+        return [(KSupportBall(k, self.radius), None)]
 
     def barrier(self, size):
         """Return a barrier of the set's interior for ``size`` weights."""
@@ -113,6 +119,12 @@ class LpBall(NamedTuple):
         """Return whether ``w`` is in the set, up to ``tolerance`` times the radius."""
         return bool(_norm(w, self.p) <= self.radius * (1.0 + tolerance))
 
+    def sparse_hulls(self, k):
+        """Return three sets: the l2 and the l1 norm of points with ``k`` non-zeros are bounded by their l_p norm."""
+        two, one = k ** max(0.0, 0.5 - 1.0 / self.p), k ** (1.0 - 1.0 / self.p)
+        within = Budget(-self.radius, self.radius, one * self.radius)
+        return [(self, None), (KSupportBall(k, two * self.radius), None), (within, None)]
+
     def barrier(self, size):
         """Return a barrier of the set's interior for ``size`` weights."""
         return PowerBarrier(self.p, size).scaled(self.radius)
@@ -178,6 +190,22 @@ class Ellipsoid(NamedTuple):
         """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("Ellipsoid", "shape", len(self.shape), d)
         return self
+
+    def for_columns(self, columns):
+        """Return the ellipsoid of some entries where all others are zero, if it is one around zero."""
+        if np.any(self.centre):
+            raise unknown_columns(self)
+        if self.shape.ndim == 1:
+            return self._replace(shape=self.shape[columns], centre=0.0)
+        inverse = np.linalg.inv(self.shape)[np.ix_(columns, columns)]
+        shape = np.linalg.inv(inverse)
+        return self._replace(shape=0.5 * (shape + shape.T), centre=0.0)
+
+    def sparse_hulls(self, k):
+        """Return the hull of the points with ``k`` non-zeros, if the axes are those of the weights around zero."""
+        if self.shape.ndim == 1 and not np.any(self.centre):
+            return [(KSupportBall(k, self.radius), self.shape)]
+        return [(self, None)]
 
     def _centre(self) -> np.ndarray:
         return one_for_each("Ellipsoid", "centre", self.centre, len(self.shape))

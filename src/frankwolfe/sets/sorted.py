@@ -73,6 +73,14 @@ class KSupportBall(NamedTuple):
             raise ValueError(f"KSupportBall: k must be at most the number of columns, {d}; got {self.k}")
         return self
 
+    def for_columns(self, columns):
+        """Return the ball of some entries where all others are zero."""
+        return self._replace(k=min(self.k, len(columns)))
+
+    def sparse_hulls(self, k):
+        """Return the ball of the smaller ``k``: its norm is the same for points with so few non-zeros."""
+        return [(self._replace(k=min(self.k, k)), None)]
+
     def tracker(self, d):
         """Return scratch memory for a vertex."""
         return Selection.over(d, self.k)
@@ -178,6 +186,10 @@ class OWLBall(NamedTuple):
         """Return the set, or raise ValueError if it does not have ``d`` coordinates."""
         same_length("OWLBall", "weights", len(self.weights), d)
         return self
+
+    def for_columns(self, columns):
+        """Return the ball of some entries where all others are zero: the smallest weights belong to those."""
+        return self._replace(weights=self.weights[: len(columns)])
 
     def tracker(self, d):
         """Return scratch memory for a vertex."""

@@ -15,7 +15,7 @@ from frankwolfe.compile.verbs import accept, contract, recount, routine, row_add
 from frankwolfe.linalg.singular import SHORT, Triplets, leading_eigen, leading_triplets
 from frankwolfe.rows.observed_entries import EntryAtom, Factors, ObservedEntries
 from frankwolfe.sets.barriers import SpectrahedronBarrier, TraceBarrier
-from frankwolfe.sets.base import Structure, TraceNorm, ball, constraint_set, from_diameter, tracker
+from frankwolfe.sets.base import Structure, TraceNorm, ball, constraint_set, from_diameter, tracker, unknown_columns
 from frankwolfe.sets.callbacks import Messenger, consult
 
 SMALL, LARGE = 1e-100, 1e100
@@ -314,6 +314,14 @@ class TraceBall(NamedTuple):
                 f"TraceBall: shape is {self.shape}, but the weights are {rows} x {columns} (columns in X, outputs)"
             )
         return self._replace(shape=(rows, columns))
+
+    def for_columns(self, columns):
+        """Return the ball of some rows of the matrix where all others are zero."""
+        width = self.shape[1]
+        rows = np.unique(columns // width)
+        if len(rows) * width != len(columns):
+            raise unknown_columns(self)
+        return self._replace(shape=(len(rows), width))
 
     def for_size(self, size):
         """Return the set, or raise ValueError if the matrix does not have ``size`` entries."""
