@@ -30,6 +30,14 @@ def test_only_rules_that_bind_are_listed_the_dearest_first():
     assert "rent >= 0" not in str(found)
 
 
+def test_few_of_many_rules_are_listed():
+    found = Summary("A model", NAMES, np.ones(3), prices={f"rule {k}": k + 1.0 for k in range(9)}, most=3)
+    assert "6 more rules bind, at lower prices." in str(found)
+    assert "6 more rules bind, at lower prices." in found._repr_html_()
+    assert "rule 8" in str(found)
+    assert "rule 5" not in str(found)
+
+
 def test_html_is_escaped():
     html = Summary("<b>", NAMES, np.ones(3), prices={"price <= 0": 1.0})._repr_html_()
     assert "tv&lt;1&gt;" in html

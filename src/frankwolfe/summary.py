@@ -114,13 +114,18 @@ class Summary:
 
     def _price_rows(self) -> list[list[str]]:
         """Return the rows of the table of prices, the first of which is its head."""
-        return [["binds", "price"], *([rule, number(price)] for rule, price in self.binding.items())]
+        return [["binds", "price"], *([rule, number(price)] for rule, price in [*self.binding.items()][: self.most])]
+
+    def _others(self) -> str:
+        """Return a sentence on rules that bind and are not shown; nothing if there are none."""
+        count = len(self.binding) - self.most
+        return f"{count:,} more {'rule binds' if count == 1 else 'rules bind'}, at lower prices." if count > 0 else ""
 
     def __str__(self) -> str:
         rows = self._weight_rows()
         parts = [self.title, "\n".join([*([aligned(rows)] if rows else []), self._count()])]
         if self.binding:
-            parts.append(aligned(self._price_rows()))
+            parts.append("\n".join(filter(None, [aligned(self._price_rows()), self._others()])))
         if self.facts:
             parts.append(aligned([[f"{label}:", value] for label, value in self.facts.items()], left=2))
         if self.certificate:
@@ -136,6 +141,7 @@ class Summary:
         parts = [f"<p><b>{escape(self.title)}</b></p>", table, f"<p>{self._count()}</p>"]
         if self.binding:
             parts.append(html_table(self._price_rows()))
+            parts += [f"<p>{self._others()}</p>"] if self._others() else []
         if self.facts:
             items = "".join(f"<li>{escape(label)}: {escape(value)}</li>" for label, value in self.facts.items())
             parts.append(f"<ul>{items}</ul>")

@@ -239,6 +239,7 @@ MISTAKES = {
     "a wrong pattern": (["--bound", "web_* <= 0"], "no column matches 'web_*'"),
     "a strict bound": (["--bound", "price < 0"], "--bound takes NAME <= NUMBER"),
     "no sign": (["--bound", "price"], "--bound takes NAME <= NUMBER"),
+    "nan": (["--bound", "price <= nan"], "a bound is NaN"),
     "no number": (["--bound", "price <="], "--bound takes NAME <= NUMBER"),
     "no name": (["--bound", "1 <= 2"], "--bound takes NAME <= NUMBER"),
     "a name at the side": (["--bound", "price <= 0 <= 1"], "--bound takes NAME <= NUMBER"),

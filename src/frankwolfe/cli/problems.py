@@ -258,6 +258,8 @@ def read_bounds(texts: Iterable[str]) -> dict[str, tuple[float, float]]:
         low, high = -np.inf, np.inf
         for k, sign in enumerate(signs):
             other = float(sides[k if at > k else k + 1])
+            if np.isnan(other):
+                raise ValueError(f"--bound {text!r}: a bound is NaN; leave it out for no bound")
             if sign == "==" or (sign == ">=") == (at == k):
                 low = max(low, other)
             if sign == "==" or (sign == "<=") == (at == k):
