@@ -127,6 +127,18 @@ def test_the_examples_of_side_constraints_run():
     assert np.mean(below) == pytest.approx(0.9, abs=0.02)
 
 
+def test_the_examples_of_rules_by_name_run_and_print_what_the_page_shows(capsys):
+    names, page = {}, ROOT / "docs" / "conditions.md"
+    for block in code_blocks(page):
+        exec(block, names)
+    shown = re.search(r"```\n(FrankWolfeRegressor.*?)\.\.\.\n```", page.read_text(encoding="utf-8"), flags=re.S)[1]
+    said = capsys.readouterr().out
+    assert said.startswith(shown)
+    assert "cannot hold together" in said
+    gained = (names["model"].result_.fun - names["looser"].result_.fun) / 0.01
+    assert gained == pytest.approx(names["prices"]["price <= 0"], rel=0.05)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):

@@ -224,8 +224,8 @@ def run_facts(found: "Result") -> dict[str, str]:
     return facts
 
 
-def proven(found: "Result", rules: bool = False) -> str:
-    """Return what is proven of a result, in a sentence."""
+def proven(found: "Result", rules: bool = False, budget: bool = True) -> str:
+    """Return what is proven of a result, in a sentence; without a ``budget`` there are rules, and no other set."""
     if found.is_likely:
         return f"Likely, not proven: {found.message}"
     if found.max_features is not None:  # what is proven is about models with few features
@@ -238,11 +238,20 @@ def proven(found: "Result", rules: bool = False) -> str:
         success=found.success,
         tolerance=found.tolerance,
         rules=rules or found.violation is not None,
+        budget=budget,
     )
 
 
 def certificate_sentence(
-    fun: float, gap: float, zero_value: float, *, convex: bool, success: bool, tolerance: float, rules: bool = False
+    fun: float,
+    gap: float,
+    zero_value: float,
+    *,
+    convex: bool,
+    success: bool,
+    tolerance: float,
+    rules: bool = False,
+    budget: bool = True,
 ) -> str:
     """Return what is proven of a model, in a sentence for people who have never heard of duality.
 
@@ -258,13 +267,15 @@ def certificate_sentence(
         The tolerance.
     rules : bool
         Whether there are rules besides the set.
+    budget : bool
+        Whether there is a set besides the rules.
 
     Examples
     --------
     >>> certificate_sentence(0.5, 1e-6, 1.0, convex=True, success=True, tolerance=1e-4)
     'Proven: no weights in the set have an objective more than 1e-06 below this one (0.0001% of that of zero weights).'
     """
-    where = "in the set that keep all conditions" if rules else "in the set"
+    where = " ".join(["in the set"] * budget + ["that keep all rules"] * rules)
     share = (
         f" ({100.0 * gap / zero_value:.2g}% of that of zero weights)" if zero_value > 0.0 and np.isfinite(gap) else ""
     )

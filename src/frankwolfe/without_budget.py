@@ -149,28 +149,30 @@ def in_units(found: Result, scale: np.ndarray) -> Result:
     if found.max_features is None:
         gradient = found.state["gradient"]
         state["gradient"] = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
-    return replace(found, x=x, state=state, known_advice=[])
+    message = found.message.replace("absolute values sum", "absolute values, for columns of norm one, sum")
+    return replace(found, x=x, state=state, known_advice=[], message=message)
 
 
-def unit_columns(X: Any, centre: bool) -> tuple[Any, np.ndarray]:
+def unit_columns(X: Any, centre: bool, sample_weight: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
     """Return a copy of the data with columns of norm one, and the norms. A column of zeros has the norm one.
 
     A budget that nobody asked for should not depend on the units of the columns. With ``centre`` the norms are those of
-    the centred columns, as an intercept leaves them.
+    the centred columns, as an intercept leaves them. A row of weight two counts as two rows.
     """
-    n = X.shape[0]
+    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if sparse.issparse(X):
         X = sparse.csc_array(X)
         largest = np.abs(X).max(axis=0).toarray().ravel()
         scaled = X @ sparse.diags_array(1.0 / np.where(largest > 0.0, largest, 1.0))
-        squares, means = np.asarray((scaled**2).sum(axis=0)), np.asarray(scaled.sum(axis=0)) / n
+        squares = (scaled**2).T @ weights
     else:
         X = np.asarray(X)
         largest = np.abs(X).max(axis=0).astype(np.float64)
         scaled = X / np.where(largest > 0.0, largest, 1.0)
-        squares, means = np.einsum("ij,ij->j", scaled, scaled), scaled.mean(axis=0)
+        squares = np.einsum("ij,ij,i->j", scaled, scaled, weights)
     if centre:
-        squares = np.maximum(squares - n * means**2, 1e-16 * squares)
+        sums, total = scaled.T @ weights, max(float(weights.sum()), 1e-300)
+        squares = np.maximum(squares - sums**2 / total, 1e-16 * squares)
     norms = np.sqrt(squares)
     norms[norms == 0.0] = 1.0
     scales = np.where(largest > 0.0, largest, 1.0) * norms

@@ -13,7 +13,7 @@ ESTIMATORS = [
     fw.FrankWolfeRegressor(tol=1e-12),
     fw.FrankWolfeRegressorCV(radii=[0.1, 1.0], cv=3, tol=1e-12),
     fw.SimplexRegressor(),
-    fw.NonNegativeRegressor(tol=1e-12),
+    fw.NonNegativeRegressor(radius=10.0, tol=1e-12),
     fw.LowRankClassifier(tol=1e-12),
     fw.LowRankRegressor(radius=1.0, tol=1e-12),
     fw.MatrixCompletion(),

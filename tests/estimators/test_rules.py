@@ -343,7 +343,7 @@ def test_a_summary_has_names_prices_and_the_certificate():
     model = fw.FrankWolfeRegressor(bounds=BOUNDS, conditions=CONDITIONS).fit(X, y)
     text = str(model.summary())
     assert "price <= 0" in text
-    assert "Proven: no weights in the set that keep all conditions" in text
+    assert "Proven: no weights that keep all rules" in text
     assert "80 rows, 8 columns" in text
     assert model.summary().to_frame().index[0] == "tv_b"
     assert "<table>" in model.summary()._repr_html_()

@@ -483,7 +483,7 @@ class LinearModel(CertifiedEstimator, ABC):
             for label, found in zip(several, results, strict=True):
                 facts |= {f"{name} [{label}]" if label else name: text for name, text in run_facts(found).items()}
             worst = max(results, key=lambda found: found.gap)
-            sentence = proven(worst, rules=self._posed is not None)
+            sentence = proven(worst, rules=self._posed is not None, budget=self._scale is None)
             if self._scale is not None:
                 facts["budget"] = "none"
                 sentence = f"{sentence} {worst.message.partition('. ')[2]}".strip()
@@ -511,17 +511,17 @@ class LinearModel(CertifiedEstimator, ABC):
         targets, weights = self._learn_targets(X, y, sample_weight)
         self._scale = None
         if self._is_free():
-            X, self._scale = self._in_units(X)
+            X, self._scale = self._in_units(X, weights)
         return self._problems(X, targets, weights, bool(self.fit_intercept))
 
-    def _in_units(self, X: Any) -> tuple[Any, np.ndarray]:
+    def _in_units(self, X: Any, weights: Any) -> tuple[Any, np.ndarray]:
         """Return rows with columns of norm one, and what their columns were divided by; only rows in memory change.
 
         A column whose weight must not be positive changes its sign, so that more of the bounds are ``w >= 0``.
         """
         if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
             return X, np.ones(X.shape[1])
-        units, scale = unit_columns(X, bool(self.fit_intercept))
+        units, scale = unit_columns(X, bool(self.fit_intercept), weights)
         rules = self._rules()
         assert rules is not None  # there is no budget only where there are rules
         sign = np.where((rules.upper <= 0.0) & np.isinf(rules.lower), -1.0, 1.0)
