@@ -537,11 +537,9 @@ class LowRankRegressor(StreamRegressor, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
 
-    def _loss_for(self, y: np.ndarray) -> Any:
-        return MultitaskSquared(y.shape[1])
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        return y if y.ndim == 2 else y[:, None]  # weights are a matrix even for one output
+    def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
+        y = y if y.ndim == 2 else y[:, None]  # weights are a matrix even for one output
+        return [self._problem(X, y, MultitaskSquared(y.shape[1]), weights, intercept)]
 
     def _adopt(self, results: list[Any]) -> None:
         super()._adopt(results)
