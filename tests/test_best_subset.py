@@ -106,6 +106,13 @@ def test_side_conditions_are_kept(side, constraint):
         assert len(result.prices["side"]) == problem.side.m
 
 
+def test_an_error_that_is_no_contradiction_is_raised_as_it_is():
+    X, y = _data()
+    problem = fw.Problem(X, y, "squared", fw.L1Ball(2.0), side=SIDES["equation"])
+    with pytest.raises(ValueError, match="method 'sfw' needs a problem without side constraints"):
+        best_subset(problem, 2, method="sfw")
+
+
 def test_too_few_features_for_the_conditions_are_refused():
     X, y = _data()
     problem = fw.Problem(X, y, "squared", fw.L1Ball(2.0), side=SIDES["two-needed"])
@@ -288,7 +295,7 @@ def test_rules_by_name_hold_with_few_features():
         assert model.coef_[1] <= model.coef_[2] + 1e-9
         assert set(model.prices_) >= {"x0 >= 0.1", "x1 <= x2"}
         assert "of the best possible with 4 features" in str(model.summary())
-    assert "all weights whose absolute values sum to at most" in model.result_.message
+    assert "among all weights whose absolute values" in model.result_.message
     with pytest.raises(ValueError, match="not zero for 2 features"):
         fw.FrankWolfeRegressor(max_features=1, bounds={0: (0.1, None), 1: (0.1, None)}).fit(X, y)
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from frankwolfe.linalg.matrices import column_norms
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.problem import Problem
-from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.result import Result, Status, Trace
 from frankwolfe.run import minimize
 from frankwolfe.sets import carried
@@ -130,6 +130,8 @@ class Search:
     ----------
     fits : dict
         The results over the features tried so far; None where no point has those features only.
+    undecided : set
+        Features where a point that satisfies the side constraints was not found, and is not ruled out.
     best : tuple of int, optional
         The features of the best model so far.
     root : float
@@ -146,6 +148,7 @@ class Search:
         self.tolerance = problem.tolerance(tol)
         self.norms = _sizes(problem)
         self.fits: dict[Columns, Result | None] = {}
+        self.undecided: set[Columns] = set()
         self.best: Columns | None = None
         self.root, self.nodes = -np.inf, 0
         self.steps, self.passes, self.certificate_passes, self.checks = 0, 0.0, 0.0, 0
@@ -170,14 +173,9 @@ class Search:
         X = problem.X[:, np.asarray(columns)]
         return problem.with_columns(X if sparse.issparse(X) else np.ascontiguousarray(X), constraint, some)
 
-    def minimized(self, problem: Problem, x0: Any = None, **changed: Any) -> Result | None:
-        """Return the result of a run, which is charged; None if no point satisfies the side constraints."""
-        try:
-            found = minimize(problem, x0=x0, **{**self.options, **changed})
-        except ValueError:
-            if problem.side is None:
-                raise
-            return None
+    def minimized(self, problem: Problem, x0: Any = None, **changed: Any) -> Result:
+        """Return the result of a run, which is charged. Raise Infeasible if no point satisfies the side constraints."""
+        found = minimize(problem, x0=x0, **{**self.options, **changed})
         share = problem.d / self.problem.d
         self.steps += found.nit
         self.passes += share * found.passes
@@ -194,8 +192,12 @@ class Search:
         """Return the best model of some features, at most ``k``; None if there is none."""
         chosen = tuple(sorted(int(j) for j in columns))
         if chosen not in self.fits:
-            part = self.part(chosen)
-            found = None if part is None else self.minimized(part)
+            part, found = self.part(chosen), None
+            try:
+                found = None if part is None else self.minimized(part)
+            except Infeasible as error:
+                if not error.proven:
+                    self.undecided.add(chosen)
             usable = found is not None and np.isfinite(found.fun) and not self._violates(found)
             self.fits[chosen] = found
             if found is not None and usable and (self.best is None or found.fun < self._least()):
@@ -240,9 +242,12 @@ class Search:
         part = self.part(allowed)
         bound, best = (np.inf if part is None else -np.inf), np.zeros(len(allowed))
         for made, units in [] if part is None else self._relaxations(part):
-            found = self.minimized(made)
-            if found is None:
-                return np.inf, tuple(allowed)
+            try:
+                found = self.minimized(made)
+            except Infeasible as error:
+                if error.proven:
+                    return np.inf, tuple(int(j) for j in allowed)
+                continue
             if found.lower_bound >= bound:
                 weights = found.x if units is None else (found.x.T * units).T
                 bound, best = found.lower_bound, self._effects(weights, np.asarray(allowed))
@@ -292,12 +297,14 @@ class Search:
             return
         for halvings in range(SHORTER_RADII, 0, -1):
             here = self.problem.over(constraint.with_radius(radius * 0.5**halvings))
-            found = self.minimized(here, start, tol=max(self.options["tol"], 1e-3))
-            if found is not None:
-                start = carried(found.x, here.constraint, constraint.with_radius(2.0 * here.constraint.own_radius()))
-                effects = self._effects(found.x, everything)
-                order = np.argsort(-effects, kind="stable")[: self.k]
-                self.fit(order[effects[order] > 0.0] if effects.any() else order)
+            try:
+                found = self.minimized(here, start, tol=max(self.options["tol"], 1e-3))
+            except Infeasible:
+                continue
+            start = carried(found.x, here.constraint, constraint.with_radius(2.0 * here.constraint.own_radius()))
+            effects = self._effects(found.x, everything)
+            order = np.argsort(-effects, kind="stable")[: self.k]
+            self.fit(order[effects[order] > 0.0] if effects.any() else order)
 
     def _forward(self, everything: np.ndarray) -> None:
         """Add the steepest features, one or a few at a time."""
@@ -397,9 +404,11 @@ class Search:
         return min(lower, heap[0].bound) if heap else lower
 
     def _settled(self, columns: Columns, bound: float) -> float:
-        """Return a lower bound on the models of at most ``k`` features, by fitting them."""
+        """Return a lower bound on the models of at most ``k`` features, by fitting them; ``bound`` is one already."""
         found = self.fit(columns)
-        return np.inf if found is None else max(bound, found.lower_bound)
+        if found is None:
+            return bound if tuple(sorted(columns)) in self.undecided else np.inf
+        return max(bound, found.lower_bound)
 
     def _ended(self) -> bool:
         return self.exhausted() or self.nodes >= self.most_nodes

@@ -13,6 +13,20 @@ ROUNDING = 1e-9
 """Part of the size of a row's terms by which a bound may be out of the reach of a set and count as on its edge."""
 
 
+class Infeasible(ValueError):
+    """No point of a set satisfies all side constraints, which may be proven, or none was found.
+
+    Attributes
+    ----------
+    proven : bool
+        Whether there is no such point for sure.
+    """
+
+    def __init__(self, message: str, proven: bool = True):
+        super().__init__(message)
+        self.proven = proven
+
+
 class SideRows(NamedTuple):
     """Side constraints as kernels take them: rows of ``A``, and bounds on their products with the weights."""
 
@@ -147,7 +161,7 @@ class LinearBounds:
             # a product is as exact as its terms, which may cancel: a sum of weights that is always zero, say
             terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
             if max(least[j] - self.upper[j], self.lower[j] - largest[j]) > ROUNDING * terms:
-                raise ValueError(
+                raise Infeasible(
                     f"LinearBounds: no weights of the set {type(constraint).__name__} keep to {self.label(int(j))}: "
                     f"its product with them is between {least[j]:.6g} and {largest[j]:.6g}, "
                     f"its bounds are {self.lower[j]:.6g} "

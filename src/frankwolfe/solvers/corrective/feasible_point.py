@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frankwolfe.problem import Problem
-from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.sets.base import vertex_of
 from frankwolfe.solvers.corrective.quadratic_program import meeting
 
@@ -88,10 +88,11 @@ def feasible_point(problem: Problem, side: LinearBounds, near: np.ndarray) -> Fe
     if not found.t <= SOLVED:
         if found.bound > 0.0:
             raise search.contradiction(found)
-        raise ValueError(
+        raise Infeasible(
             f"LinearBounds: no point of the set {type(problem.constraint).__name__} was found that satisfies all "
             f"conditions: the best one misses them by {found.t:.3g} of their sizes. If they touch the set in a single "
-            "point, widen a bound"
+            "point, widen a bound",
+            proven=False,
         )
     point = found.point
     largest = float(np.abs(point.w if point.vertices is None else point.vertices).max(initial=0.0))
@@ -234,7 +235,7 @@ class ElasticProgram:
         return self._error(kept) if max(self._bound(kept, y), self._bound(kept, balanced)) > 0.0 else None
 
     def _error(self, kept: np.ndarray) -> ValueError:
-        return ValueError(
+        return Infeasible(
             f"LinearBounds: no weights of the set {type(self.problem.constraint).__name__} satisfy "
             f"{listed([self.side.label(int(k)) for k in kept])}{' together' if len(kept) > 1 else ''}: "
             "leave one of them out, widen its bounds, or enlarge the set"
