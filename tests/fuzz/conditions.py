@@ -21,6 +21,22 @@ SETS = {
     "groups": lambda d, rng: fw.GroupBall(np.arange(d) // 3, 2.0),
     "hull": lambda d, rng: fw.ConvexHull(rng.normal(size=(2 * d, d))),
 }
+
+
+def budget(d, rng):
+    """Return an l1 budget with bounds: finite, infinite, with zero between them, or not."""
+    low, high = np.sort(rng.normal(size=(2, d)), axis=0)
+    low, high = np.where(rng.random(d) < 0.4, 0.0, low), np.where(rng.random(d) < 0.4, np.inf, high)
+    low, high = np.where(rng.random(d) < 0.3, -np.inf, np.minimum(low, high)), np.maximum(low, high)
+    least = np.abs(np.clip(0.0, low, high)).sum()
+    return fw.Budget(low, high, least + rng.uniform(0.5, 5.0))
+
+
+BUDGETS = {
+    "budget": budget,
+    "caps": lambda d, rng: fw.CappedSimplex(rng.uniform(1.2, 4.0) / d * rng.uniform(0.9, 1.1, size=d), 1.0),
+}
+"""Sets with bounds and a budget."""
 LOSSES = {
     "squared": fw.Squared(),
     "logistic": fw.Logistic(),
@@ -39,7 +55,7 @@ def problem(number, sets=tuple(SETS), losses=tuple(LOSSES)):
     rng = np.random.default_rng(number)
     n, d, m = (int(rng.integers(*ends)) for ends in ((5, 120), (1, 25), (1, 12)))
     name, loss = str(rng.choice(sets)), str(rng.choice(losses))
-    constraint, X = SETS[name](d, rng), rng.normal(size=(n, d))
+    constraint, X = (SETS | BUDGETS)[name](d, rng), rng.normal(size=(n, d))
     z = X @ (rng.normal(size=d) * (rng.random(d) < 0.5)) + 0.5 * rng.normal(size=n)
     y = np.where(z > 0.0, 1.0, -1.0) if loss in ("logistic", "squared-hinge") else z
     sample_weight = rng.random(n) + 0.01 if rng.random() < 0.4 else None

@@ -18,7 +18,7 @@ from frankwolfe.losses import as_loss
 from frankwolfe.model.preparation import Preparation
 from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
-from frankwolfe.problem.posing import Posed, least_size, posed
+from frankwolfe.problem.posing import RuledSet, least_size, posed
 from frankwolfe.problem.rules import QUOTED, Rules
 from frankwolfe.sets import as_constraint
 from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, open_rows
@@ -139,7 +139,7 @@ class Specification:
             read_monotone(options.monotone),
         )
 
-    def posed(self, preparation: Preparation) -> Posed:
+    def posed(self, preparation: Preparation) -> RuledSet:
         """Return the set and the side conditions for the weights of the prepared columns."""
         options = self.options
         rules = self.rules(preparation)

@@ -31,7 +31,7 @@ from frankwolfe.compile.part import is_part, short
 from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
-from frankwolfe.problem.posing import Posed, least_size, posed
+from frankwolfe.problem.posing import RuledSet, least_size, posed
 from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
@@ -295,7 +295,7 @@ class LinearModel(CertifiedEstimator, ABC):
     coef_: Any
     intercept_: Any
     prices_: dict[str, float]
-    _posed: Posed | None = None  # the rules of the last problem
+    _posed: RuledSet | None = None  # the rules of the last problem
     _scale: np.ndarray | None = None  # without a budget: the numbers that columns were divided by
     _least = 0.0  # smallest sum of absolute weights with which the conditions hold
     _stream_radius = DEFAULT_RADIUS  # a stream needs a budget

@@ -20,7 +20,7 @@ MOST_SHOWN = 10
 """Largest number of contradictory rules that an error names."""
 
 
-class Posed(NamedTuple):
+class RuledSet(NamedTuple):
     """A set and side conditions that together hold all rules.
 
     Attributes
@@ -77,7 +77,7 @@ class Posed(NamedTuple):
         return prices
 
 
-def posed(rules: Rules, constraint: Any | None, outputs: int) -> Posed:
+def posed(rules: Rules, constraint: Any | None, outputs: int) -> RuledSet:
     """Return a set and side conditions that hold all rules.
 
     Parameters
@@ -103,7 +103,7 @@ def posed(rules: Rules, constraint: Any | None, outputs: int) -> Posed:
         for is_upper, missing in ((False, lower[at] > held_lower[at]), (True, upper[at] < held_upper[at])):
             if missing and not (not is_upper and lower[at] == upper[at]):
                 rows[at, is_upper] = first + len(rows)
-    return Posed(rules, constraint, _side(rules, lower, upper, count, list(rows)), count, rows)
+    return RuledSet(rules, constraint, _side(rules, lower, upper, count, list(rows)), count, rows)
 
 
 def _without_budget(lower: np.ndarray, upper: np.ndarray) -> Any:

@@ -32,6 +32,16 @@ def test_random_problems_agree_with_a_solver_of_convex_programs(number):
     assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
 
 
+@pytest.mark.parametrize("number", range(24))
+def test_budgets_with_bounds_agree_with_a_solver_of_convex_programs(number):
+    problem = random_conditions.problem(number, sets=tuple(random_conditions.BUDGETS))
+    result, best = certified(problem), optimum(problem)
+    low, high = problem.constraint.structure().ends() or (-np.inf, np.inf)
+    assert (result.x >= low).all()
+    assert (result.x <= high).all()
+    assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
+
+
 def test_weights_that_sum_to_one_under_a_cap():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 400))
