@@ -111,7 +111,8 @@ def test_rows_are_counted_as_they_are_read(name):
             read.append(np.size(z))  # of one row, or of all in a whole pass
             return super().derivative(z, y)
 
-    problem._samples = problem.samples._replace(loss=Counting(*problem.loss))
+    problem._loss = Counting(*problem.loss)
+    problem._samples, problem._objective = problem.samples._replace(loss=problem.loss), None
     run = Recorder(problem, (STOCHASTIC | OWN)[name], 4)
     read.clear()
     run.run(60)

@@ -297,9 +297,9 @@ def test_what_is_smoothed_in_groups(tmp_path, kind):
     problem, same = on_disk(tmp_path, DENSE, LABELS, constraint=fw.L1Ball(1.0), **TO_SMOOTH[kind])
     best, scale = optimum(same), same.zero_value
     run = {"max_passes": 60, "tol": 1e-4, "random_state": 3, "batch_size": 7}
-    found = fw.minimize(problem, **run)
-    assert found.method == "auto: shcgm"
-    assert np.array_equal(found.x, fw.minimize(problem, **run, trace=0).x)
+    found = fw.minimize(problem, "shcgm", **run)
+    assert found.method == "shcgm"
+    assert np.array_equal(found.x, fw.minimize(problem, "shcgm", **run, trace=0).x)
     assert same.constraint.contains(found.x)
     assert abs(found.fun - same.value(found.x)) <= 1e-10
     assert abs(found.fun - best) <= 0.03 * scale
@@ -308,7 +308,10 @@ def test_what_is_smoothed_in_groups(tmp_path, kind):
     if same.side is not None:
         assert same.side.distance(found.x) <= 0.02 * same.side_reach
     stop = lambda state: state.nit > 500  # noqa: E731
-    assert fw.minimize(problem, **run, checkpoint=tmp_path / "run.ckpt", callback=stop).status is fw.Status.CALLBACK
+    assert (
+        fw.minimize(problem, "shcgm", **run, checkpoint=tmp_path / "run.ckpt", callback=stop).status
+        is fw.Status.CALLBACK
+    )
     onward = fw.resume(tmp_path / "run.ckpt", problem)
     assert onward.x.tobytes() == found.x.tobytes()
     assert (onward.fun, onward.gap, onward.violation) == (found.fun, found.gap, found.violation)

@@ -39,8 +39,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
         return y, sample_weight
 
     def _problems(self, X: Any, y: Any, weights: Any, intercept: bool) -> list[Problem]:
-        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        y = self._targets(y)
         return [self._problem(X, y, self._loss_for(y), weights, intercept)]
+
+    def _targets(self, y: Any) -> Any:
+        """Return the targets in the shape of the loss: a vector for one output."""
+        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
     def _loss_for(self, y: Any) -> Any:
         """Return the loss for targets of one output or of several."""

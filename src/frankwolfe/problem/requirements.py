@@ -166,7 +166,7 @@ def needs_of(method: Any) -> tuple[str, ...]:
     Examples
     --------
     >>> import frankwolfe as fw
-    >>> needs_of(fw.methods.METHODS["shcgm"])
+    >>> needs_of(fw.methods.METHODS["shcgm"])[1:]
     ('all rows in this process', 'rows that it can read again')
     """
     if method.solver != "loop":
