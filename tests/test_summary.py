@@ -60,7 +60,7 @@ def test_the_sentence_never_claims_more_than_is_proven():
         return certificate_sentence(1.0, changes.pop("gap", 1e-5), 2.0, **{**usual, **changes})
 
     assert sentence().startswith("Proven: no weights in the set")
-    assert "keep all rules" in sentence(rules=True)
+    assert "satisfy all rules" in sentence(rules=True)
     assert "above the tolerance of 0.0001" in sentence(success=False)
     assert "Proven" not in sentence(convex=False)
     assert sentence(gap=np.inf).startswith("Nothing is proven")

@@ -275,7 +275,7 @@ def certificate_sentence(
     >>> certificate_sentence(0.5, 1e-6, 1.0, convex=True, success=True, tolerance=1e-4)
     'Proven: no weights in the set have an objective more than 1e-06 below this one (0.0001% of that of zero weights).'
     """
-    where = " ".join(["in the set"] * budget + ["that keep all rules"] * rules)
+    where = " ".join(["in the set"] * budget + ["that satisfy all rules"] * rules)
     share = (
         f" ({100.0 * gap / zero_value:.2g}% of that of zero weights)" if zero_value > 0.0 and np.isfinite(gap) else ""
     )

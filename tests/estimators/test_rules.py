@@ -343,13 +343,13 @@ def test_a_summary_has_names_prices_and_the_certificate():
     model = fw.FrankWolfeRegressor(bounds=BOUNDS, conditions=CONDITIONS).fit(X, y)
     text = str(model.summary())
     assert "price <= 0" in text
-    assert "Proven: no weights that keep all rules" in text
+    assert "Proven: no weights that satisfy all rules" in text
     assert "80 rows, 8 columns" in text
     assert model.summary().to_frame().index[0] == "tv_b"
     assert "<table>" in model.summary()._repr_html_()
     X, y = load_iris(return_X_y=True)
     binary = fw.FrankWolfeClassifier(radius=3.0).fit(X[:100], np.where(y[:100] == 0, "no", "yes"))
-    assert "speak for class yes" in str(binary.summary())
+    assert "point to class yes" in str(binary.summary())
     several = fw.FrankWolfeClassifier(radius=3.0, multi_class="ovr").fit(X, y).summary()
     assert several.outputs == ["0", "1", "2"]
     assert "objective [2]" in several.facts

@@ -153,14 +153,14 @@ class Specification:
     def least_size(self, preparation: Preparation) -> float:
         """Return the smallest sum of absolute weights with which all rules hold.
 
-        Raises ValueError, with the rules that contradict each other, if no weights keep all of them.
+        Raises ValueError, with the rules that contradict each other, if no weights satisfy all of them.
         """
         rules = self.rules(preparation)
         least_size(rules)  # whose error names the rules as they were written
         return least_size(rules.scaled(preparation.scales(len(rules.names)))) * max(1, self.loss.outputs)
 
     def least_radius(self, parts: Iterable[Any]) -> float:
-        """Return a radius with which some weights keep all rules, whichever rows columns are prepared for.
+        """Return a radius with which some weights satisfy all rules, whichever rows columns are prepared for.
 
         There is a little room, but none is needed without rules.
         """

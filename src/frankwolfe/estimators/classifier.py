@@ -128,7 +128,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return [str(name) for name in self.classes_] if count == len(self.classes_) else super()._output_names(count)
 
     def _facts(self) -> dict[str, str]:
-        return {} if len(self.coef_) > 1 else {"positive weights": f"speak for class {self.classes_[1]}"}
+        return {} if len(self.coef_) > 1 else {"positive weights": f"point to class {self.classes_[1]}"}
 
     # --- predictions ---
 

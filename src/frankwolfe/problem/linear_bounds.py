@@ -69,7 +69,7 @@ class LinearBounds:
     >>> problem = fw.Problem(X, y, loss="squared", constraint=fw.L1Ball(4.0), side=side)
     >>> result = fw.minimize(problem, tol=1e-9)
     >>> result.success, result.violation, result.x.round(6) + 0.0
-    (True, 0.0, array([0.        , 1.        ]))
+    (True, 0.0, array([0., 1.]))
     >>> result.prices["side"].round(6), round(result.prices["radius"], 6)
     (array([1.]), 0.0)
     """

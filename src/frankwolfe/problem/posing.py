@@ -182,7 +182,7 @@ def _side(
 def least_size(rules: Rules) -> float:
     """Return the smallest sum of absolute weights, of one output, with which all rules hold.
 
-    Raises ValueError if no weights keep all rules, and names those that contradict each other.
+    Raises ValueError if no weights satisfy all rules, and names those that contradict each other.
 
     Examples
     --------
