@@ -42,6 +42,17 @@ def test_budgets_with_bounds_agree_with_a_solver_of_convex_programs(number):
     assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
 
 
+@pytest.mark.parametrize("seed", [1, 4, 5, 20])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_start_at_a_vertex_without_room_is_left(seed, intercept):
+    """All weights are at a bound or held by the equation: only new multipliers show which column should join."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    y = X @ rng.normal(size=2) * 2.0 + 0.1 * rng.normal(size=30) + 2.0
+    side = fw.LinearBounds(np.ones((1, 2)), 0.5, 0.5)
+    certified(fw.Problem(X, y, "squared", fw.Box(-0.5, 0.5), intercept=intercept, side=side))
+
+
 def test_weights_that_sum_to_one_under_a_cap():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 400))

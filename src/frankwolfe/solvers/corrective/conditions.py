@@ -558,8 +558,8 @@ class ConditionedSolver(CorrectiveSolver):
             self._model_round(found, self.atoms)
             return
         drop = self.last_value - found.value > 1e-3 * found.gap  # without progress, dropping atoms could cycle
-        self.last_value = found.value
-        added = self.atoms.join(found.gradient + self.side.combined(self.multipliers), self.level, drop)
+        self.last_value, priced_by = found.value, self.multipliers
+        added = self.atoms.join(found.gradient + self.side.combined(priced_by), self.level, drop)
         if added:
             self.face = self._face_at(self.face)
         slope, gap, moved = self.atoms.slope(found.gradient), found.gap, False
@@ -574,7 +574,10 @@ class ConditionedSolver(CorrectiveSolver):
         self._found = None
         if not moved:
             self._found = self._priced_again(found)
-            self.stuck = not (added or self._found.gap < found.gap or self.spent)
+            repriced = not np.array_equal(
+                priced_by, self.multipliers
+            )  # at a vertex new prices may let other atoms join
+            self.stuck = not (added or repriced or self._found.gap < found.gap or self.spent)
 
     def _model_round(self, found: Evaluation, atoms: ModelVertices) -> None:
         """Minimise a quadratic model over the whole set under all conditions, and line search toward its minimiser."""
@@ -587,7 +590,8 @@ class ConditionedSolver(CorrectiveSolver):
         w, before, gradient = atoms.w(), len(atoms.u), found.gradient
         here = atoms.u
         for _ in range(MOST_MODEL_VERTICES):
-            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
+            # between vertices a miss by rounding does no harm; the last answer is corrected below
+            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient), tries=1)
             there = atoms.w()
             gradient = found.gradient + hessian.H @ (there - w)
             goal = max(0.1 * self.target, 0.01 * found.gap, self._noise())
@@ -597,6 +601,8 @@ class ConditionedSolver(CorrectiveSolver):
                 break
             assert self.face is not None
             self.face = self.face._replace(free=np.append(self.face.free, False), side=np.append(self.face.side, -1))
+        if self.side.excess(atoms.w()).any():
+            atoms.u = self._model_minimiser(atoms.H, atoms.slope(gradient))
         u, atoms.u = atoms.u, np.concatenate([here, np.zeros(len(atoms.u) - before)])
         fall = -float(found.gradient @ (atoms.w(u) - w))
         if fall <= 100.0 * VALUE_ROUNDING * self.scale and fall <= 100.0 * self._noise():
@@ -647,12 +653,15 @@ class ConditionedSolver(CorrectiveSolver):
             return self._step_by_gap(u, slope, gap)
         return self._search(u, fall, True)
 
-    def _model_minimiser(self, H: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Return the weights that minimise the quadratic model under all conditions, and set the multipliers."""
+    def _model_minimiser(self, H: np.ndarray, slope: np.ndarray, tries: int = 4) -> np.ndarray:
+        """Return the weights that minimise the quadratic model under all conditions, and set the multipliers.
+
+        Inequalities that rounding breaks are tightened, and the model is minimised again: ``tries`` times at most.
+        """
         atoms, (rows, rest), domain = self.atoms, self.atoms.rows_of(self.side), self.atoms.domain()
         value = max(self.scale, 1e-300)
         unit = np.minimum(atoms.widths(), np.sqrt(value / np.maximum(np.einsum("jj->j", H), 1e-300)))
-        for _ in range(4):
+        for left in reversed(range(tries)):
             lower, upper = (ends - rest for ends in self._tightened())
             if domain.total is not None:
                 least, most = domain.total
@@ -664,7 +673,7 @@ class ConditionedSolver(CorrectiveSolver):
             found = minimise(program, unit, value, self.face)
             self.face = found.face
             missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper)
-            if not missed.any():
+            if left == 0 or not missed.any():
                 break
             # rounding was larger than expected, or nothing satisfies the condition strictly
             self.slack = np.where(missed, np.where(self.slack < 16.0, 4.0 * self.slack, 0.0), self.slack)
