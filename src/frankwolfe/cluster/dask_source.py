@@ -17,7 +17,7 @@ class DaskSource(DataSource):
     Dask is imported when the data is loaded.
     """
 
-    name, is_lazy, has_row_arrays = "a dask collection", True, False
+    name, is_lazy = "a dask collection", True
     needs = (_NO_KINK,)
     refusals = (
         Refusal(

@@ -186,16 +186,6 @@ class Problem:
         return self.d * max(1, self.outputs)
 
     @property
-    def on_cluster(self) -> bool:
-        """Whether the rows are on the workers of a cluster."""
-        return not self._source.has_row_arrays
-
-    @property
-    def has_row_arrays(self) -> bool:
-        """Whether arrays with an entry for each row are in this process, to be copied, saved and checked."""
-        return self._source.has_row_arrays
-
-    @property
     def design(self) -> Any:
         """The matrix that maps flat weights to flat predictions: ``X`` itself, or with several outputs a larger one."""
         X = self._source.matrix()
