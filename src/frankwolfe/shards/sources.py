@@ -81,10 +81,6 @@ class DataSource:
     is_checked = False
     """Whether the values were validated before, when they were stored."""
 
-    has_row_arrays = True
-    """Whether arrays with an entry for each row, such as slopes, are in this process. Then they can be copied, saved in
-    a checkpoint, and checked when it is restored."""
-
     default_batch: float | None = None
     """Default batch size of all methods, as a fraction of the rows. None for the method's own."""
 
