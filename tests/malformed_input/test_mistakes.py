@@ -357,7 +357,6 @@ def test_arguments(saved, tmp_path):
         ["predict", model, data, "--out", folder],
         ["path", data],
         ["info"],
-        ["info", model],
         ["info", empty, "-t", "y"],
         ["nonsense"],
     ):

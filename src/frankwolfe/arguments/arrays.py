@@ -281,7 +281,7 @@ def checked_sparse(name: str, X: Any) -> Any:
 def _in_order(X: Any) -> sparse.csr_array | None:
     """Return a CSR or CSC matrix as a CSR array (of the transpose, for CSC) if its rows are sorted and fit its shape.
 
-    The first and last column numbers of a row then bound the others, which saves two passes over them.
+    This takes one pass over the column numbers less than SciPy's own check.
     """
     if X.format not in ("csr", "csc") or X.indices.size == 0 or (np.diff(X.indptr) < 0).any():
         return None
@@ -292,6 +292,5 @@ def _in_order(X: Any) -> sparse.csr_array | None:
         return None  # `checked_sparse` says why
     if not fresh.has_canonical_format:
         return None
-    filled = np.flatnonzero(np.diff(X.indptr))
-    first, last = X.indices[X.indptr[filled]], X.indices[X.indptr[filled + 1] - 1]
-    return fresh if (first >= 0).all() and (last < fresh.shape[1]).all() else None
+    unsigned = X.indices.view(np.uint32 if X.indices.itemsize == 4 else np.uint64)  # negative numbers become large
+    return fresh if unsigned.max() < fresh.shape[1] else None
