@@ -283,7 +283,8 @@ def units(run):
         "status": (plain.status, result.status),
     }
     for name, (one, other) in pairs.items():
-        if not np.array_equal(one, other):
+        subnormal = name in ("fun", "gap") and max(abs(one), abs(other)) < 1e-290  # such numbers have lost digits
+        if not (subnormal or np.array_equal(one, other)):
             yield f"{name} is {_short(other)} in units {case.units}, {_short(one)} in plain ones"
             return
 
