@@ -156,8 +156,8 @@ def in_units(found: Result, scale: np.ndarray) -> Result:
 def unit_columns(X: Any, centre: bool, sample_weight: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
     """Return a copy of the data with columns of norm one, and the norms. A column of zeros has the norm one.
 
-    A budget that nobody asked for should not depend on the units of the columns. With ``centre`` the norms are those of
-    the centred columns, as an intercept leaves them. A row of weight two counts as two rows.
+    A budget that the user did not set should not depend on the units of the columns. With ``centre`` the norms are
+    those of the centred columns, as an intercept leaves them. A row of weight two counts as two rows.
     """
     weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if sparse.issparse(X):

@@ -304,7 +304,7 @@ X, Y = np.eye(3), np.array([1.0, -1.0, 1.0])
         ),
         (
             lambda: fw.minimize(fw.Problem(X, Y, side=fw.LinearBounds(X, [0.0, 0.0, 5.0]), constraint=fw.L1Ball(2.0))),
-            "no weights of the set L1Ball keep to row 2: its product with them is between -2 and 2, its bounds are 5",
+            "no weights of the set L1Ball satisfy row 2: its product with them is between -2 and 2, its bounds are 5",
         ),
     ],
 )  # fmt: skip
@@ -337,7 +337,7 @@ def test_a_bound_is_as_exact_as_the_terms_of_its_row():
     for miss, said in ((1e-16, False), (1e-6, True)):
         side = fw.LinearBounds(np.ones((1, 3)), miss, np.inf)  # all sums are zero, of terms that are about one
         problem = fw.Problem(np.eye(3), [1.0, 0.0, 2.0], "squared", flat, side=side)
-        with nullcontext() if not said else pytest.raises(ValueError, match="keep to row 0"):
+        with nullcontext() if not said else pytest.raises(ValueError, match="satisfy row 0"):
             problem.side_reach  # noqa: B018
     point = fw.ConvexHull([[2.0, 3.0, 1.0]])
     problem = fw.Problem(np.eye(3), np.ones(3), "squared", point, side=fw.LinearBounds(np.ones((1, 3)), 0.0, 9.0))

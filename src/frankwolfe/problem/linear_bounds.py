@@ -162,7 +162,7 @@ class LinearBounds:
             terms = max(np.abs(row) @ np.abs(np.ravel(constraint.vertex(sign * row))) for sign in (1.0, -1.0))
             if max(least[j] - self.upper[j], self.lower[j] - largest[j]) > ROUNDING * terms:
                 raise Infeasible(
-                    f"LinearBounds: no weights of the set {type(constraint).__name__} keep to {self.label(int(j))}: "
+                    f"LinearBounds: no weights of the set {type(constraint).__name__} satisfy {self.label(int(j))}: "
                     f"its product with them is between {least[j]:.6g} and {largest[j]:.6g}, "
                     f"its bounds are {self.lower[j]:.6g} "
                     f"and {self.upper[j]:.6g}"

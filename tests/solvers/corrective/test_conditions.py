@@ -188,7 +188,7 @@ def test_tiny_contradictions_are_found(miss):
 
 
 def test_a_single_row_that_cannot_hold_is_named():
-    with pytest.raises(ValueError, match=r"keep to row 0 \('sum'\): its product with them is between -1 and 1"):
+    with pytest.raises(ValueError, match=r"satisfy row 0 \('sum'\): its product with them is between -1 and 1"):
         fw.minimize(contradictory([[1.0, 1.0, 0.0, 0.0]], 2.0, 3.0, names=["sum"]))
 
 
