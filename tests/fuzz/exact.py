@@ -88,12 +88,14 @@ class Recomputed:
         gradient = (self.X.T @ alpha).ravel()
         sizes = (np.abs(self.X).T @ (curvatures + EPS * (n + 4) * np.abs(alpha))).ravel()
         sizes += (EPS * (self.size + 4) + accuracy(self.constraint)) * np.abs(gradient)
+        # a budget that the least weights nearly exhaust leaves a difference of sums, which any weight may get
+        spare = EPS * (self.size + 4) * np.abs(w).sum() * np.abs(gradient).max()
         return Exact(
             fun=(self.p * values).sum(),
             gap=gradient @ w + self.constraint.support(-gradient),
             slope=alpha.sum(axis=0),
             fun_error=float((self.p * (lifts + (n + 4) * EPS * values)).sum()),
-            gap_error=float((sizes * (np.abs(w) + self.reach)).sum()) if self.loss.smooth else np.inf,
+            gap_error=float((sizes * (np.abs(w) + self.reach)).sum() + spare) if self.loss.smooth else np.inf,
             slope_error=float(curvatures.sum() + EPS * (n + 4) * np.abs(alpha).sum()),
         )
 
