@@ -164,7 +164,7 @@ class SlidingState(NamedTuple):
         k, length = self.place
         alone = length == 1.0  # an epoch to itself
         beta = 0.0 if alone else 3.0 * self.smoothness / k
-        wanted = 0.0 if alone else 2.0 * self.smoothness * self.diameter**2 / (length * k)
+        wanted = 0.0 if alone else 2.0 * self.smoothness * self.diameter * self.diameter / (length * k)
         for j in range(len(u)):
             u[j] = self.x[j]
             slopes[j] = gradient.scale[0] * r[j]
@@ -187,7 +187,7 @@ def slide(u, slopes, vertex, beta, gap):
     """Go from ``u`` toward a vertex as far as the model falls; keep its gradient."""
     square = 0.0
     for j in range(len(u)):
-        square += (vertex[j] - u[j]) ** 2
+        square += (vertex[j] - u[j]) * (vertex[j] - u[j])
     length = gap / (beta * square) if gap < beta * square else 1.0
     for j in range(len(u)):
         change = length * (vertex[j] - u[j])

@@ -497,7 +497,8 @@ class NormStepState(NamedTuple):
 
     def length(self, move, samples, gradient, iterate, t):
         """Return the step size along the move."""
-        curve = smoothness(samples.loss) * spread(move, self.norms, iterate) ** 2
+        longest = spread(move, self.norms, iterate)
+        curve = smoothness(samples.loss) * longest * longest
         return _capped(slope(move, gradient, iterate), curve, max_step(move))
 
 
@@ -581,7 +582,8 @@ class DampedStepState(NamedTuple):
         """Return the step size along the move."""
         if t % self.steps == 0:
             _adapt(self, gradient, iterate)
-        curve = smoothness(samples.loss) * spread(move, self.norms, iterate) ** 2
+        longest = spread(move, self.norms, iterate)
+        curve = smoothness(samples.loss) * longest * longest
         damping = min(1.0, self.damping[0] * self.share * (active_count(move) + 1.0))
         return _capped(damping * slope(move, gradient, iterate), curve, max_step(move))
 

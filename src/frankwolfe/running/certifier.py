@@ -243,7 +243,7 @@ class RecentMean:
         curvature = float(self.solver.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
         if curvature > 0.0:
             length = min(length, abs(slope) / curvature)
-        return abs(slope) * length - 0.5 * curvature * length**2
+        return abs(slope) * length - 0.5 * curvature * length * length
 
     def best(self, at: Point, w: np.ndarray, precision: float) -> tuple[Point, np.ndarray] | None:
         """Return the minimiser along the line, to a precision of its objective, or None if it is not better than ``w``.

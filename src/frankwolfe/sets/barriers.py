@@ -328,10 +328,10 @@ class PowerBarrier(Barrier):
         left, level, square = 1.0 - t.sum(), t ** (2.0 * a), w * w
         room, rise = level - square, 2.0 * a * t ** (2.0 * a - 1.0)
         slope = -rise / room - (1.0 - a) / t + 1.0 / left
-        curve = (rise / t * (level + (2.0 * a - 1.0) * square)) / room**2 + (1.0 - a) / t**2
+        curve = (rise / t * (level + (2.0 * a - 1.0) * square)) / (room * room) + (1.0 - a) / (t * t)
         both = 2.0 * rise / t * (level - (2.0 * a - 1.0) * square) / room**3
-        both += (2.0 / room + 4.0 * square / room**2) * (1.0 - a) / t**2
-        cross, budget = np.diag(-2.0 * w * rise / room**2), np.full((self.size, 1), 1.0 / left)
+        both += (2.0 / room + 4.0 * square / (room * room)) * (1.0 - a) / (t * t)
+        cross, budget = np.diag(-2.0 * w * rise / (room * room)), np.full((self.size, 1), 1.0 / left)
         return eliminate(self.moves, 2.0 * w / room, both / curve, slope, cross, curve, budget, reduced=True)
 
 
@@ -360,7 +360,7 @@ class IntervalBarrier(Barrier):
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order."""
         room = (1.0 - y) * (1.0 + y)
-        return Expansion(2.0 * y / room, 2.0 * (1.0 + y * y) / room**2, self.moves, lambda e: e)
+        return Expansion(2.0 * y / room, 2.0 * (1.0 + y * y) / (room * room), self.moves, lambda e: e)
 
 
 class OrthantBarrier(Barrier):
@@ -474,7 +474,7 @@ class BudgetBarrier(Barrier):
         gradient += self.signs / left
         gradient[self.both] += 2.0 * each / room
         hessian[self.both] += 2.0 / (t * t + each * each)  # the auxiliary variables are eliminated
-        inner = 2.0 * t * t * (t * t + each * each) / room**2
+        inner = 2.0 * t * t * (t * t + each * each) / (room * room)
         cross = np.zeros((self.size, len(t)))
         cross[self.both, np.arange(len(t))] = -4.0 * t * each / room * t / room
         a, b = (self.signs / left)[:, None], (t / left)[:, None]
@@ -530,7 +530,7 @@ class LargestBarrier(Barrier):
         room = (each - v) * (each + v)
         other = t / (1.0 - t) if self.capped else np.zeros(self.count)
         # The coupling divides factor by factor, so that no product overflows.
-        curve, coupling = 2.0 * (each * each + v * v) / room**2, -4.0 * (v * each / room) * each / room
+        curve, coupling = 2.0 * (each * each + v * v) / (room * room), -4.0 * (v * each / room) * each / room
         inner = np.bincount(self.groups, curve * each**2, self.count) + other**2
         slope = np.bincount(self.groups, -2.0 * each * each / room, self.count) + t / left + other
         cross = self.within * coupling[:, None]

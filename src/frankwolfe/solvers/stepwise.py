@@ -53,7 +53,7 @@ def smoothing_units(problem: Problem) -> Units:
     if not loss > 0.0:  # the intercept alone fits: use the loss without it
         loss = problem.objective.value_without_intercept()
     loss = loss if 0.0 < loss < np.inf else 1.0
-    return Units(loss, reach**2 / loss if 0.0 < reach < np.inf else 1.0)
+    return Units(loss, reach * reach / loss if 0.0 < reach < np.inf else 1.0)
 
 
 class StepwiseSolver:
