@@ -166,3 +166,11 @@ def test_a_side_without_width_far_from_zero_holds_its_own_vertices():
     for r in ([1.0, 1.0], [-1.0, 1.0]):
         assert box.contains(box.vertex(np.array(r)))
     assert not box.contains(box.vertex(np.ones(2)) + [0.0, 1e-9])
+
+
+def test_a_translated_set_that_is_nearly_a_point_holds_no_point_far_away():
+    caps = np.array([124.01522777, 179.32637183, 278.44754034, 5.26752569])
+    thin = fw.CappedSimplex(caps, caps.sum() * (1.0 - 4e-16))
+    moved = fw.sets.Translated(thin, np.array([-1472.8, -864.8, 2721.5, 1339.4]))
+    assert not moved.contains(np.zeros(4))
+    assert moved.contains(moved.vertex(np.ones(4)))

@@ -306,10 +306,11 @@ class Translated(NamedTuple):
             inside = np.clip(moved, bounds.lower, bounds.upper)
             moved = np.where(np.abs(moved - inside) <= 2.0 * blurs, inside, moved)
         blur, width = np.sqrt(moved.size) * float(np.max(blurs)), float(self.set.diameter(moved.size))
-        if not width > 0.0:
-            only = vertex_of(self.set, np.zeros(moved.size))
-            return bool(np.all(np.abs(np.ravel(moved) - only) <= 2.0 * rounding(self.shift, only)))
-        return bool(blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
+        one = vertex_of(self.set, np.zeros(moved.size))
+        apart = np.maximum(np.abs(np.ravel(moved) - one) - 2.0 * rounding(self.shift, one), 0.0)
+        if not np.linalg.norm(apart) <= width * (1.0 + tolerance):
+            return False  # farther from a point of the set than any other point of it
+        return width == 0.0 or bool(blur > 0.0 and self.set.contains(moved, tolerance + blur / width))
 
     def barrier(self, size):
         """Return the set's barrier, translated; None if it has none."""
