@@ -398,19 +398,23 @@ def simplex_barrier(moves: np.ndarray, points: int) -> OrthantBarrier:
 
 
 class SlackBarrier(Barrier):
-    """``-sum log(b - A x)`` for all ``w = moves x`` with ``A x < b``, where ``b > 0``."""
+    """``-sum log(1 - a'x / b)`` over the rows ``a`` of ``A``, for all ``w = moves x`` with ``A x < b``, where ``b > 0``.
+
+    The variables are ``x`` in units of the largest ``b``, so that those of a product of sets have sizes that compare.
+    """
 
     def __init__(self, A: np.ndarray, b: np.ndarray, moves: np.ndarray):
-        self.A, self.b, self.moves, self.middle = A, b, moves, np.zeros(A.shape[1])
+        unit = b.max()
+        self.rows, self.moves, self.middle = A * unit / b[:, None], moves * unit, np.zeros(A.shape[1])
         self.nu = float(len(b))
 
     def value(self, y: np.ndarray) -> float:
         """Return the value of the barrier, infinite outside."""
-        return _logs(self.b - self.A @ y)
+        return _logs(1.0 - self.rows @ y)
 
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order."""
-        weighted = self.A / (self.b - self.A @ y)[:, None]
+        weighted = self.rows / (1.0 - self.rows @ y)[:, None]
         return Expansion(weighted.sum(axis=0), weighted.T @ weighted, self.moves, lambda e: e)
 
 
