@@ -3,27 +3,24 @@
 A remark begins with ``#`` and ends with its line. Blank lines are skipped. Query numbers (``qid:7``) are ignored.
 Every number is the double nearest to its digits, as Python's ``float`` returns it.
 
-Large files are split into blocks of whole lines, which threads parse in parallel in compiled code. The result does not
-depend on the size of the blocks or the number of threads. A file that is not compressed is mapped into memory and read
-twice: once to count entries, once to parse each block into its part of the arrays. A compressed file is parsed block by
-block as it is decompressed, and the blocks are joined. Plain Python parses small files, and lines that compiled code
+Large files are read in blocks of whole lines, which threads parse in parallel in compiled code. The result does not
+depend on the size of the blocks or the number of threads. Plain Python parses small files, and lines that compiled code
 cannot parse.
 """
 
 import math
-import mmap
 import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frankwolfe.compile.kernels import compiling
-from frankwolfe.io.streams import is_compressed, opened
+from frankwolfe.io.streams import opened
 from frankwolfe.io.svmlight_kernel import LARGEST_INDEX, parse_lines
 from frankwolfe.linalg.threads import available_cores
 
@@ -104,16 +101,18 @@ def read_svmlight(path: Path, first: int | None = None, threads: int | None = No
 
 
 def _read_rows(path: Path, threads: int) -> Rows:
-    if _is_for_compiled_code(path) and not is_compressed(path):
-        return _read_in_place(path, threads)
+    """Return all rows of a file. The rows of a block are released as soon as they are copied to their place."""
     parts = deque(read_blocks(path, threads))
     whole = Rows.empty(sum(len(part.targets) for part in parts), sum(len(part.values) for part in parts))
-    return _joined(whole, parts)
-
-
-def _is_for_compiled_code(path: Path) -> bool:
-    with opened(path) as stream:
-        return compiling() and len(stream.read(SMALL)) == SMALL
+    rows = entries = 0
+    while parts:
+        part = parts.popleft()
+        here = whole.part(slice(rows, rows + len(part.targets)), slice(entries, entries + len(part.values)))
+        for mine, other in zip(here, part, strict=True):
+            mine[:] = other
+        here.ends[:] += entries
+        rows, entries = rows + len(part.targets), entries + len(part.values)
+    return whole
 
 
 def load_code() -> None:
@@ -123,22 +122,20 @@ def load_code() -> None:
 
 def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
     """Yield the rows of a file block by block, in the order of the file. Threads parse the next blocks ahead."""
-    compiled = _is_for_compiled_code(path)
+    with opened(path) as stream:
+        compiled = compiling() and len(stream.read(SMALL)) == SMALL
     if compiled:
         load_code()
     lines, waiting = 0, deque[Future[tuple[int, Rows]]]()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for text in _stream_blocks(path) if is_compressed(path) else _mapped_blocks(path):
-                waiting.append(pool.submit(_parse_new, text, compiled))
-                if len(waiting) > threads:  # bounds the number of blocks in memory
+            for text in chain(_blocks(path), [None] * threads):  # the last ones wait for the blocks that are left
+                if text is not None:
+                    waiting.append(pool.submit(_parse_new, text, compiled))
+                if waiting and (text is None or len(waiting) > threads):  # bounds the number of blocks in memory
                     number, rows = waiting.popleft().result()
                     lines += number
                     yield rows
-            while waiting:
-                number, rows = waiting.popleft().result()
-                lines += number
-                yield rows
         except BadLineError as error:
             raise error.placed(path, lines) from None
         finally:
@@ -147,53 +144,16 @@ def read_blocks(path: Path, threads: int) -> Iterator[Rows]:
 
 
 def _parse_new(text: np.ndarray, compiled: bool) -> tuple[int, Rows]:
-    """Return the number of lines of a block, and its rows in new arrays."""
-    lines, entries = _count(text)
+    """Return the number of lines of a block, and its rows in new arrays.
+
+    Line ends and colons bound the numbers of rows and entries from above.
+    """
+    lines, entries = (int(np.count_nonzero(text == ord(sign))) for sign in "\n:")
     return lines, parse_block(text, Rows.empty(lines, entries), compiled)
 
 
-def _count(text: np.ndarray) -> tuple[int, int]:
-    """Return the numbers of line ends and of colons: upper bounds on the rows and entries."""
-    return int(np.count_nonzero(text == ord("\n"))), int(np.count_nonzero(text == ord(":")))
-
-
-def _read_in_place(path: Path, threads: int) -> Rows:
-    """Read a file that is not compressed. Parse each block into its part of the final arrays."""
-    blocks = _mapped_blocks(path)
-    load_code()
-    with ThreadPoolExecutor(threads) as pool:
-        counts = np.array(list(pool.map(_count, blocks)), dtype=np.int64).reshape(-1, 2)
-        bounds = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])
-        whole = Rows.empty(*bounds[-1].tolist())
-        slices = [map(slice, low, high) for low, high in pairwise(bounds.tolist())]
-        futures = [pool.submit(parse_block, text, whole.part(*at)) for text, at in zip(blocks, slices, strict=True)]
-        parts: deque[Rows] = deque()
-        for number, future in enumerate(futures):
-            try:
-                parts.append(future.result())
-            except BadLineError as error:
-                pool.shutdown(cancel_futures=True)
-                raise error.placed(path, int(bounds[number, 0])) from None
-    return _joined(whole, parts)
-
-
-def _mapped_blocks(path: Path) -> list[np.ndarray]:
-    """Return blocks of whole lines of a file that is not compressed, as views of its memory map."""
-    with path.open("rb") as stream:
-        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last view of it
-    text, blocks = np.frombuffer(mapped, dtype=np.uint8), []
-    at = len(BYTE_ORDER_MARK) if mapped[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
-    while at < len(mapped):
-        end = mapped.find(b"\n", min(at + BLOCK, len(mapped)) - 1) + 1 or len(mapped)
-        blocks.append(text[at:end])
-        at = end
-    if blocks and blocks[-1][-1] != ord("\n"):
-        blocks[-1] = np.append(blocks[-1], np.uint8(ord("\n")))
-    return blocks
-
-
-def _stream_blocks(path: Path) -> Iterator[np.ndarray]:
-    """Yield blocks of whole lines of a compressed file."""
+def _blocks(path: Path) -> Iterator[np.ndarray]:
+    """Yield blocks of whole lines of a file, decompressed."""
     with opened(path) as stream:
         rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         while content := stream.read(BLOCK):
@@ -205,24 +165,6 @@ def _stream_blocks(path: Path) -> Iterator[np.ndarray]:
                 rest += content
     if rest:
         yield np.frombuffer(rest + b"\n", dtype=np.uint8)
-
-
-def _joined(whole: Rows, parts: "deque[Rows]") -> Rows:
-    """Concatenate parts into the arrays ``whole``, and release each part.
-
-    Parts may be views of these arrays. Blank lines, remarks and query numbers leave gaps between such parts: the parts
-    after the first gap are moved to close it, and those before it are not copied.
-    """
-    rows = entries = 0
-    while parts:
-        part = parts.popleft()
-        here = whole.part(slice(rows, rows + len(part.targets)), slice(entries, entries + len(part.values)))
-        for mine, other in zip(here, part, strict=True):
-            if mine.ctypes.data != other.ctypes.data:
-                mine[:] = other
-        here.ends[:] += entries
-        rows, entries = rows + len(here.targets), entries + len(here.values)
-    return whole.part(slice(rows), slice(entries))
 
 
 def _as_matrix(path: Path, rows: Rows, first: int | None) -> tuple[Any, np.ndarray, int]:
