@@ -1,11 +1,14 @@
 """A result in a notebook, and the progress bar of a run."""
 
 import sys
+from contextlib import ExitStack
 from html import escape
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+
+from frankwolfe.compile.waiting import notices_to
 
 if TYPE_CHECKING:
     from frankwolfe.result import Result
@@ -161,38 +164,51 @@ def _spread(values: Any, low: float, high: float, length: float) -> Any:
 
 
 class Progress:
-    """A progress bar over passes, with the estimated gap; it does nothing if it is off."""
+    """A progress bar, which also shows notices about compilation; it does nothing if it is off.
 
-    def __init__(self, on: bool, method: str, max_passes: float, unit: str = "passes"):
+    Parameters
+    ----------
+    on : bool
+        Whether there is a bar.
+    title : str
+        Text before the bar.
+    total : float
+        Amount at the end of the bar; infinite if that is not known.
+    unit : str
+        Unit of amounts.
+    """
+
+    def __init__(self, on: bool, title: str, total: float, unit: str = "passes"):
         self._bar: Any = None
         if on:
             try:
                 from tqdm.auto import tqdm
             except ImportError:
                 raise ImportError("progress=True needs tqdm: pip install 'frankwolfe[progress]'") from None
-            total = max_passes if max_passes < float("inf") else None
-            form = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f}/{total:.0f} UNIT [{elapsed}<{remaining}{postfix}]"
-            form = form if total else "{desc}: {n:.1f} UNIT [{elapsed}{postfix}]"
-            self._bar = tqdm(total=total, desc=method, bar_format=form.replace("UNIT", unit))
+            form = "{desc}: {percentage:3.0f}%|{bar}| {n:.4g}/{total:.0f} UNIT [{elapsed}<{remaining}{postfix}]"
+            form = form if total < np.inf else "{desc}: {n:.4g} UNIT [{elapsed}{postfix}]"
+            form = form.replace("UNIT", unit)
+            self._bar = tqdm(total=total if total < np.inf else None, desc=title, bar_format=form)
 
-    def update(self, passes: float, gap_estimate: float | None = None) -> None:
-        """Move the bar."""
+    def update(self, done: float, words: str = "") -> None:
+        """Move the bar to an amount, with a text behind it."""
         if self._bar is not None:
-            if gap_estimate is not None:
-                self._bar.set_postfix_str(f"estimated gap {gap_estimate:.2e}", refresh=False)
-            self._bar.update(passes - self._bar.n)
-
-    @property
-    def on(self) -> bool:
-        """Whether there is a bar."""
-        return self._bar is not None
+            if words:
+                self._bar.set_postfix_str(words, refresh=False)
+            self._bar.update(done - self._bar.n)
 
     def tell(self, notice: str) -> None:
         """Show a notice behind the bar until the next update, and in a line of its own above the bar."""
         self._bar.set_postfix_str(notice)
         self._bar.write(f"frankwolfe: {notice}", file=sys.stderr)
 
-    def close(self) -> None:
-        """Close the bar."""
+    def __enter__(self) -> "Progress":
+        self._notices = ExitStack()
+        if self._bar is not None:
+            self._notices.enter_context(notices_to(self.tell))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._notices.close()
         if self._bar is not None:
             self._bar.close()

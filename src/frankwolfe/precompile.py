@@ -84,17 +84,15 @@ def warm_up(
     from frankwolfe.io.svmlight import load_code
 
     combinations = _combinations([*losses], [*constraints], [as_method(method) for method in methods])
-    bar = Progress(progress, "warm-up", len(combinations), unit="combinations")
     seconds = 0.0
-    try:
+    with Progress(progress, "warm-up", len(combinations), unit="combinations") as bar:
         load_code()
         for done, (problem, method, name) in enumerate(combinations):
             if callback is not None:
                 callback(done, len(combinations), name)
+            bar.update(done, name)
             seconds += _compiled(problem, method)
-            bar.update(done + 1)
-    finally:
-        bar.close()
+        bar.update(len(combinations))
     return seconds + waiting().seconds
 
 

@@ -252,19 +252,15 @@ def resume(
 
 def shown(problem: Problem, name: str, limits: Limits, progress: bool = False) -> Progress:
     """Return the progress bar of a run, and set the text of the notice that appears during compilation."""
-    bar, wait = Progress(progress, name, limits.passes), waiting()
     kinds = type(problem.loss).__name__, type(problem.constraint).__name__
-    wait.what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}"
-    wait.listener = bar.tell if bar.on else None
-    return bar
+    waiting().what = f"{name.removeprefix('auto: ')!r} for {kinds[0]} over {kinds[1]}"
+    return Progress(progress, name, limits.passes)
 
 
 def driven(driver: Driver, name: str) -> Result:
-    """Drive a run to its end, close the progress bar and return the result. ``name`` is ``result.method``."""
-    try:
+    """Drive a run to its end, with its progress bar, and return the result. ``name`` is ``result.method``."""
+    with driver.observer.bar:
         return driver.result(driver.drive(), name)
-    finally:
-        driver.observer.bar.close()
 
 
 def _require_problem(problem: Any) -> None:

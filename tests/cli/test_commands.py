@@ -378,8 +378,8 @@ def test_long_commands_show_progress_unless_quiet(folder, tmp_path, monkeypatch)
     path = ("path", folder / "two.csv", "--target", "y", "--radii", "0.1,0.2", "--tol", "1e-2", "--folds", "2")
     warm_up = ("warm-up", "--loss", "squared", "--method", "fw")
     for command, words in (
-        (fit, "of 1000 passes"),
-        (path, "2 of 2 radii"),
+        (fit, "/1000 passes"),
+        (path, "2/2 radii"),
         (path, "fold 2 of 2"),
         (warm_up, "fw Squared"),
     ):
@@ -389,7 +389,7 @@ def test_long_commands_show_progress_unless_quiet(folder, tmp_path, monkeypatch)
 
 def test_notices_are_shown_behind_the_bar_and_above_it(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with progress_bar(10.0):
+    with progress_bar("this", 10.0, "radii"):
         waiting._listener.get()("compiling this: once")
     shown = capsys.readouterr().err
     assert "frankwolfe: compiling this: once" in shown

@@ -97,10 +97,8 @@ def test_loading_and_quiet_runs_say_nothing(impatient, monkeypatch, capsys):
 
 def test_the_progress_bar_shows_the_notice(impatient, capsys):
     pytest.importorskip("tqdm")
-    wait, bar = Waiting("this"), Progress(True, "sfw", 10.0)
-    wait.listener = lambda notice: (bar.tell(notice), impatient.set())
-    Dispatcher().compile(wait, until=impatient)
-    bar.close()
+    with Progress(True, "sfw", 10.0) as bar, notices_to(lambda notice: (bar.tell(notice), impatient.set())):
+        Dispatcher().compile(Waiting("this"), until=impatient)
     said = capsys.readouterr().err
     assert "frankwolfe: compiling this: this happens once" in said
     assert any("passes [" in line and "compiling this" in line for line in said.replace("\n", "\r").split("\r"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from frankwolfe.cli.options import COLUMN_ROLES, DATA, OUT
-from frankwolfe.cli.output import answering, console, show
+from frankwolfe.cli.output import answering, on_terminal, show
 
 
 @click.command(short_help="Convert a file to a row store, for data larger than memory.")
@@ -41,7 +41,7 @@ def convert(
             dtype="float32" if float32 else None,
             shard=shard,
             append=append,
-            progress=console(stderr=True).is_terminal,
+            progress=on_terminal(),
         )
     n, d = store.shape
     stored = f", {store.nnz:,} stored values" if store.is_sparse else ""

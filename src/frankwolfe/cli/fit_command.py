@@ -24,7 +24,7 @@ from frankwolfe.cli.output import (
     NOT_CERTIFIED,
     Complaint,
     answering,
-    progress_bar,
+    on_terminal,
     show,
     show_prices,
     show_weights,
@@ -143,11 +143,11 @@ def _minimized(
     preparation: "Preparation",
     with_checkpoint: bool = False,
 ) -> "Result":
-    """Run `minimize`, or `resume` from a checkpoint, with a progress bar if standard error is a terminal."""
+    """Run `minimize`, or `resume` from a checkpoint."""
     from frankwolfe.run import minimize, resume
     from frankwolfe.without_budget import minimize_without_budget
 
-    most, run = options.max_passes, options.run
+    run = options.run | {"progress": on_terminal(options.quiet)}
     path = options.checkpoint if with_checkpoint else None
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the file to go on from")
@@ -155,20 +155,12 @@ def _minimized(
         raise ValueError("--no-radius is several runs: it takes neither --checkpoint nor --stop likely")
     if path is not None and path.exists() and not options.resume:
         raise ValueError(f"{path} exists: go on from it with --resume, or remove it")
-    with progress_bar(most, options.quiet) as move:
-
-        def look(state: Any) -> None:
-            if move is not None:
-                words = f"{state.passes:.1f} of {most:g} passes, estimated gap {state.gap_estimate:.2e}"
-                move(state.passes, most, words)
-
-        run["callback"] = None if move is None else look
-        if path is not None and path.exists():
-            del run["random_state"]
-            return resume(path, problem, **run)
-        if options.no_radius:
-            return minimize_without_budget(problem, least=spec.least_size(preparation), trace=0, **run)
-        return minimize(problem, **run, stop=options.stop, trace=0, checkpoint=path)
+    if path is not None and path.exists():
+        del run["random_state"]
+        return resume(path, problem, **run)
+    if options.no_radius:
+        return minimize_without_budget(problem, least=spec.least_size(preparation), trace=0, **run)
+    return minimize(problem, **run, stop=options.stop, trace=0, checkpoint=path)
 
 
 def _answer(model: "FittedModel", result: "Result", options: Options) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,6 +17,7 @@ from frankwolfe.exceptions import ClusterError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from frankwolfe.display import Progress
     from frankwolfe.model.fitted_model import FittedModel
 
 INTERRUPTED = 1
@@ -208,34 +209,13 @@ def _write_rows(stream: TextIO, heads: Iterable[str], rows: Iterable[Iterable]) 
     writer.writerows(rows)
 
 
-Move = Callable[[float, float, str], None]
-"""Updates a bar: amount done, total, and a text behind it."""
+def progress_bar(title: str, total: float, unit: str, quiet: bool = False) -> "Progress":
+    """Return a progress bar on standard error, which is off if quiet, or if that is no terminal."""
+    from frankwolfe.display import Progress
+
+    return Progress(on_terminal(quiet), title, total, unit)
 
 
-@contextmanager
-def progress_bar(total: float | None, quiet: bool = False) -> Iterator[Move | None]:
-    """Show a progress bar and yield the function that updates it; None if quiet, or if stderr is no terminal.
-
-    Notices about compilation are shown behind the bar, and in a line of their own.
-    """
-    where = console(stderr=True)
-    if quiet or not where.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from frankwolfe.compile.waiting import notices_to
-
-    words = TextColumn("{task.description}", markup=False)
-    with Progress(BarColumn(), words, TimeElapsedColumn(), console=where, transient=True) as progress:
-        task = progress.add_task("starting", total=total)
-
-        def move(done: float, total: float, words: str) -> None:
-            progress.update(task, completed=done, total=total, description=words)
-
-        def tell(notice: str) -> None:
-            progress.update(task, description=notice.partition(":")[0])
-            progress.console.print(f"frankwolfe: {notice}", markup=False)
-
-        with notices_to(tell):
-            yield move
+def on_terminal(quiet: bool = False) -> bool:
+    """Return whether to show progress: standard error is a terminal, and the command is not quiet."""
+    return not quiet and console(stderr=True).is_terminal

@@ -100,10 +100,9 @@ def _followed(problem: "Problem", radii: Any, options: Options, where: str = "")
     """Yield the results along the radii, with a progress bar."""
     from frankwolfe.path import follow
 
-    with progress_bar(len(radii), options.quiet) as move:
+    with progress_bar(f"path{where}", len(radii), "radii", options.quiet) as bar:
         for done, result in enumerate(follow(problem, radii, **options.run), start=1):
-            if move is not None:
-                move(done, len(radii), f"{done} of {len(radii)} radii{where}")
+            bar.update(done)
             yield result
 
 

@@ -42,8 +42,8 @@ def reproduce(out: Path, quick: bool, seeds: int | None, passes: float | None, s
     if paper_only:
         plan = plan._replace(methods=paper.PAPER_METHODS)
     pieces, done = plan.pieces(), count(1)
-    with answering(), progress_bar(pieces) as move:
-        findings = paper.reproduce(out, plan, lambda text: move and move(next(done), pieces, text))
+    with answering(), progress_bar("reproduce", pieces, "pieces") as bar:
+        findings = paper.reproduce(out, plan, lambda text: bar.update(next(done), text))
     _show(findings, out)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from frankwolfe.cli.options import QUIET, loss_option, method_option, set_option
-from frankwolfe.cli.output import answering, progress_bar
+from frankwolfe.cli.output import answering, on_terminal
 
 
 @click.command("warm-up", short_help="Compile before the first fit, for containers and clusters.")
@@ -19,9 +19,10 @@ def warm_up(quiet: bool, **names: Any) -> None:
     Each is compiled for dense and sparse rows, with and without an intercept. The code is kept where NUMBA_CACHE_DIR
     says, by default next to the package.
     """
-    with answering(), progress_bar(None, quiet) as move:
+    with answering():
         from frankwolfe.precompile import warm_up as compile_all
 
-        seconds = compile_all(**{kind: given for kind, given in names.items() if given}, callback=move)
+        chosen = {kind: given for kind, given in names.items() if given}
+        seconds = compile_all(**chosen, progress=on_terminal(quiet))
     if not quiet:
         click.echo(f"compiled or loaded in {seconds:.3g} s: later processes load the code from disk")

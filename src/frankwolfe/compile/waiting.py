@@ -36,12 +36,10 @@ class Waiting:
         Total time. Time in which several threads compile at once is counted once.
     what : str
         Description of the compiled code, for the notice.
-    listener : callable or None
-        Function that receives the notice. None uses the function of `notices_to`, or prints to stderr.
     """
 
     def __init__(self, what: str = "numerical code"):
-        self.seconds, self.what, self.listener = 0.0, what, cast("Listener | None", None)
+        self.seconds, self.what = 0.0, what
         self._lock, self._inside, self._begun = Lock(), 0, 0.0
         self._compiled, self._told = 0.0, False
 
@@ -64,7 +62,7 @@ class Waiting:
     def loading(self, dispatcher: Any) -> Iterator[None]:
         """Time the block, in which a numba dispatcher loads or compiles, and issue the notice if that takes long."""
         misses, begun, done = _misses(dispatcher), perf_counter(), Event()
-        listener = self.listener or _listener.get() or _print
+        listener = _listener.get() or _print
 
         def watch() -> None:
             delay = max(0.0, NOTICE_AFTER - self._compiled)

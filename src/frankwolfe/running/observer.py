@@ -265,10 +265,7 @@ class Observer:
 
     def show(self, gap: bool = True) -> None:
         """Update the progress bar, with or without the estimated gap."""
-        if gap:
-            self.bar.update(self.passes, self.gap_estimate)
-        else:
-            self.bar.update(self.passes)
+        self.bar.update(self.passes, f"estimated gap {self.gap_estimate:.2e}" if gap else "")
 
     def trace_if_due(self, lower_bound: float) -> None:
         """Trace the iterate, with the best lower bound so far, if its step is on the grid.
