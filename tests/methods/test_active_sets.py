@@ -31,12 +31,12 @@ from tests.reference.optimum import certified_optimum
 
 DETERMINISTIC = ("away", "pairwise", "blended-pairwise")
 STOCHASTIC = ("stochastic-pairwise", "stochastic-away")
-HULLS = [constraint for constraint in cases.SETS if constraint.hull() is not None]
+HULLS = [constraint for constraint in cases.SETS if constraint.structure().coordinates is not None]
 
 
 def vertices(constraint, d):
     """Every atom of the set, as tuples: the vertices, and zero where it is one of the atoms."""
-    radius, signed, filled = constraint.hull()
+    radius, signed, filled = constraint.structure().coordinates
     found = [tuple(radius * row) for row in np.eye(d)]
     if signed:
         found += [tuple(-radius * row) for row in np.eye(d)]

@@ -8,11 +8,10 @@ import numpy as np
 from frankwolfe.arguments.names import lookup
 from frankwolfe.compile.part import short
 from frankwolfe.sets.base import Hull, a_set
-from frankwolfe.sets.budgets import Budget, CappedSimplex
 from frankwolfe.sets.cached import Cached, Counted
 from frankwolfe.sets.callbacks import outside
 from frankwolfe.sets.composed import Product, Scaled, Translated
-from frankwolfe.sets.coordinate import Box, L1Ball, LinfBall, NonNegativeL1Ball, Simplex
+from frankwolfe.sets.coordinate import Box, Budget, CappedSimplex, L1Ball, LinfBall, NonNegativeL1Ball, Simplex
 from frankwolfe.sets.groups import GroupBall, LatentGroupBall
 from frankwolfe.sets.polytopes import Birkhoff, ConvexHull, Polytope
 from frankwolfe.sets.smooth import Ellipsoid, L2Ball, LpBall

@@ -497,7 +497,7 @@ class BudgetBarrier(Barrier):
 
 
 class LargestBarrier(Barrier):
-    """The barrier of all ``v`` with ``sum_g max |v_g| <= budget``: auxiliary ``t_g`` exceed all sizes in a group.
+    """The barrier of all ``v`` with ``sum_g max |v_g| <= 1``: auxiliary ``t_g`` exceed all sizes in a group.
 
     Parameters
     ----------
@@ -505,19 +505,14 @@ class LargestBarrier(Barrier):
         The group of each entry, numbered from 0.
     moves : array of shape (d,)
         Factors from ``v`` to weights.
-    budget : float
-        Bound on the sum.
-    capped : bool
-        Whether every ``t_g`` is also at most one.
     """
 
-    def __init__(self, groups: np.ndarray, moves: np.ndarray, budget: float = 1.0, capped: bool = False):
-        self.groups, self.moves, self.budget, self.capped = groups, moves, budget, capped
+    def __init__(self, groups: np.ndarray, moves: np.ndarray):
+        self.groups, self.moves = groups, moves
         self.count = count = int(groups.max()) + 1
-        self.nu = 2.0 * len(groups) + 1.0 + (count if capped else 0.0)
+        self.nu = 2.0 * len(groups) + 1.0
         self.within = np.eye(count)[groups]
-        level = budget / (count + 1.0 + (budget if capped else 0.0))
-        self.middle = np.concatenate([np.zeros(len(groups)), np.full(count, level)])
+        self.middle = np.concatenate([np.zeros(len(groups)), np.full(count, 1.0 / (count + 1.0))])
 
     def value(self, y: np.ndarray) -> float:
         """Return the value of the barrier, infinite outside."""
@@ -525,18 +520,17 @@ class LargestBarrier(Barrier):
         each = t[self.groups]
         if not (t.min() > 0.0 and (np.abs(v) < each).all()):
             return np.inf
-        return _logs((each - v) * (each + v), self.budget - t.sum(), *([1.0 - t] if self.capped else []))
+        return _logs((each - v) * (each + v), 1.0 - t.sum())
 
     def expand(self, y: np.ndarray) -> Expansion:
         """Return the barrier to second order; local coordinates are ``v`` and relative changes of ``t``."""
         v, t = y[: len(self.groups)], y[len(self.groups) :]
-        each, left = t[self.groups], self.budget - t.sum()
+        each, left = t[self.groups], 1.0 - t.sum()
         room = (each - v) * (each + v)
-        other = t / (1.0 - t) if self.capped else np.zeros(self.count)
         # The coupling divides factor by factor, so that no product overflows.
         curve, coupling = 2.0 * (each * each + v * v) / (room * room), -4.0 * (v * each / room) * each / room
-        inner = np.bincount(self.groups, curve * each**2, self.count) + other**2
-        slope = np.bincount(self.groups, -2.0 * each * each / room, self.count) + t / left + other
+        inner = np.bincount(self.groups, curve * each**2, self.count)
+        slope = np.bincount(self.groups, -2.0 * each * each / room, self.count) + t / left
         cross = self.within * coupling[:, None]
         return eliminate(self.moves, 2.0 * v / room, curve, slope, cross, inner, (t / left)[:, None], units=t)
 

@@ -312,10 +312,6 @@ class TrackerDefaults:
     def rebuild(self, r):
         """Do nothing: there is no state to recompute."""
 
-    def connected(self, failed: np.ndarray) -> Any:
-        """Return the tracker with the flag ``failed`` for failures of the oracle. Compiled oracles cannot fail."""
-        return self
-
 
 tracker = lent(TrackerDefaults)
 """Class decorator of trackers: adds the defaults that a class does not define."""
@@ -456,15 +452,15 @@ class BallDefaults(Defaults):
         """Return the ball itself: that of fewer entries has the same radius."""
         return self
 
+    def diameter(self, d):
+        """Return the Euclidean diameter in ``d`` dimensions, of a ball that reaches ``radius`` in some direction."""
+        return 2.0 * self.radius
+
 
 class WrapperDefaults(Defaults):
     """Defaults of a set made from another one, in its field ``set``: every method forwards to that set."""
 
     set: Any
-
-    def hull(self):
-        """Return the `Hull` if vertices have one non-zero coordinate, None otherwise."""
-        return self.structure().coordinates
 
     def for_columns(self, columns):
         """Return the wrapped set of some entries, wrapped; None if there is none."""

@@ -220,10 +220,6 @@ class CachedTracker(NamedTuple):
         """Rebuild the set's tracker."""
         rebuild(self.tracker, r)
 
-    def connected(self, failed):
-        """Return the tracker with another flag for failures."""
-        return self._replace(tracker=self.tracker.connected(failed))
-
 
 @routine
 def recall(memory, r):

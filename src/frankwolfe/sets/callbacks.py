@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.kernels import store_error
-from frankwolfe.compile.part import Opaque
+from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.compile.verbs import ASKED, ask, routine
 from frankwolfe.sets.atoms import Full
 from frankwolfe.sets.base import Defaults, constraint_set, tracker
@@ -46,9 +46,12 @@ class Messenger(NamedTuple):
         where = cast(callback, c_void_p).value
         return cls(np.zeros(d), np.zeros(length), Opaque.of(callback, [where]), np.zeros(1))
 
-    def connected(self, failed):
-        """Return the messenger with another flag."""
-        return self._replace(failed=failed)
+
+def connected(tracker: Any, failed: np.ndarray) -> Any:
+    """Return a tracker, or another part, whose messengers report failures by the flag ``failed``."""
+    if isinstance(tracker, Messenger):
+        return tracker._replace(failed=failed)
+    return tracker._make(connected(field, failed) for field in tracker) if is_part(tracker) else tracker
 
 
 def _guarded(answer: Callable[[np.ndarray], Any], d: int, length: int) -> Callable[[int, int], None]:

@@ -42,20 +42,12 @@ class Link(NamedTuple):
         deposit(oracle(self.set, self.tracker, own), Iterate(piece, np.ones(1)), 1.0)
         fill(self.rest, r, room)
 
-    def connected(self, failed):
-        """Return the chain with another flag for failures."""
-        return self._replace(tracker=self.tracker.connected(failed), rest=self.rest.connected(failed))
-
 
 class End(NamedTuple):
     """The end of the chain."""
 
     def fill(self, r, room):
         """Do nothing."""
-
-    def connected(self, failed):
-        """Return the end itself."""
-        return self
 
 
 @tracker
@@ -64,10 +56,6 @@ class ProductTracker(NamedTuple):
 
     chain: Any
     room: np.ndarray
-
-    def connected(self, failed):
-        """Return the tracker with another flag for failures."""
-        return self._replace(chain=self.chain.connected(failed))
 
 
 @constraint_set

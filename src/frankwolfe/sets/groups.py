@@ -288,10 +288,6 @@ class LatentGroupBall(NamedTuple):
         moves[members, np.arange(len(members))] = self.radius
         return GroupBarrier(np.repeat(np.arange(len(groups)), [len(group) for group in groups]), moves)
 
-    def diameter(self, d):
-        """Return the Euclidean diameter in ``d`` dimensions."""
-        return 2.0 * self.radius
-
 
 def _latent_norm_at_most_one(w: np.ndarray, groups: Groups, tolerance: float) -> bool:
     """Return whether ``w`` is a sum of vectors on the groups whose Euclidean norms sum to at most ``1 + tolerance``.

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import null_space
 
 from frankwolfe.arguments.arrays import checked_sparse
 from frankwolfe.compile.part import Opaque
@@ -451,7 +452,7 @@ def polytope_barrier(A: Any, b: Any, E: Any, e: Any, size: int) -> Barrier | Non
     if not loose.any():
         return None
     fixed, level = np.vstack([E, A[~loose]]), np.concatenate([e, b[~loose]])
-    basis = _null_space(fixed, size)
+    basis = null_space(fixed, rcond=1e-12) if len(fixed) else np.eye(size)
     inside = unit * _deepest(A, b / unit, E, e / unit, loose)
     inside -= np.linalg.lstsq(fixed, fixed @ inside - level, rcond=None)[0] if len(fixed) else 0.0
     room = (b - A @ inside)[loose]
@@ -465,15 +466,6 @@ def _as_system(M: Any, bound: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
     if M is None:
         return np.zeros((0, size)), np.zeros(0)
     return (M.toarray() if sparse.issparse(M) else np.asarray(M)), bound
-
-
-def _null_space(M: np.ndarray, size: int) -> np.ndarray:
-    """Return an orthonormal basis of the null space."""
-    if len(M) == 0:
-        return np.eye(size)
-    _, sizes, right = np.linalg.svd(M)
-    rank = int((sizes > 1e-12 * max(sizes[0], 1e-300)).sum())
-    return right[rank:].T
 
 
 def _loose(A: np.ndarray, b: np.ndarray, E: np.ndarray, e: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from frankwolfe.linalg.matrices import row_norms, spectral_norm
 from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
 from frankwolfe.sets.base import ball, constraint_set, from_reaches, reaches, tracker, unknown_columns
-from frankwolfe.sets.budgets import Budget
 from frankwolfe.sets.checks import matrix, number_or_vector, numbers, one_for_each, rounding, same_length, vector
+from frankwolfe.sets.coordinate import Budget
 from frankwolfe.sets.sorted import KSupportBall
 
 
@@ -54,10 +54,6 @@ class L2Ball(NamedTuple):
     def barrier(self, size):
         """Return a barrier of the set's interior for ``size`` weights."""
         return EllipsoidBarrier(np.full(size, self.radius))
-
-    def diameter(self, d):
-        """Return the Euclidean diameter in ``d`` dimensions."""
-        return 2.0 * self.radius
 
     def image_diameters(self, X: Any):
         """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 an upper bound."""

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from frankwolfe.compile.part import finite, positive
 from frankwolfe.sets.atoms import Block, Full, normalise, oppose
-from frankwolfe.sets.barriers import LargestBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
+from frankwolfe.sets.barriers import BudgetBarrier, OrderedBarrier, SupportBarrier, simplex_barrier
 from frankwolfe.sets.base import ball, constraint_set, from_reaches, of_columns, reaches, tracker
 from frankwolfe.sets.checks import one_of, rounding, same_length, vector, whole
 
@@ -123,8 +123,7 @@ class KSupportBall(NamedTuple):
     def barrier(self, size):
         """Return a barrier of the set's interior for ``size`` weights."""
         if np.isinf(self.norm):
-            capped = LargestBarrier(np.arange(size), np.ones(size), float(self.k), capped=True)
-            return capped.scaled(self.radius)
+            return BudgetBarrier(np.ones(size), np.ones(size), float(self.k)).scaled(self.radius)
         return SupportBarrier(self.k, size).scaled(self.radius)
 
     def diameter(self, d):

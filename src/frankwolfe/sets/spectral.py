@@ -215,10 +215,6 @@ class CallbackTracker(NamedTuple):
         answer = KrylovAnswer(matrix_of, shape)
         return cls.over(size, shape, answer, answer.memory)
 
-    def connected(self, failed):
-        """Return the tracker with another flag."""
-        return self._replace(messenger=self.messenger.connected(failed))
-
     def recount(self, r):
         """Compute the vectors by the callback."""
         consult(self.messenger, r)
@@ -360,13 +356,9 @@ class TraceBall(NamedTuple):
         """Return a barrier of the set's interior for ``size`` weights."""
         return TraceBarrier(*self.shape).scaled(self.radius)
 
-    def diameter(self, size):
-        """Return the Euclidean diameter."""
-        return 2.0 * self.radius
-
     def image_diameters(self, X):
         """Return upper bounds on ``D_p`` for p = 1, 2, inf, from the diameter: exact ones would take an SVD a row."""
-        return from_diameter(self.diameter(X.shape[1]), X)
+        return from_diameter(2.0 * self.radius, X)
 
 
 @constraint_set

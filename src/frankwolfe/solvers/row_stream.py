@@ -29,6 +29,7 @@ from frankwolfe.objective.intercept import shifted
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import STREAM, Facts, needs_of, refuse
 from frankwolfe.sets.base import tracker_of
+from frankwolfe.sets.callbacks import connected
 from frankwolfe.solvers.loop import advance
 from frankwolfe.solvers.sampled_gap import SampledGap, deviation, sum_rows
 from frankwolfe.solvers.state import arrays, with_arrays
@@ -166,7 +167,7 @@ class ChunkRun:
         r[:] = stream.r
         counters = np.zeros(COUNTERS)
         counters[ALL_ROWS] = chunk.n
-        tracker = tracker_of(self.constraint, chunk.size).connected(counters[FAILED : FAILED + 1])
+        tracker = connected(tracker_of(self.constraint, chunk.size), counters[FAILED : FAILED + 1])
         tracker.rebuild(r)
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.clock = np.array([stream.steps, 0])

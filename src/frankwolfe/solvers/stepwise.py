@@ -29,6 +29,7 @@ from frankwolfe.methods.registry import Method
 from frankwolfe.problem import Problem
 from frankwolfe.result import Status
 from frankwolfe.sets.base import tracker_of
+from frankwolfe.sets.callbacks import connected
 from frankwolfe.shards.interface import Kept
 from frankwolfe.solvers.exact_passes import ExactPasses, StepPlan
 from frankwolfe.solvers.loop import Batches, advance, saved_generator
@@ -139,7 +140,7 @@ class StepwiseSolver:
             estimate.total[:] = r
         counters = np.zeros(COUNTERS)
         counters[FADING], counters[ALL_ROWS] = fading(problem.n), problem.n
-        tracker = tracker_of(problem.constraint, problem.size).connected(counters[FAILED : FAILED + 1])
+        tracker = connected(tracker_of(problem.constraint, problem.size), counters[FAILED : FAILED + 1])
         self.gradient = Gradient(r, np.ones(1), counters, tracker)
         self.gradient.tracker.rebuild(r)
 

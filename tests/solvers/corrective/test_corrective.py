@@ -28,7 +28,7 @@ from tests.fuzz.exact import Recomputed
 from tests.reference import sets as known
 from tests.reference.optimum import certified_optimum
 
-HULLS = [constraint for constraint in cases.SETS if constraint.hull() is not None]
+HULLS = [constraint for constraint in cases.SETS if constraint.structure().coordinates is not None]
 CONVEX = [loss for loss in cases.LOSSES if loss.convex]
 NONE = HessianLimits(0, 0, 0)
 
@@ -382,7 +382,7 @@ def test_minimize_stays_within_its_budget(constraint, budget):
     problem = cases.problem(fw.Logistic(), constraint, n=60, d=30)
     result = fw.minimize(problem, "corrective", tol=0, max_passes=budget)
     assert result.status is fw.Status.MAX_PASSES
-    kept_for_the_end = 1 if constraint.hull() is None else 0  # points on the way are evaluated again when a round ends
+    kept_for_the_end = 1 if constraint.structure().coordinates is None else 0  # points on the way are evaluated again when a round ends
     assert int(budget) - kept_for_the_end <= result.passes <= budget
     assert result.gap == pytest.approx(problem.gap(result.x), abs=1e-12)
 

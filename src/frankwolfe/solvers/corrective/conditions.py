@@ -24,7 +24,7 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.base import Hull, Knapsack, tracker_of
-from frankwolfe.sets.budgets import spent
+from frankwolfe.sets.coordinate import spent
 from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding

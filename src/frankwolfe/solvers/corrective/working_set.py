@@ -13,7 +13,7 @@ from scipy import sparse
 
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.sets.base import Knapsack
-from frankwolfe.sets.budgets import Budget, CappedSimplex
+from frankwolfe.sets.coordinate import Budget, CappedSimplex
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver, is_new_kind
 
