@@ -231,7 +231,7 @@ def test_few_rows_slow_a_run_down_but_do_not_mislead_it(method, monkeypatch):
     monkeypatch.setattr(dictionary, "BUDGET", 0)
     monkeypatch.setattr(dictionary, "FEWEST", 2)
     solver = StepwiseSolver(problem, fw.methods.METHODS[method], 1, np.random.default_rng(0), problem.default_start())
-    held, before = solver.parts[1].pieces.dictionary, problem.zero_value
+    held, before = solver.parts[1].dictionary, problem.zero_value
     for _ in range(40):
         solver.advance(5)
         points, weights = atoms_of(held)

@@ -343,21 +343,6 @@ def choose(direction, constraint, gradient, iterate):
 
 
 @verb
-def pair(pieces, constraint, gradient, iterate):
-    """Return the move of the pairwise direction."""
-
-
-@verb
-def turn(pieces, constraint, gradient, iterate):
-    """Return the move of the away direction."""
-
-
-@verb
-def blend(pieces, constraint, gradient, iterate):
-    """Return the move of the blended pairwise direction."""
-
-
-@verb
 def slope(move, gradient, iterate):
     """Return ``-<r, direction>``, the rate of decrease of the linear model along the move."""
 

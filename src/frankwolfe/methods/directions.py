@@ -5,17 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.verbs import (
-    blend,
     coordinate,
     deposit,
     inner,
     oracle,
-    pair,
     prediction,
     routine,
     row_entry,
     shrink,
-    turn,
 )
 from frankwolfe.methods.active_set import (
     RECOMPOSE,
@@ -264,6 +261,9 @@ class Transfer(NamedTuple):
 # moves the coordinate with the largest share of the gap, and the three directions coincide. For every other set the
 # atoms are stored (`Dictionary`).
 
+PAIRWISE, AWAY, BLENDED = 0, 1, 2
+"""Rules of directions with an active set. They are numbers, so that all three compile to one kernel."""
+
 NEARLY_ALL = 1.0 - 1e-7
 """Largest weight of an atom for which an away step is taken; otherwise the step goes toward a vertex.
 
@@ -282,36 +282,27 @@ class Toward(NamedTuple):
 
 
 class Corners(NamedTuple):
-    """Decomposition for sets whose vertices have one non-zero entry."""
+    """State of a direction over a set whose vertices have one non-zero entry."""
 
     active: ActiveSet
     atoms: Hull
+    rule: int
 
-    def pair(self, constraint, gradient, iterate):
-        """Move weight from the worst active atom to the best vertex."""
-        to = coordinate(oracle(constraint, gradient.tracker, gradient.r))
-        away = extreme(self.atoms, self.active, iterate, gradient.r, 1.0)
-        return Exchange(self.active, to, away, 1.0, 1.0, 0.0, weight(self.atoms, self.active, iterate, away))
-
-    def turn(self, constraint, gradient, iterate):
-        """Go toward the best vertex or away from the worst active atom, whichever slope is larger."""
+    def choose(self, constraint, gradient, iterate):
+        """Return the move by the rule: `PAIRWISE`, `AWAY` or `BLENDED`."""
         active, atoms, r = self.active, self.atoms, gradient.r
         to = coordinate(oracle(constraint, gradient.tracker, r))
         away = extreme(atoms, active, iterate, r, 1.0)
-        here = inner_active(active, iterate, r)
         share = weight(atoms, active, iterate, away)
-        if here - inner(to, r) >= inner(away, r) - here or share >= NEARLY_ALL:
-            return Exchange(active, to, away, 1.0, 0.0, -1.0, 1.0)
-        return Exchange(active, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
-
-    def blend(self, constraint, gradient, iterate):
-        """Exchange weight between active atoms, unless the slope toward a vertex is larger."""
-        active, atoms, r = self.active, self.atoms, gradient.r
-        to = coordinate(oracle(constraint, gradient.tracker, r))
-        away = extreme(atoms, active, iterate, r, 1.0)
-        near = extreme(atoms, active, iterate, r, -1.0)
-        if inner(away, r) - inner(near, r) >= inner_active(active, iterate, r) - inner(to, r):
-            return Exchange(active, near, away, 1.0, 1.0, 0.0, weight(atoms, active, iterate, away))
+        if self.rule == PAIRWISE:
+            return Exchange(active, to, away, 1.0, 1.0, 0.0, share)
+        here = inner_active(active, iterate, r)
+        if self.rule == BLENDED:
+            near = extreme(atoms, active, iterate, r, -1.0)
+            if inner(away, r) - inner(near, r) >= here - inner(to, r):
+                return Exchange(active, near, away, 1.0, 1.0, 0.0, share)
+        elif here - inner(to, r) < inner(away, r) - here and share < NEARLY_ALL:
+            return Exchange(active, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
         return Exchange(active, to, away, 1.0, 0.0, -1.0, 1.0)
 
 
@@ -337,68 +328,45 @@ class Segments(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Decomposition for any set: into stored atoms that its oracle has returned."""
+    """State of a direction over any set: atoms that its oracle has returned are stored."""
 
     dictionary: Dictionary
+    rule: int
 
-    def pair(self, constraint, gradient, iterate):
-        """Move weight from the worst stored atom to the best vertex."""
+    def choose(self, constraint, gradient, iterate):
+        """Return the move by the rule: `PAIRWISE`, `AWAY` or `BLENDED`."""
         stored = self.dictionary
-        to = _best_vertex(stored, constraint, gradient)
-        away, _ = extreme_atom(stored, 1.0)
-        return _swap(stored, iterate, to, away)
-
-    def turn(self, constraint, gradient, iterate):
-        """Go toward the best vertex or away from the worst stored atom, whichever slope is larger."""
-        stored = self.dictionary
-        to = _best_vertex(stored, constraint, gradient)
+        copy_gradient(stored, gradient.r)
+        to = find_atom(stored, oracle(constraint, gradient.tracker, gradient.r))
         away, highest = extreme_atom(stored, 1.0)
-        here, share = inner(iterate, gradient.r), stored.weights[away]
-        if here - atom_slope(stored, to) >= highest - here or share >= NEARLY_ALL:
-            return _approach(stored, iterate, to)
-        set_direction(stored, iterate, to, away, 0.0, 1.0, 1.0)
-        return Transfer(stored, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
-
-    def blend(self, constraint, gradient, iterate):
-        """Exchange weight between stored atoms, unless the slope toward a vertex is larger."""
-        stored = self.dictionary
-        to = _best_vertex(stored, constraint, gradient)
-        away, highest = extreme_atom(stored, 1.0)
-        near, lowest = extreme_atom(stored, -1.0)
-        if highest - lowest >= inner(iterate, gradient.r) - atom_slope(stored, to):
-            return _swap(stored, iterate, near, away)
-        return _approach(stored, iterate, to)
+        share = stored.weights[away]
+        if self.rule == PAIRWISE:
+            return _transfer(stored, iterate, to, away, 1.0, 1.0, 0.0, share)
+        here = inner(iterate, gradient.r)
+        if self.rule == BLENDED:
+            near, lowest = extreme_atom(stored, -1.0)
+            if highest - lowest >= here - atom_slope(stored, to):
+                return _transfer(stored, iterate, near, away, 1.0, 1.0, 0.0, share)
+        elif here - atom_slope(stored, to) < highest - here and share < NEARLY_ALL:
+            return _transfer(stored, iterate, to, away, 0.0, 1.0, 1.0, share / (1.0 - share))
+        return _transfer(stored, iterate, to, to, 1.0, 0.0, -1.0, 1.0)
 
 
 @routine
-def _best_vertex(stored, constraint, gradient):
-    """Call the oracle and return the row of its vertex in the dictionary."""
-    copy_gradient(stored, gradient.r)
-    return find_atom(stored, oracle(constraint, gradient.tracker, gradient.r))
+def _transfer(stored, iterate, to, away, to_part, away_part, own_part, most):
+    """Return the move between stored atoms, with its direction in the dictionary's ``heading``."""
+    set_direction(stored, iterate, to, away, to_part, away_part, own_part)
+    return Transfer(stored, to, away, to_part, away_part, own_part, most)
 
 
-@routine
-def _swap(stored, iterate, to, away):
-    """Return the pairwise move that shifts weight from the atom ``away`` to the atom ``to``."""
-    set_direction(stored, iterate, to, away, 1.0, 1.0, 0.0)
-    return Transfer(stored, to, away, 1.0, 1.0, 0.0, stored.weights[away])
-
-
-@routine
-def _approach(stored, iterate, to):
-    """Return the Frank-Wolfe move from the iterate to the atom ``to``."""
-    set_direction(stored, iterate, to, to, 1.0, 0.0, -1.0)
-    return Transfer(stored, to, to, 1.0, 0.0, -1.0, 1.0)
-
-
-def decomposed(kind: Any, setting: Any) -> Any:
-    """Return the state ``kind`` of a direction, with the atoms of the starting point; over a box, `Segments`."""
+def decomposed(rule: int, setting: Any) -> Any:
+    """Return the state of a direction, with the atoms of the starting point."""
     structure, w = setting.constraint.structure(), setting.w
     if structure.coordinates is not None:
-        return kind(Corners(ActiveSet.of(w), structure.coordinates))
+        return Corners(ActiveSet.of(w), structure.coordinates, rule)
     if structure.bounds is not None:
         return Segments(*(np.array(np.broadcast_to(bound, len(w)), dtype=np.float64) for bound in structure.bounds))
-    return kind(Stored(Dictionary.of(setting)))
+    return Stored(Dictionary.of(setting), rule)
 
 
 @direction()
@@ -407,17 +375,7 @@ class Pairwise(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return decomposed(PairwiseState, setting)
-
-
-class PairwiseState(NamedTuple):
-    """The active atoms of a pairwise run."""
-
-    pieces: Any
-
-    def choose(self, constraint, gradient, iterate):
-        """Return the pairwise move."""
-        return pair(self.pieces, constraint, gradient, iterate)
+        return decomposed(PAIRWISE, setting)
 
 
 @direction()
@@ -426,17 +384,7 @@ class Away(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return decomposed(AwayState, setting)
-
-
-class AwayState(NamedTuple):
-    """The active atoms of an away-step run."""
-
-    pieces: Any
-
-    def choose(self, constraint, gradient, iterate):
-        """Return the away move or the Frank-Wolfe move, whichever has the larger slope."""
-        return turn(self.pieces, constraint, gradient, iterate)
+        return decomposed(AWAY, setting)
 
 
 @direction()
@@ -445,14 +393,4 @@ class BlendedPairwise(NamedTuple):
 
     def for_run(self, setting):
         """Return the state: the active atoms of the starting point."""
-        return decomposed(BlendedPairwiseState, setting)
-
-
-class BlendedPairwiseState(NamedTuple):
-    """The active atoms of a blended pairwise run."""
-
-    pieces: Any
-
-    def choose(self, constraint, gradient, iterate):
-        """Return the pairwise move between active atoms, or the Frank-Wolfe move if its slope is larger."""
-        return blend(self.pieces, constraint, gradient, iterate)
+        return decomposed(BLENDED, setting)
