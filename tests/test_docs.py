@@ -196,3 +196,11 @@ def test_the_examples_of_checkpoints_run(tmp_path, monkeypatch):
         for block in code_blocks(ROOT / "docs" / "checkpoints.md"):
             exec(block, names)
     assert names["result"].success
+
+
+def test_the_example_of_a_certificate_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in code_blocks(ROOT / "docs" / "verify.md"):
+        exec(block, names)
+    assert names["report"].proven

@@ -5,6 +5,9 @@ from frankwolfe import losses as losses
 from frankwolfe import methods as methods
 from frankwolfe import sets as sets
 from frankwolfe import theory as theory
+from frankwolfe.certificates.verifier import load_certificate as load_certificate
+from frankwolfe.certificates.verifier import verify as verify
+from frankwolfe.certificates.written import certificate as certificate
 from frankwolfe.compile.kernels import python_mode as python_mode
 from frankwolfe.completion import completion_problem as completion_problem
 from frankwolfe.estimators import FrankWolfeClassifier as FrankWolfeClassifier

@@ -398,7 +398,7 @@ def simplex_barrier(moves: np.ndarray, points: int) -> OrthantBarrier:
 
 
 class SlackBarrier(Barrier):
-    """``-sum log(1 - a'x / b)`` over the rows ``a`` of ``A``, for all ``w = moves x`` with ``A x < b``, where ``b > 0``.
+    """``-sum log(1 - a'x / b)`` over the rows ``a`` of ``A``, for all ``w = moves x`` with ``A x < b``; ``b > 0``.
 
     The variables are ``x`` in units of the largest ``b``, so that those of a product of sets have sizes that compare.
     """
