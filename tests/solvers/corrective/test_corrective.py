@@ -382,7 +382,8 @@ def test_minimize_stays_within_its_budget(constraint, budget):
     problem = cases.problem(fw.Logistic(), constraint, n=60, d=30)
     result = fw.minimize(problem, "corrective", tol=0, max_passes=budget)
     assert result.status is fw.Status.MAX_PASSES
-    kept_for_the_end = 1 if constraint.structure().coordinates is None else 0  # points on the way are evaluated again when a round ends
+    # points on the way are evaluated again when a round ends
+    kept_for_the_end = 1 if constraint.structure().coordinates is None else 0
     assert int(budget) - kept_for_the_end <= result.passes <= budget
     assert result.gap == pytest.approx(problem.gap(result.x), abs=1e-12)
 
