@@ -228,9 +228,8 @@ def edges(run):
     z = run.recomputed.predictions(found.x, found.intercept)
     slopes = np.asarray(derivatives(loss, z, run.recomputed.y), dtype=np.float64)
     alpha = (np.asarray(run.recomputed.p, dtype=np.float64) * slopes.T).T
-    room = ROOM * (exact.fun_error + _rounding(run, exact.fun)) + (
-        0.0 if np.isinf(exact.gap_error) else exact.gap_error
-    )
+    reached = 0.0 if np.isinf(exact.gap_error) else exact.gap_error  # the point may be outside by rounding
+    room = ROOM * (exact.fun_error + _rounding(run, exact.fun) + reached)
     for beyond in EDGES:
         for moved in (alpha * (1.0 + beyond), alpha + (beyond * np.asarray(run.recomputed.p) * np.sign(slopes).T).T):
             bound = problem.dual_value(np.asarray(moved, dtype=np.float64))
