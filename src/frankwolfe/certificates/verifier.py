@@ -20,6 +20,7 @@ taken to be right to ``8 U``.
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import fsum, inf, isfinite, nextafter
 from os import PathLike
@@ -44,10 +45,15 @@ def gamma(terms: float) -> float:
 
 
 class Interval(NamedTuple):
-    """Numbers and bounds on how far they are from the true ones."""
+    """A number, or numbers, and a bound on how far each is from the true one."""
 
     at: Any
     error: Any
+
+
+Array = np.ndarray
+Terms = tuple[np.ndarray, np.ndarray]
+"""Numbers, and for each the sum of the sizes of the terms that it was computed from."""
 
 
 NOTHING = Interval(np.nan, inf)
@@ -56,73 +62,73 @@ NOTHING = Interval(np.nan, inf)
 # --- Losses: value and conjugate, each with the size of the terms that it is the sum of.
 
 
-def _squared(z: Any, y: Any) -> tuple[Any, Any]:
+def _squared(z: Array, y: Array) -> Terms:
     return 0.5 * (z - y) * (z - y), 0.5 * (z - y) * (z - y)
 
 
-def _squared_conjugate(a: Any, y: Any) -> tuple[Any, Any]:
+def _squared_conjugate(a: Array, y: Array) -> Terms:
     return a * (0.5 * a + y), np.abs(a) * (0.5 * np.abs(a) + np.abs(y))
 
 
-def _huber(z: Any, y: Any, delta: float) -> tuple[Any, Any]:
+def _huber(z: Array, y: Array, delta: float) -> Terms:
     near = np.minimum(np.abs(z - y), delta)
     found = near * (np.abs(z - y) - 0.5 * near)
     return found, found
 
 
-def _huber_conjugate(a: Any, y: Any, delta: float) -> tuple[Any, Any]:
+def _huber_conjugate(a: Array, y: Array, delta: float) -> Terms:
     found, size = _squared_conjugate(a, y)
     return np.where(np.abs(a) <= delta, found, inf), size
 
 
-def _pinball(z: Any, y: Any, quantile: float) -> tuple[Any, Any]:
+def _pinball(z: Array, y: Array, quantile: float) -> Terms:
     found = np.maximum((1.0 - quantile) * (z - y), -quantile * (z - y))
     return found, found
 
 
-def _pinball_conjugate(a: Any, y: Any, quantile: float) -> tuple[Any, Any]:
+def _pinball_conjugate(a: Array, y: Array, quantile: float) -> Terms:
     return np.where((a >= -quantile) & (a <= 1.0 - quantile), a * y, inf), np.abs(a * y)
 
 
-def _logistic(z: Any, y: Any) -> tuple[Any, Any]:
+def _logistic(z: Array, y: Array) -> Terms:
     found = np.log1p(np.exp(-np.abs(z))) - np.minimum(y * z, 0.0)
     return found, found
 
 
-def _entropy(q: Any) -> Any:
+def _entropy(q: Array) -> Array:
     return q * np.log(np.where(q > 0.0, q, 1.0))
 
 
-def _logistic_conjugate(a: Any, y: Any) -> tuple[Any, Any]:
+def _logistic_conjugate(a: Array, y: Array) -> Terms:
     q = np.clip(-y * a, 0.0, 1.0)
     found = _entropy(q) + (1.0 - q) * np.log1p(-np.where(q < 1.0, q, 0.0))
     return np.where(q == -y * a, found, inf), -found
 
 
-def _hinge(z: Any, y: Any, power: float = 1.0) -> tuple[Any, Any]:
+def _hinge(z: Array, y: Array, power: float = 1.0) -> Terms:
     lack = np.maximum(0.0, 1.0 - y * z)
     return lack**power, lack ** (power - 1.0) * (1.0 + np.abs(z))
 
 
-def _hinge_conjugate(a: Any, y: Any) -> tuple[Any, Any]:
+def _hinge_conjugate(a: Array, y: Array) -> Terms:
     return np.where((y * a >= -1.0) & (y * a <= 0.0), y * a, inf), np.abs(a)
 
 
-def _squared_hinge_conjugate(a: Any, y: Any) -> tuple[Any, Any]:
+def _squared_hinge_conjugate(a: Array, y: Array) -> Terms:
     return np.where(y * a <= 0.0, y * a * (1.0 + 0.25 * y * a), inf), np.abs(a) * (1.0 + 0.25 * np.abs(a))
 
 
-def _modified_huber(z: Any, y: Any) -> tuple[Any, Any]:
+def _modified_huber(z: Array, y: Array) -> Terms:
     lack = np.clip(1.0 - y * z, 0.0, 2.0)
     return np.where(y * z < -1.0, -4.0 * y * z, lack * lack), (lack + 4.0) * (1.0 + np.abs(z))
 
 
-def _modified_huber_conjugate(a: Any, y: Any) -> tuple[Any, Any]:
+def _modified_huber_conjugate(a: Array, y: Array) -> Terms:
     found, size = _squared_hinge_conjugate(a, y)
     return np.where(y * a >= -4.0, found, inf), size
 
 
-LOSSES: dict[str, tuple[Any, Any]] = {
+LOSSES: dict[str, tuple[Callable[..., Terms], Callable[..., Terms]]] = {
     "Squared": (_squared, _squared_conjugate),
     "Huber": (_huber, _huber_conjugate),
     "Pinball": (_pinball, _pinball_conjugate),
@@ -143,20 +149,20 @@ def _over(value: float, bound: float, size: float) -> float:
     return max(0.0, value - bound) / size
 
 
-def _within(w: Any, lower: Any, upper: Any) -> float:
+def _within(w: Array, lower: Array, upper: Array) -> float:
     """Return by how much weights are outside of bounds, relative to the bounds."""
     beyond = np.maximum(np.maximum(lower - w, w - upper), 0.0)
     ends = np.where(w > upper, upper, lower)
     return float(np.max(beyond / np.maximum(np.where(beyond > 0.0, np.abs(ends), 1.0), TINY), initial=0.0))
 
 
-def _box_support(v: Interval, lower: Any, upper: Any) -> Any:
+def _box_support(v: Interval, lower: Array, upper: Array) -> Array:
     """Return the largest ``v w`` over an interval for each entry."""
     ends = [end * (v.at + sign * v.error) for end in (lower, upper) for sign in (-1.0, 1.0)]
     return np.max(ends, axis=0)
 
 
-def _least(values: Any, low: float, high: float) -> float:
+def _least(values: Callable[[float], float], low: float, high: float) -> float:
     """Return about the least value of a convex function between two points: any of its values is an upper bound."""
     found = min(values(low), values(high))
     for _ in range(120):
@@ -167,7 +173,7 @@ def _least(values: Any, low: float, high: float) -> float:
     return float(found)
 
 
-def _knapsack(v: Interval, lower: Any, upper: Any, radius: float, exact: bool) -> float:
+def _knapsack(v: Interval, lower: Array, upper: Array, radius: float, exact: bool) -> float:
     """Return a bound on ``max <v, w>`` over a box with a budget on ``sum |w|``, or with that sum given.
 
     For every price ``t`` of the budget the bound is ``t radius + sum_j max over w of (v_j w - t |w|)``. Bounds may be
@@ -191,7 +197,7 @@ def _knapsack(v: Interval, lower: Any, upper: Any, radius: float, exact: bool) -
     return _least(at, least, float(reach.max()))
 
 
-def _norms(sizes: Any, groups: Any, norm: float) -> Any:
+def _norms(sizes: Array, groups: Array, norm: float) -> Array:
     """Return the norms of groups of non-negative entries."""
     found = np.zeros(int(groups.max()) + 1)
     if norm == inf:
@@ -200,15 +206,15 @@ def _norms(sizes: Any, groups: Any, norm: float) -> Any:
     return np.bincount(groups, sizes**norm) ** (1.0 / norm) * (1.0 + gamma(len(sizes) + 8.0))
 
 
-def _l1(w: Any) -> float:
+def _l1(w: Array) -> float:
     return fsum(np.abs(w))
 
 
-def _sum_is(w: Any, radius: float) -> float:
+def _sum_is(w: Array, radius: float) -> float:
     return max(_over(abs(fsum(w) - radius), 0.0, radius), _over(float(-w.min()), 0.0, radius))
 
 
-SETS: dict[str, tuple[Any, Any]] = {
+SETS: dict[str, tuple[Callable[..., float], Callable[..., float]]] = {
     "L1Ball": (
         lambda w, radius: _over(_l1(w), radius, radius),
         lambda v, radius: radius * float((np.abs(v.at) + v.error).max()),
@@ -349,7 +355,7 @@ def _matrix(X: Any) -> Any:
     return X
 
 
-def _blocks(X: Any) -> Any:
+def _blocks(X: Any) -> Iterator[tuple[int, Array]]:
     """Yield the first row and the dense rows of blocks of at most 512 rows and some million entries."""
     height = max(1, min(512, 2**22 // max(1, X.shape[1])))
     for first in range(0, X.shape[0], height):
@@ -386,15 +392,23 @@ def targets_of(y: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
 # --- The two numbers.
 
 
+class Data(NamedTuple):
+    """The rows with a weight: targets, weights, offsets, and the sum of the weights."""
+
+    X: Any
+    y: Array
+    weights: Array
+    offset: Array
+    total: float
+
+
 def _predictions(X: Any, w: np.ndarray) -> Interval:
     """Return ``X w``. Columns without a weight add no error."""
     used, n = np.flatnonzero(w), X.shape[0]
     z, sizes = np.zeros(n), np.zeros(n)
     for first, block in _blocks(X[:, used]):
-        z[first : first + len(block)], sizes[first : first + len(block)] = (
-            block @ w[used],
-            np.abs(block) @ np.abs(w[used]),
-        )
+        here = slice(first, first + len(block))
+        z[here], sizes[here] = block @ w[used], np.abs(block) @ np.abs(w[used])
     return Interval(z, 1.01 * gamma(len(used) + 2.0) * sizes + TINY)
 
 
@@ -411,13 +425,13 @@ def _pull(X: Any, c: np.ndarray) -> Interval:
     return Interval(total + rest, error + TINY)
 
 
-def _mean(values: Any, errors: Any, weights: np.ndarray, total: float) -> Interval:
+def _mean(values: Array, errors: Array, weights: Array, total: float) -> Interval:
     """Return the weighted mean of numbers."""
     at, sizes = fsum(weights * values), fsum(weights * (np.abs(values) + errors))
     return Interval(at / total, (1.01 * fsum(weights * errors) + SAFE * sizes) / total + TINY)
 
 
-def _objective(data: Any, w: np.ndarray, intercept: float, loss: Any, linear: np.ndarray | None) -> Interval:
+def _objective(data: Data, w: Array, intercept: float, loss: Callable[..., Terms], linear: Array | None) -> Interval:
     """Return the objective; on an interval of predictions a convex loss is largest at an end."""
     X, y, weights, offset, total = data
     z = _predictions(X, w)
@@ -428,11 +442,13 @@ def _objective(data: Any, w: np.ndarray, intercept: float, loss: Any, linear: np
     found = _mean(middle, np.maximum(largest - middle, 0.0) + SAFE * size, weights, total)
     if linear is None:
         return found
-    size = fsum(np.abs(linear * w))
-    return Interval(found.at + fsum(linear * w), found.error + SAFE * (abs(found.at) + size))
+    added = linear * w
+    return Interval(found.at + fsum(added), found.error + SAFE * (abs(found.at) + fsum(np.abs(added))))
 
 
-def _optimum(data: Any, certificate: Certificate, conjugate: Any, support: Any) -> Interval:
+def _optimum(
+    data: Data, certificate: Certificate, conjugate: Callable[..., Terms], support: Callable[..., float]
+) -> Interval:
     """Return the lower bound that the slopes and multipliers prove on the objective of every model."""
     X, y, weights, offset, total = data
     facts, arrays = certificate.facts, certificate.arrays
@@ -504,7 +520,8 @@ def examine(
         raise ValueError("sample_weight must not be negative, nor zero everywhere")
     counted = weights > 0.0
     part = Certificate(facts, {**arrays, "slopes": arrays["slopes"][counted]})
-    data = X[counted] if not counted.all() else X, y[counted], weights[counted], offset[counted], fsum(weights)
+    rows = X if counted.all() else X[counted]
+    data = Data(rows, y[counted], weights[counted], offset[counted], fsum(weights))
     value, conjugate = LOSSES[facts["loss"]]
     outside, support = SETS[facts["set"]]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
