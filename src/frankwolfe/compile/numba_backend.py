@@ -4,6 +4,7 @@ This file is imported at the first compiled call. It contains all code that depe
 written for numba 0.68 with llvmlite 0.50.
 """
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -19,6 +20,7 @@ from numba.core import cgutils
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.cpu import CPUContext
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
@@ -171,17 +173,34 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         setattr(owner, name, before)
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pause Python's garbage collector inside the block."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class KernelCompiler(Compiler):
     """Compiles a kernel as one piece."""
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function, with its callees as `LinkedLibrary`. The caller holds numba's global lock."""
+        """Compile a function, with its callees as `LinkedLibrary`. The caller holds numba's global lock.
+
+        The collector would take a tenth of the time: numba makes millions of objects, of which few are garbage.
+        """
         generator = self.state.targetctx.codegen()
         self.state.library = KernelLibrary(generator, func.__qualname__)
         self.state.library.enable_object_caching()
         with (
             _replaced(generator, "_library_class", LinkedLibrary),
             _replaced(arrayobj, "raise_with_shape_context", refuse_shapes),
+            _replaced(CPUContext, "create_cfunc_wrapper", lambda *_: None),  # of callees, for callers written in C
+            _without_collector(),
         ):
             found = super().compile_extra(func)
         for environment in found._find_referenced_environments():
