@@ -20,7 +20,7 @@ from frankwolfe.run import driven, minimize, shown
 from frankwolfe.running.driver import Driver, Limits
 from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
-from frankwolfe.shards.local import executor_for
+from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.corrective import solver_for
 
 # --- Runs along ascending radii, each started from the solution of the last one.
@@ -84,7 +84,7 @@ class _SharedSolver:
     """One corrective solver for all radii: it takes its atoms, columns and Hessian from one radius to the next."""
 
     def __init__(self, limits: Limits, name: str, n_threads: int | None):
-        self.limits, self.name, self.executor = limits, name, executor_for(n_threads)
+        self.limits, self.name, self.executor = limits, name, Threads(n_threads)
         self.solver: Any = None
 
     @classmethod

@@ -21,7 +21,7 @@ from frankwolfe.running.checkpoints import AS_BEFORE, AsBefore, Checkpoints, Sav
 from frankwolfe.running.driver import SIDE_TOL, Driver, Limits
 from frankwolfe.running.observer import Callback
 from frankwolfe.sets.base import tracker_of
-from frankwolfe.shards.local import executor_for
+from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
@@ -152,7 +152,7 @@ def minimize(
         about = settings_of(problem, method, given, step, batch, limits, every, likely)
         checkpoints = Checkpoints(as_checkpoint_path(checkpoint), every, about)
     bar = shown(problem, method.name, limits, progress)
-    problem = problem.own(executor_for(as_threads(n_threads)))
+    problem = problem.own(Threads(as_threads(n_threads)))
     start, earlier = _start(problem, x0), None
     if isinstance(x0, Result):
         problem.expect(start.w, x0.intercept)
@@ -241,7 +241,7 @@ def resume(
     if target is not None:
         checkpoints = Checkpoints(as_checkpoint_path(target), every, saved.settings_with(limits, every))
     bar = shown(problem, composed.name, limits, progress)
-    problem = problem.own(executor_for(as_threads(n_threads)))
+    problem = problem.own(Threads(as_threads(n_threads)))
     solver = saved.solver(problem, composed)
     driver = Driver(solver, limits, callback, bar, 0, likely=saved.likely, checkpoints=checkpoints)
     saved.restore(driver)

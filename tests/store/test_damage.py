@@ -56,7 +56,7 @@ def rewritten(store, **changes):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"version": 2}, "version 2 of the format"),
+        ({"version": 1}, "version 1 of the format"),
         ({"format": "other"}, "not the manifest of a row store"),
         ({"layout": "columns"}, "not a manifest that this library has written"),
         ({"more": 1}, "not a manifest that this library has written"),

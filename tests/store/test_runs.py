@@ -95,7 +95,7 @@ def test_exact_passes_and_rounds(tmp_path, kind):
 
 def test_the_same_bits_where_blocks_are_the_same(tmp_path, monkeypatch):
     problem, same = on_disk(tmp_path, SPARSE, LABELS, constraint=fw.L1Ball(5.0))
-    parts = [place.part for place in problem.objective.shards.places]
+    parts = problem.objective.shards.each(lambda block: ([block.part],))[0]
     blocks = [DataBlock(part, same.samples.block(part)) for part in parts]
     monkeypatch.setattr(Local, "blocks", property(lambda self: blocks))
     w = RNG.normal(size=30)

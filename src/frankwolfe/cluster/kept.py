@@ -25,7 +25,7 @@ from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept, Task
-from frankwolfe.shards.local import ChunkedRows, Local, executor_for
+from frankwolfe.shards.local import ChunkedRows, Local, Threads
 
 _numbers = count()
 
@@ -291,7 +291,7 @@ class Posed(NamedTuple):
         targets = np.concatenate([chunk.targets for chunk in chunks])
         weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
         samples = Samples(rows, targets, weights, as_loss(self.loss))  # adds defaults to a user-defined loss
-        return Local(samples, self.size, executor_for(threads_here()), part.number)
+        return Local(samples, self.size, Threads(threads_here()), part.number)
 
     def _rows(self, chunk: Chunk) -> Any:
         rows: Any = as_rows(chunk.matrix)

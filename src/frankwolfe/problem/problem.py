@@ -23,7 +23,7 @@ from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.barriers import Barrier
 from frankwolfe.sets.base import a_set, for_shape, vertex_of
 from frankwolfe.shards.interface import Kept
-from frankwolfe.shards.local import Serial, Threads
+from frankwolfe.shards.local import Threads
 from frankwolfe.shards.sources import DataSource, memory_samples
 from frankwolfe.theory import Diameters, diameters
 
@@ -219,7 +219,7 @@ class Problem:
             self._objective = self._objective_on(self._samples)
         return self._objective
 
-    def _objective_on(self, samples: Any, executor: Serial | Threads | None = None) -> Objective:
+    def _objective_on(self, samples: Any, executor: Threads | None = None) -> Objective:
         """Return the objective for samples of the source of this problem."""
         shards = self._source.shards(samples._replace(loss=self._loss), self.size, executor)
         at_zero = shards.calls_are_costly and bool(self._constraint.contains(self.zero()))
@@ -312,7 +312,7 @@ class Problem:
         shift = at.shift - self._samples.rows.mean_prediction(w)
         return shift if self.outputs else float(shift[0])
 
-    def own(self, executor: Serial | Threads | None = None) -> "Problem":
+    def own(self, executor: Threads | None = None) -> "Problem":
         """Return the same problem with all that a run may change its own: the intercept, and what the set remembers.
 
         ``executor`` works on all rows instead of the one that the problem has.

@@ -1,11 +1,10 @@
 """Rows that are read shard by shard: for passes over all rows, and as groups for stochastic methods."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property, partial, reduce
-from itertools import pairwise
-from queue import SimpleQueue
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -15,84 +14,18 @@ from frankwolfe.arguments.arrays import as_targets, as_weights
 from frankwolfe.rows.centred import Centred
 from frankwolfe.rows.csr import CSR
 from frankwolfe.rows.dense import Dense
-from frankwolfe.rows.multi_output import FactoredMatrices, FactoredOutputs, MultiOutput
+from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import Samples, block_entries
 from frankwolfe.shards.interface import Shards
-from frankwolfe.shards.local import DataBlock, Local, Serial, Threads
+from frankwolfe.shards.local import DataBlock, Local, SplitRows, Threads, Total, moved
 from frankwolfe.shards.sources import IN_MEMORY, DataSource, LoadedData, Refusal
-from frankwolfe.store.sharded import LIMIT, Room, ShardedRows
+from frankwolfe.store.sharded import LIMIT, ShardedRows
 
-MOST_ROOMS = 4
-"""Largest number of shards in memory during a pass: two in use, and two that are read ahead."""
-
-
-class Place(NamedTuple):
-    """Position of a block: its slice among all rows, the index of its shard, and its slice within the shard."""
-
-    part: slice
-    shard: int
-    within: slice
+MOST_ROOMS = 3
+"""Largest number of shards in memory during a pass: one in use, and two that are read ahead."""
 
 
-class Reading:
-    """Context manager that reads the shards of some blocks in order, ahead of the threads that process the blocks.
-
-    A room is memory for one shard. The reading thread waits for a free room, so no more shards are in memory than there
-    are rooms. Blocks are processed in the order of the shards, so a room is always released eventually.
-
-    Parameters
-    ----------
-    rows : StoredRows
-        The rows to read.
-    places : list of Place
-        The blocks, in order. A shard's room is free again once all of its blocks have been processed.
-    """
-
-    def __init__(self, rows: "StoredRows", places: list[Place]):
-        self._from, store = rows, rows.store
-        numbers, uses = np.unique([place.shard for place in places], return_counts=True)
-        self._left = dict(zip(numbers.tolist(), uses.tolist(), strict=True))
-        self._all = store.lend_rooms(min(MOST_ROOMS, len(numbers), store.memory // max(store.largest_shard, 1)))
-        self._free: SimpleQueue[Room | None] = SimpleQueue()
-        for room in self._all:
-            self._free.put(room)
-        self._lock = Lock()
-        self._rooms: dict[int, Room] = {}
-        self._stopped = False
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
-        self._rows: dict[int, Future] = {number: self._pool.submit(self._read, number) for number in self._left}
-
-    def _read(self, number: int) -> Any:
-        """Wait for a free room and read a shard into it. Runs in the reading thread."""
-        room = self._free.get()
-        if room is None or self._stopped:
-            return None
-        self._rooms[number] = room
-        return self._from.group([number], room)
-
-    @contextmanager
-    def rows(self, place: Place) -> Iterator[Any]:
-        """Provide the rows of a block. They must not be used afterwards: their memory is reused."""
-        yield self._rows[place.shard].result().block(place.within)
-        with self._lock:
-            self._left[place.shard] -= 1
-            if self._left[place.shard] == 0:
-                del self._rows[place.shard]
-                self._free.put(self._rooms.pop(place.shard))
-
-    def __enter__(self) -> "Reading":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stopped = True
-        for future in list(self._rows.values()):
-            future.cancel()
-        self._free.put(None)  # ends a read that waits for a room
-        self._pool.shutdown(wait=True)
-        self._from.store.return_rooms(self._all)
-
-
-class StoredRows:
+class StoredRows(SplitRows):
     """Rows of a store that are not in memory, with the interface of a row layout.
 
     Transformations, such as centring or several outputs, are applied to each shard after it is read. Methods read the
@@ -144,16 +77,6 @@ class StoredRows:
         """The first rows of the store, at most 8."""
         return self._in_layout(self.store.first_rows(8))
 
-    @property
-    def outputs(self) -> int:
-        """Number of outputs of a prediction; 0 if predictions are scalars."""
-        return self.head.outputs
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
-        return self.store.is_sparse
-
     def stored(self) -> int:
         """Return the number of stored entries, each counted once for each output."""
         return self.store.nnz * max(1, self.outputs)
@@ -162,29 +85,14 @@ class StoredRows:
         """Return uninitialised arrays for an iterate and a gradient."""
         return self.head.vectors(d)
 
-    def places(self, entries: int) -> list[Place]:
-        """Split all shards into blocks of about ``entries`` stored entries, each counted once for each output."""
-        found, entries = [], max(1, entries // max(1, self.outputs))
-        for number, shard in enumerate(self.store.shards):
-            first = int(self.store.offsets[number])
-            count = max(1, min(len(shard.cuts), -(-shard.entries // max(entries, 1))))
-            chosen = np.linspace(0, len(shard.cuts), count + 1).round().astype(int)[1:] - 1
-            for begin, end in pairwise([0, *(shard.cuts[k] for k in chosen)]):
-                found.append(Place(slice(first + begin, first + end), number, slice(begin, end)))
-        return found
-
     # --- reading --------------------------------------------------------------------------------------------------
 
     def block(self, part: slice) -> Any:
         """Return consecutive rows in new memory. The first rows, see `head`, are not read again."""
         if part.stop <= min(8, self.store.shards[0].rows):
             return self.head.block(slice(part.start, part.stop))
-        numbers = range(
-            int(np.searchsorted(self.store.offsets, part.start, side="right")) - 1,
-            int(np.searchsorted(self.store.offsets, part.stop)),
-        )
-        first = int(self.store.offsets[numbers.start])
-        return self.group(numbers).block(slice(part.start - first, part.stop - first))
+        numbers = [k for k, own in enumerate(self.store.slices) if own.start < part.stop and part.start < own.stop]
+        return self.group(numbers).block(moved(part, -self.store.slices[numbers[0]].start))
 
     def group(self, numbers: Any, room: Any = None) -> Any:
         """Return the rows of some shards, concatenated. Read them into ``room``, if given."""
@@ -198,14 +106,11 @@ class StoredRows:
 
     def dot_all(self, w: np.ndarray) -> np.ndarray:
         """Return the inner products of all rows with ``w``. Nothing is read if ``w`` is zero."""
-        outputs = (self.outputs,) if self.outputs else ()
-        z = np.zeros((self.store.shape[0], *(outputs or w.shape[1:])))
         if np.any(w):
-            for place, rows in self.in_turn():
-                z[place.part] = rows.dot_all(w)
-        return z
+            return super().dot_all(w)
+        return np.zeros((self.store.shape[0], *((self.outputs,) if self.outputs else w.shape[1:])))
 
-    def column_norms(self, weights: np.ndarray, d: int) -> np.ndarray:
+    def column_norms(self, weights: np.ndarray, size: int) -> np.ndarray:
         """Return the weighted column norms ``sqrt(sum_i weights[i] * X[i, j]**2)``.
 
         If all weights are equal and columns are not centred, the sums of squares in the store are used: no reads.
@@ -213,34 +118,26 @@ class StoredRows:
         plain = self.head.rows if self.outputs else self.head
         if np.ptp(weights) == 0.0 and isinstance(plain, CSR | Dense):
             return np.repeat(np.sqrt(self.store.squares * weights[0]), max(1, self.outputs))
-        squares = np.zeros(d)
-        for place, rows in self.in_turn():
-            squares += rows.column_norms(weights[place.part], d) ** 2
-        return np.sqrt(squares)
+        return super().column_norms(weights, size)
 
-    def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
-        """Return ``X' alpha``: the sum of all rows, each multiplied by its entry of ``alpha``."""
-        total = np.zeros(size)
-        for place, rows in self.in_turn():
-            total += rows.add_all(alpha[place.part], size)
-        return total
+    def in_turn(self) -> Generator[tuple[slice, Any]]:
+        """Yield the slice of each shard among all rows, and its rows, whose memory is reused for later shards.
 
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
-        """Return the data restricted to weight matrices ``left S right'``: in memory if there are several outputs."""
-        if not self.outputs:
-            return FactoredMatrices(self, left, right)
-        images = np.empty((self.store.shape[0], left.shape[1]))
-        for place, rows in self.in_turn():
-            images[place.part] = rows.rows.dot_all(left)
-        return FactoredOutputs(images, right)
-
-    def in_turn(self, entries: int | None = None) -> Iterator[tuple[Place, Any]]:
-        """Yield all blocks of about ``entries`` entries, by default whole shards, with rows whose memory is reused."""
-        places = self.places(entries or self.stored())
-        with Reading(self, places) as reading:
-            for place in places:
-                with reading.rows(place) as rows:
-                    yield place, rows
+        A thread reads ahead. A room is memory for one shard: there are no more shards in memory than rooms.
+        """
+        store = self.store
+        count = min(MOST_ROOMS, len(store.shards), store.memory // max(store.largest_shard, 1))
+        rooms = store.lend_rooms(count)
+        thread = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-read")
+        try:
+            ahead = deque(thread.submit(self.group, [number], room) for number, room in enumerate(rooms))
+            for number, part in enumerate(store.slices):
+                yield part, ahead.popleft().result()
+                if number + count < len(store.shards):  # this shard is done with: its room is free
+                    ahead.append(thread.submit(self.group, [number + count], rooms[number % count]))
+        finally:
+            thread.shutdown(cancel_futures=True)  # waits for the shard that is being read
+            store.return_rooms(rooms)
 
 
 def _centred(rows: Dense, means: np.ndarray) -> Centred:
@@ -261,26 +158,19 @@ class DiskShards(Local):
         """Number of reads of all rows from disk."""
         return self.samples.rows.reads
 
-    @cached_property
-    def places(self) -> list[Place]:
-        """The positions of blocks of about equal size."""
-        rows = self.samples.rows
-        return rows.places(block_entries(rows.stored(), self.size))
-
     def each(self, function: Callable[[DataBlock], tuple]) -> tuple:
         """Call a function for each block of rows and return the sum of its results, added in block order.
 
         The results must not share memory with the rows, whose buffers are reused.
         """
         rows, targets, weights, loss = self.samples
-        with Reading(rows, self.places) as read:
-
-            def on_disk(place: Place) -> tuple:
-                with read.rows(place) as some:
-                    samples = Samples(some, targets[place.part], weights[place.part], loss)
-                    return function(DataBlock(place.part, samples))
-
-            return self.executor.run(on_disk, self.places)
+        entries, total = block_entries(rows.stored(), self.size), Total()
+        with closing(rows.in_turn()) as shards:
+            for part, some in shards:
+                samples = Samples(some, targets[part], weights[part], loss)
+                blocks = [DataBlock(moved(own, part.start), samples.block(own)) for own in some.cut(entries)]
+                self.executor.run(function, blocks, total)
+        return total.sums
 
 
 class ShardSource(DataSource):
@@ -328,7 +218,7 @@ class ShardSource(DataSource):
         """Return the samples with a separate count of reads."""
         return samples._replace(rows=samples.rows.for_run())
 
-    def shards(self, samples: Samples, size: int, executor: Serial | Threads | None = None) -> Shards:
+    def shards(self, samples: Samples, size: int, executor: Threads | None = None) -> Shards:
         """Return what runs tasks on the rows."""
         return DiskShards(samples, size, executor)
 
@@ -450,8 +340,7 @@ class ShuffledGroups:
 
     def parts(self, group: np.ndarray) -> list[slice]:
         """Return the slices of the rows of some shards among all rows."""
-        offsets = self._store.offsets
-        return [slice(int(offsets[number]), int(offsets[number + 1])) for number in group]
+        return [self._store.slices[number] for number in group]
 
     def state(self) -> dict[str, Any]:
         """Return the orders, the position of the current group, and the state of the generator."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache, cached_property
+from itertools import pairwise, starmap
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -25,7 +26,46 @@ from frankwolfe.rows.samples import Samples, block_entries, even_parts
 from frankwolfe.shards.interface import Task
 
 
-class ChunkedRows:
+class SplitRows:
+    """Rows in consecutive pieces that are used in turn: in memory (`ChunkedRows`) or on disk (`StoredRows`)."""
+
+    head: Any
+    """Some of the first rows."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of a prediction; 0 if predictions are scalars."""
+        return self.head.outputs
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are sparse."""
+        return self.head.is_sparse
+
+    def in_turn(self) -> Iterator[tuple[slice, Any]]:
+        """Yield the slice of each piece among all rows, and its rows, whose memory may be reused for later pieces."""
+        raise NotImplementedError
+
+    def dot_all(self, w: np.ndarray) -> np.ndarray:
+        """Return the inner products of all rows with ``w``."""
+        return np.concatenate([rows.dot_all(w) for _, rows in self.in_turn()])
+
+    def add_all(self, alpha: np.ndarray, size: int) -> np.ndarray:
+        """Return ``X' alpha``: the sum of all rows, each multiplied by its entry of ``alpha``."""
+        return sum((rows.add_all(alpha[part], size) for part, rows in self.in_turn()), np.zeros(size))
+
+    def column_norms(self, weights: np.ndarray, size: int) -> np.ndarray:
+        """Return the weighted column norms ``sqrt(sum_i weights[i] * X[i, j]**2)``."""
+        return np.sqrt(sum(rows.column_norms(weights[part], size) ** 2 for part, rows in self.in_turn()))
+
+    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
+        """Return the data restricted to weight matrices ``left S right'``: in memory if there are several outputs."""
+        if not self.outputs:
+            return FactoredMatrices(self, left, right)
+        return FactoredOutputs(np.concatenate([rows.rows.dot_all(left) for _, rows in self.in_turn()]), right)
+
+
+class ChunkedRows(SplitRows):
     """Rows in several consecutive chunks, with the interface of a row layout. A block never spans two chunks.
 
     Parameters
@@ -37,18 +77,8 @@ class ChunkedRows:
     """
 
     def __init__(self, chunks: Sequence[Any], sizes: Sequence[int]):
-        self.chunks = chunks
+        self.chunks, self.head = chunks, chunks[0]
         self.offsets: list[int] = np.cumsum([0, *sizes]).tolist()
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs of a prediction; 0 if predictions are scalars."""
-        return self.chunks[0].outputs
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
-        return self.chunks[0].is_sparse
 
     def stored(self) -> int:
         """Return the number of stored entries, each counted once for each output."""
@@ -56,36 +86,21 @@ class ChunkedRows:
 
     def cut(self, entries: int) -> list[slice]:
         """Split each chunk into blocks of about ``entries`` stored entries."""
-        return [
-            slice(first + part.start, first + part.stop)
-            for first, chunk in zip(self.offsets, self.chunks, strict=False)
-            for part in chunk.cut(entries)
-        ]
+        return [moved(part, whole.start) for whole, chunk in self.in_turn() for part in chunk.cut(entries)]
 
     def block(self, part: slice) -> Any:
         """Return the consecutive rows of a slice, which must lie within one chunk."""
         number = int(np.searchsorted(self.offsets, part.start, side="right")) - 1
-        first = self.offsets[number]
-        return self.chunks[number].block(slice(part.start - first, part.stop - first))
+        return self.chunks[number].block(moved(part, -self.offsets[number]))
 
-    def _in_turn(self) -> Iterator[tuple[slice, Any]]:
+    def in_turn(self) -> Iterator[tuple[slice, Any]]:
         """Yield each chunk with the slice of its rows among all rows."""
-        for number, chunk in enumerate(self.chunks):
-            yield slice(self.offsets[number], self.offsets[number + 1]), chunk
+        return zip(starmap(slice, pairwise(self.offsets)), self.chunks, strict=True)
 
-    def dot_all(self, w: np.ndarray) -> np.ndarray:
-        """Return the inner products of all rows with ``w``."""
-        return np.concatenate([chunk.dot_all(w) for chunk in self.chunks])
 
-    def add_all(self, alpha: np.ndarray, d: int) -> np.ndarray:
-        """Return ``X' alpha``: the sum of all rows, each multiplied by its entry of ``alpha``."""
-        return sum(chunk.add_all(alpha[part], d) for part, chunk in self._in_turn())
-
-    def sandwich(self, left: np.ndarray, right: np.ndarray) -> FactoredOutputs | FactoredMatrices:
-        """Return the data restricted to weight matrices ``left S right'``."""
-        if not self.outputs:
-            return FactoredMatrices(self, left, right)
-        return FactoredOutputs(np.concatenate([chunk.rows.dot_all(left) for chunk in self.chunks]), right)
+def moved(part: slice, by: int) -> slice:
+    """Return a slice moved by some rows."""
+    return slice(part.start + by, part.stop + by)
 
 
 class DataBlock(NamedTuple):
@@ -104,17 +119,17 @@ class Local:
         Rows, targets, sample weights, and the loss without an intercept.
     size : int
         Number of coefficients.
-    executor : Serial or Threads, optional
-        Executor that processes the blocks. By default it has as many threads as there are cores.
+    executor : Threads, optional
+        Threads that process the blocks. By default as many as there are cores.
     number : int
         Index of the part on a cluster. Random draws depend on it.
     """
 
     calls_are_costly = False
 
-    def __init__(self, samples: Samples, size: int, executor: "Serial | Threads | None" = None, number: int = 0):
+    def __init__(self, samples: Samples, size: int, executor: "Threads | None" = None, number: int = 0):
         self.samples, self.size, self.number = samples, size, number
-        self.executor = executor_for() if executor is None else executor
+        self.executor = executor or Threads()
 
     @property
     def groups(self) -> int:
@@ -166,51 +181,38 @@ class Local:
         return self.executor.run(function, self.parts)
 
 
-# --- executors --------------------------------------------------------------------------------------------------------
-
-
-class Serial:
-    """Process the blocks one after the other, in the calling thread."""
-
-    workers = 1
-
-    def run(self, task: Callable[[Any], tuple], blocks: Sequence[Any]) -> tuple:
-        """Run the task on each block and return the sum of the results, added in block order."""
-        if len(blocks) == 1:
-            return task(blocks[0])
-        total = _Total()
-        for number, block in enumerate(blocks):
-            total.take(number, task(block))
-        return total.sums
+# --- threads ----------------------------------------------------------------------------------------------------------
 
 
 class Threads:
-    """Process the blocks by several threads. Each thread takes the next block when it has finished one.
+    """Process blocks by several threads. Each thread takes the next block when it has finished one.
 
     Parameters
     ----------
-    workers : int
-        Number of threads, including the calling thread.
+    workers : int, optional
+        Number of threads, including the calling thread. By default `default_threads`.
     """
 
-    def __init__(self, workers: int):
-        self.workers = workers
+    def __init__(self, workers: int | None = None):
+        self.workers = default_threads() if workers is None else workers
 
-    def run(self, task: Callable[[Any], tuple], blocks: Sequence[Any]) -> tuple:
-        """Run the task on each block and return the sum of the results, added in block order."""
-        workers = min(self.workers, len(blocks))
+    def run(self, task: Callable[[Any], tuple], blocks: Sequence[Any], total: "Total | None" = None) -> tuple:
+        """Run the task on each block and return the sum of the results, added in block order, and to a ``total``."""
+        total, workers = total or Total(), min(self.workers, len(blocks))
         if workers < 2 or not compiling():
-            return Serial().run(task, blocks)
-        total, lock, waiting = _Total(), Lock(), iter(range(len(blocks)))
+            for block in blocks:
+                total.take(total.turn, task(block))
+            return total.sums
+        lock, waiting = Lock(), iter(enumerate(blocks, total.turn))
         stopped: list[bool] = []
 
         def work() -> None:
             while not stopped:
                 with lock:
-                    number = next(waiting, None)
+                    number, block = next(waiting, (None, None))
                 if number is None:
                     return
-                found = task(blocks[number])
+                found = task(block)
                 with lock:
                     total.take(number, found)
 
@@ -225,26 +227,21 @@ class Threads:
         return total.sums
 
 
-class _Total:
+class Total:
     """Sum of results in block order. Results that arrive early are stored until their turn."""
 
     def __init__(self) -> None:
         self.sums: tuple = ()
-        self._turn = 0
+        self.turn = 0
         self._early: dict[int, tuple] = {}
 
     def take(self, number: int, found: tuple) -> None:
         """Add the result of a block once the results of all earlier blocks have been added."""
         self._early[number] = found
-        while self._turn in self._early:
-            self._add(self._early.pop(self._turn))
-            self._turn += 1
-
-    def _add(self, found: tuple) -> None:
-        if not self.sums:
-            self.sums = found
-            return
-        self.sums = tuple(_sum(mine, other) for mine, other in zip(self.sums, found, strict=True))
+        while self.turn in self._early:
+            found = self._early.pop(self.turn)
+            self.sums = tuple(map(_sum, self.sums, found)) if self.turn else found
+            self.turn += 1
 
 
 def _sum(mine: Any, other: Any) -> Any:
@@ -261,9 +258,3 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has no copies of the threads
-
-
-def executor_for(n_threads: int | None = None) -> Serial | Threads:
-    """Return an executor with ``n_threads`` threads, by default `default_threads`."""
-    workers = default_threads() if n_threads is None else n_threads
-    return Serial() if workers == 1 else Threads(workers)

@@ -16,7 +16,7 @@ from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import centred
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Shards
-from frankwolfe.shards.local import Local, Serial, Threads
+from frankwolfe.shards.local import Local, Threads
 
 IN_MEMORY = "all rows in memory"
 ONE_PROCESS = "all rows in this process"
@@ -137,7 +137,7 @@ class DataSource:
         """Return the samples for one run, with a count of reads of their own."""
         return samples
 
-    def shards(self, samples: Any, size: int, executor: Serial | Threads | None = None) -> Shards:
+    def shards(self, samples: Any, size: int, executor: Threads | None = None) -> Shards:
         """Return what runs tasks on the rows of loaded samples, for ``size`` coefficients."""
         return Local(samples, size, executor)
 

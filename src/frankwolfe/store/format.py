@@ -14,7 +14,7 @@ import numpy as np
 
 from frankwolfe.store.files import open_regular, reason
 
-FORMAT, VERSION = "frankwolfe rows", 1
+FORMAT, VERSION = "frankwolfe rows", 2
 """Name and version of the format in a manifest. Other versions are refused."""
 
 NAME = "manifest.json"
@@ -43,15 +43,12 @@ class Shard:
     ----------
     rows, entries : int
         Number of rows, and of stored entries.
-    cuts : list of int
-        Row indices at which the shard may be split into blocks: the end of each block.
     values, columns, starts : File
         The entries row by row. For sparse rows also the column of each entry, and the index of each row's first entry.
     """
 
     rows: int
     entries: int
-    cuts: list[int]
     values: File
     columns: File | None = None
     starts: File | None = None
@@ -224,7 +221,6 @@ def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
         Shard(
             _count("rows", shard["rows"]),
             _count("entries", shard["entries"]),
-            [_count("cuts", row) for row in shard["cuts"]],
             *(_file(shard[name]) for name in ("values", "columns", "starts")),  # type: ignore[arg-type]
         )
         for shard in shards
@@ -242,8 +238,7 @@ def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
         rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
         _require((shard.columns is not None) == (shard.starts is not None) == sparse, "a shard has another layout")
         _require(sparse or entries == rows * manifest.columns, f"{shard.values.name} has {entries} entries")
-        ends = [0, *shard.cuts]
-        _require(rows > 0 and ends[-1] == rows and sorted({*ends}) == ends, f"{shard.values.name} is cut at no rows")
+        _require(rows > 0, f"{shard.values.name} has no rows")
         sizes = [entries * value, entries * index, (rows + 1) * index]
         for file, size in zip(shard.files, sizes, strict=False):
             _require(file.bytes == size, f"{file.name} has {file.bytes} bytes, and its rows need {size}")

@@ -103,7 +103,7 @@ class RowStore(ShardedRows):
         self.manifest = found = read_manifest(self.path) if manifest is None else manifest
         self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
         self._files: list[Shard] = found.shards
-        sizes = [ShardSize(shard.rows, shard.entries, shard.bytes, shard.cuts) for shard in self._files]
+        sizes = [ShardSize(shard.rows, shard.entries, shard.bytes) for shard in self._files]
         is_sparse = found.layout == "csr"
         super().__init__(str(path), found.columns, found.values, sizes, limit, is_sparse, found.indices)
         self.feature_names = found.names

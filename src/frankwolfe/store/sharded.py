@@ -6,6 +6,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -15,7 +16,6 @@ from scipy import sparse
 from frankwolfe.arguments.arrays import as_matrix
 from frankwolfe.rows.csr import CSR, UNSIGNED
 from frankwolfe.rows.dense import Dense
-from frankwolfe.rows.samples import LEAST, even_parts
 
 FEWEST_SHARDS = 2
 """Number of shards that must fit into memory: one in use, and one that is read ahead."""
@@ -31,14 +31,11 @@ class ShardSize(NamedTuple):
     ----------
     rows, entries, bytes : int
         Number of rows, number of stored entries, and their size in memory.
-    cuts : list of int
-        Row indices at which the shard may be split into blocks: the end of each block.
     """
 
     rows: int
     entries: int
     bytes: int
-    cuts: list[int]
 
     @classmethod
     def of(cls, rows: int, columns: int, dtype: Any, entries: int | None = None) -> "ShardSize":
@@ -46,7 +43,7 @@ class ShardSize(NamedTuple):
         value = np.dtype(dtype).itemsize
         size = rows * columns * value if entries is None else entries * (value + 4) + 4 * (rows + 1)
         stored = rows * columns if entries is None else entries
-        return cls(rows, stored, size, [part.stop for part in even_parts(rows, -(-stored // max(rows, 1)), LEAST)])
+        return cls(rows, stored, size)
 
 
 class Room:
@@ -100,8 +97,8 @@ class ShardedRows:
     ----------
     shape : tuple of int
         Numbers of rows and columns.
-    offsets : array
-        Number of the first row of each shard, and the number of all rows.
+    slices : list of slice
+        The slice of the rows of each shard among all rows.
     """
 
     feature_names: list[str] | None = None
@@ -125,8 +122,9 @@ class ShardedRows:
         self.shards = list(shards)
         if not self.shards:
             raise ValueError(f"{name} holds no rows")
-        self.offsets: np.ndarray = np.cumsum([0, *(shard.rows for shard in self.shards)])
-        self.shape = int(self.offsets[-1]), int(columns)
+        ends = list(accumulate(shard.rows for shard in self.shards))
+        self.slices = [slice(end - shard.rows, end) for end, shard in zip(ends, self.shards, strict=True)]
+        self.shape = ends[-1], int(columns)
         self._lock = Lock()
         self._rooms: list[Room] = []  # free buffers of earlier reads
         needed = FEWEST_SHARDS * self.largest_shard

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
-from frankwolfe.rows.samples import LEAST, even_parts, parts_by_size
 from frankwolfe.store.files import new_unfinished, replacing, take_lock, unfinished_of
 from frankwolfe.store.format import NAME, OWN_NAME, File, Manifest, Shard, WrittenPart, read_manifest
 
@@ -198,8 +197,7 @@ class ShardWriter:
         """Write dense rows as a shard."""
         values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         self._count(np.full(width, len(values)), np.einsum("ij,ij->j", values, values, dtype=np.float64))
-        cuts = [part.stop for part in even_parts(len(values), width, LEAST)]
-        self.shards.append(Shard(len(values), values.size, cuts, self.file(f"{number:06}-values.bin", values)))
+        self.shards.append(Shard(len(values), values.size, self.file(f"{number:06}-values.bin", values)))
 
     def _sparse(self, number: int, pieces: list[Any], width: int, index: np.dtype) -> None:
         """Write sparse rows as a shard."""
@@ -213,7 +211,6 @@ class ShardWriter:
             Shard(
                 len(starts) - 1,
                 len(values),
-                [part.stop for part in parts_by_size(starts, LEAST)],
                 self.file(f"{number:06}-values.bin", values),
                 self.file(f"{number:06}-columns.bin", columns),
                 self.file(f"{number:06}-starts.bin", starts.astype(index)),

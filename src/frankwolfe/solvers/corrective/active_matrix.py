@@ -207,7 +207,7 @@ class RowBlocks:
     ----------
     blocks : list of DenseBlock or SparseBlock
         The blocks, in the order of the rows.
-    executor : Serial or Threads
+    executor : Threads
         Executor that runs tasks on the blocks.
     """
 
