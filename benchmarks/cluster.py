@@ -352,7 +352,7 @@ def calls(options):
                 calls.DIRECT_BYTES, seconds = limit, []
                 for _ in range(20):
                     begun = time.perf_counter()
-                    cluster.run("nothing", numbers, size)
+                    cluster.run(numbers, size)
                     seconds.append(time.perf_counter() - begun)
                 spent = 1e3 * np.median(seconds)
                 print(f"{workers} workers, {size:9,} numbers up, {way:8}: {spent:7.1f} ms a call", flush=True)

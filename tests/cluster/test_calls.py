@@ -47,7 +47,7 @@ def calls_of(problem, monkeypatch, **how):
     """Return the result of a run, and the names of its calls."""
     cluster, names = problem.objective.shards.cluster, []
     plain = cluster._call
-    monkeypatch.setattr(cluster, "_call", lambda name, *a, **k: names.append(name) or plain(name, *a, **k))
+    monkeypatch.setattr(cluster, "_call", lambda call, *a, **k: names.append(call.name) or plain(call, *a, **k))
     return fw.minimize(problem, **how), names
 
 

@@ -18,7 +18,7 @@ from tests.cluster.tables import ROWS, chunked, table
 pytest.importorskip("dask.array", reason="dask is not installed")
 
 from frankwolfe.cluster import calls, connection, loading
-from frankwolfe.cluster.kept import threads_here
+from frankwolfe.cluster.kept import Call, threads_here
 
 X, Y = table(shift=1.0)
 WAYS = {"direct": calls.DIRECT_BYTES, "tasks": -1}
@@ -69,15 +69,11 @@ def fails(part):
     raise LookupError(f"part {part.number} has no such thing")
 
 
-class Ones:
-    """Recipe of a number."""
-
-    def make(self, part):
-        return 1.0
+def value_of(part, value):
+    return (value,)
 
 
-def value_of(part, handle):
-    return (part.get(handle),)
+ONE = Call(lambda part: 1.0, ())
 
 
 # --- where all is well ------------------------------------------------------------------------------------------------
@@ -100,50 +96,50 @@ def test_several_parts_on_a_worker(client, monkeypatch):
     monkeypatch.setattr(loading.Connection, "workers", lambda self: sorted(client.nthreads()) * 2)
     cluster = posed().objective.shards.cluster
     with made(cluster, direct=2):
-        assert cluster.ask("number", number) == [0, 1, 2, 3]
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.ask(number) == [0, 1, 2, 3]
+        assert cluster.run(rows) == (ROWS,)
     assert len(cluster.placement.known()) == 2
     monkeypatch.setattr(calls, "FAN_IN", 3)
     with made(cluster, by_tasks=1):
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.run(rows) == (ROWS,)
 
 
 def test_a_part_has_the_threads_of_its_worker(either):
-    assert either.ask("threads", lambda part: threads_here()) == [1, 1]
+    assert either.ask(lambda part: threads_here()) == [1, 1]
 
 
 def test_what_is_forgotten(either):
-    handle = either.handle(Ones())
-    assert either.run("value", value_of, handle) == (2.0,)
+    handle = either.handle(ONE)
+    assert either.run(value_of, handle) == (2.0,)
     key = handle.key
-    assert all(key in kept for kept in either.ask("keys", keys))
+    assert all(key in kept for kept in either.ask(keys))
     del handle
-    assert not any(key in kept for kept in either.ask("keys", keys))
+    assert not any(key in kept for kept in either.ask(keys))
     assert not either.sent.dropped
 
 
 def test_what_is_missing_is_made_again(either):
-    handle = either.handle(Ones())
-    either.run("value", value_of, handle)
-    either.run("forget", lambda part: (part.forget([*part._kept]) or 0,))
-    assert either.run("value", value_of, handle) == (2.0,)
+    handle = either.handle(ONE)
+    either.run(value_of, handle)
+    either.run(lambda part: (part.forget([*part._kept]) or 0,))
+    assert either.run(value_of, handle) == (2.0,)
 
 
 def test_long_calls_and_large_parts_are_tasks(cluster, monkeypatch):
     with made(cluster, by_tasks=1):
-        cluster.run("rows", lambda part, text: rows(part), "x" * 2 * calls.LARGE)
+        cluster.run(lambda part, text: rows(part), "x" * 2 * calls.LARGE)
     for name, value in {"DIRECT_BYTES": 1000, "UNSEEN_FOR": 0.0}.items():
         with monkeypatch.context() as patch, made(cluster, by_tasks=1):
             patch.setattr(calls, name, value)
-            cluster.run("rows", rows)
+            cluster.run(rows)
     with made(cluster, direct=1):
-        cluster.run("rows", rows)
+        cluster.run(rows)
 
 
 def test_a_call_that_takes_long(cluster, monkeypatch):
     monkeypatch.setattr(connection, "POLL", 0.05)
     with made(cluster, direct=1):
-        assert cluster.run("slow", lambda part: time.sleep(0.3) or (1,)) == (2,)
+        assert cluster.run(lambda part: time.sleep(0.3) or (1,)) == (2,)
 
 
 # --- errors of the function -------------------------------------------------------------------------------------------
@@ -151,9 +147,9 @@ def test_a_call_that_takes_long(cluster, monkeypatch):
 
 def test_errors_are_raised_as_they_are(either):
     with pytest.raises(LookupError, match=r"part \d has no such thing") as caught:
-        either.run("fails", fails)
+        either.run(fails)
     assert "fails" in [entry.name for entry in caught.traceback]  # where it was raised, on the worker
-    assert either.run("rows", rows) == (ROWS,)
+    assert either.run(rows) == (ROWS,)
 
 
 def test_errors_that_cannot_be_packed(either):
@@ -161,39 +157,39 @@ def test_errors_that_cannot_be_packed(either):
         raise RuntimeError("with a lock", part.lock)
 
     with pytest.raises(Exception, match="with a lock"):
-        either.run("fails", fails)
+        either.run(fails)
 
 
 def test_other_rows_are_noticed(either):
     either._digests[1] = "of other rows"
     with pytest.raises(fw.exceptions.ClusterError, match="chunks 2, 3 had other rows"):
-        either.run("rows", rows)
+        either.run(rows)
 
 
 # --- where anything is amiss ------------------------------------------------------------------------------------------
 
 
 def test_parts_that_are_elsewhere(cluster):
-    handle = cluster.handle(Ones())
-    cluster.run("value", value_of, handle)
+    handle = cluster.handle(ONE)
+    cluster.run(value_of, handle)
     key, homes = handle.key, cluster.placement.homes.copy()
     del handle
     cluster.placement.homes.reverse()
     with made(cluster, by_tasks=1):
-        assert not any(key in kept for kept in cluster.ask("keys", keys))
+        assert not any(key in kept for kept in cluster.ask(keys))
     assert cluster.placement.homes == homes
     assert not cluster.sent.dropped
     with made(cluster, direct=1):
-        cluster.run("rows", rows)
+        cluster.run(rows)
 
 
 def test_a_part_whose_place_is_not_known(cluster):
     homes = cluster.placement.homes.copy()
     cluster.placement.homes[0] = None
     with made(cluster, by_tasks=1):
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.run(rows) == (ROWS,)
     with made(cluster, direct=1):
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.run(rows) == (ROWS,)
     assert cluster.placement.homes == homes
 
 
@@ -206,7 +202,7 @@ def test_a_worker_that_dies_of_a_call(client, cluster, tmp_path):
 
     (tmp_path / "once").touch()
     with made(cluster, by_tasks=1):
-        assert cluster.run("dies", dies, tmp_path / "once") == (ROWS,)
+        assert cluster.run(dies, tmp_path / "once") == (ROWS,)
     client.wait_for_workers(2, timeout=60)
 
 
@@ -215,7 +211,7 @@ def test_a_worker_that_is_gone_while_a_call_lasts(cluster, monkeypatch, tmp_path
 
     monkeypatch.setattr(connection, "POLL", 0.1)
     monkeypatch.setattr(cluster.connection, "_workers", dict)
-    packed = cloudpickle.dumps((waits_for, (tmp_path / "end",)))
+    packed = cloudpickle.dumps((Call(waits_for, (tmp_path / "end",)), ()))
     with pytest.raises(connection.Moved, match="a worker is gone: tcp"):
         calls.answers_of(cluster.connection, cluster._within_reach(b""), packed, [])
     (tmp_path / "end").touch()
@@ -237,13 +233,13 @@ def test_messages_that_cannot_be_passed_on(cluster, monkeypatch, error):
 
     monkeypatch.setattr(cluster.client, "run", run)
     with made(cluster, by_tasks=1):
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.run(rows) == (ROWS,)
 
 
 def test_errors_of_a_worker_are_no_answer(cluster, monkeypatch):
     monkeypatch.setattr(calls, "answer_here", lambda *given: 1 / 0)
     with made(cluster, by_tasks=1):
-        assert cluster.run("rows", rows) == (ROWS,)
+        assert cluster.run(rows) == (ROWS,)
 
 
 def test_ctrl_c_ends_the_waiting(cluster, tmp_path):
@@ -251,11 +247,11 @@ def test_ctrl_c_ends_the_waiting(cluster, tmp_path):
     try:
         Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
-            cluster.run("slow", waits_for, tmp_path / "end")
+            cluster.run(waits_for, tmp_path / "end")
     finally:
         signal.signal(signal.SIGINT, before)
         (tmp_path / "end").touch()
-    assert cluster.run("rows", rows) == (ROWS,)  # once the workers are done with what nobody waits for
+    assert cluster.run(rows) == (ROWS,)  # once the workers are done with what nobody waits for
 
 
 # --- on a worker ------------------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_errors_of_tasks_are_raised_as_they_are(client):
     cluster = posed().objective.shards.cluster
     before = next(cluster._numbers)
     with pytest.raises(OSError, match="of the task itself"):
-        cluster.run("fails", fails)
+        cluster.run(fails)
     assert next(cluster._numbers) == before + 2
 
 
@@ -197,7 +197,7 @@ def test_calls_are_given_up_in_the_end(client, monkeypatch):
     with pytest.raises(
         fw.exceptions.ClusterError, match="given up after 6 attempts, the last of which ended with Moved: gone"
     ):
-        cluster.run("pass", len)
+        cluster.run(len)
 
 
 def test_what_a_call_was_to_forget_is_forgotten_later(client):

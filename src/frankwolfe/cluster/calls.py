@@ -7,7 +7,7 @@ does not repeat it after a failure. If anything unexpected happens to a direct c
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import count
 from math import inf
@@ -22,10 +22,11 @@ from dask.task_spec import TaskRef
 from tblib import pickling_support
 
 from frankwolfe.cluster.connection import AS_THEY_SHOULD_BE, LOST, Connection, Moved, Placement, TaskError, said, same
-from frankwolfe.cluster.kept import Handle, Missing, Recipe, Sent, pack, packing, worker_threads
+from frankwolfe.cluster.kept import Call, Handle, Missing, Sent, pack, worker_threads
 from frankwolfe.cluster.loading import Chunks, Loader, Submission, listed, named
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import single_threaded
+from frankwolfe.shards.interface import Task
 
 
 @single_threaded
@@ -38,11 +39,11 @@ def answer(part: Any, packed: bytes, forget: list[str], digest: str | None) -> A
             f"{named(part.numbers)} had other rows when it was loaded again than at first: its source has changed, or "
             "does not always return the same. Store the data before it is used"
         )
-    function, args = cloudpickle.loads(packed)
+    call, kept = cloudpickle.loads(packed)
     with part.lock:
         part.forget(forget)
         try:
-            return function(part, *args)
+            return part.done(call, kept)
         except Missing as missing:
             return missing
 
@@ -196,41 +197,42 @@ class Cluster:
         self._digests, self._largest = digests, max(sizes)
         self.placement.keep(kept)
 
-    def handle(self, recipe: Recipe, shape: tuple[int, ...] = ()) -> Handle:
-        """Return a handle to a value that each part computes by a recipe when a call first needs it."""
-        return Handle(recipe, self.sent, shape)
+    def handle(self, call: Call, shape: tuple[int, ...] = ()) -> Handle:
+        """Return a handle to the result of a task, which each part computes when a call first needs it."""
+        return Handle(call, self.sent, shape)
 
-    def run(self, name: str, function: Callable[..., tuple], *args: Any) -> tuple:
-        """Run ``function(part, *args)`` on every part and return the sum of the results, added in the order of parts.
+    def run(self, task: Task, *args: Any) -> tuple:
+        """Run ``task(part, *args)`` on every part and return the sum of the results, added in the order of parts."""
+        return self.sums(Call(task, args))
 
-        ``name`` labels the tasks on the dashboard.
-        """
-        return self._call(name, function, args, summed=True)[0]
+    def ask(self, task: Task, *args: Any) -> list[Any]:
+        """Run ``task(part, *args)`` on every part and return the list of results."""
+        return self._call(Call(task, args), (), summed=False)
 
-    def ask(self, name: str, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Run ``function(part, *args)`` on every part and return the list of results."""
-        return self._call(name, function, args, summed=False)
+    def sums(self, call: Call, kept: tuple[Handle, ...] = ()) -> tuple:
+        """Make a call. Parts store the first results under the handles ``kept``; return the sums of the others."""
+        return self._call(call, kept, summed=True)[0]
 
-    def _call(self, name: str, function: Callable[..., Any], args: tuple, summed: bool) -> list[Any]:
+    def _call(self, call: Call, kept: tuple[Handle, ...], summed: bool) -> list[Any]:
         """Make a call, and repeat it if work is lost. Return the results, or a list that holds only their sum."""
         self.calls += 1
         for attempt in range(MOST_ATTEMPTS):
             try:
-                return self._attempt(name, function, args, summed, direct=attempt == 0)
+                return self._attempt(call, kept, summed, direct=attempt == 0)
             except TaskError as error:
                 raise error.cause  # noqa: B904 - as if the function had run in this process
             except LOST as error:
                 self._recover(error, attempt)
         raise AssertionError("unreachable: the last attempt raises")
 
-    def _attempt(self, name: str, function: Callable[..., Any], args: tuple, summed: bool, direct: bool) -> list[Any]:
+    def _attempt(self, call: Call, kept: tuple[Handle, ...], summed: bool, direct: bool) -> list[Any]:
         """Make a call once. If a part lacks a value, make it again and send all recipes, also those sent before."""
         self._place_parts()
         try:
-            found = self._answers(name, self._packed(function, args), summed, direct)
+            found = self._answers(call.name, self._packed(call, kept), summed, direct)
             if any(isinstance(one, Missing) for one in found):  # a part was moved or reloaded, without its values
                 self.placement.disturbed()
-                found = self._answers(name, self._packed(function, args, whole=True), summed, direct)
+                found = self._answers(call.name, self._packed(call, kept, whole=True), summed, direct)
             for one in found:
                 if isinstance(one, Exception):
                     raise one if isinstance(one, ClusterError) else TaskError(one)
@@ -259,12 +261,11 @@ class Cluster:
             for k in sorted(lost):
                 self.placement.place(k)
 
-    def _packed(self, function: Callable[..., Any], args: tuple, whole: bool = False) -> bytes:
+    def _packed(self, call: Call, kept: tuple[Handle, ...], whole: bool = False) -> bytes:
         """Pickle a call. Leave out the recipes that the parts already have, unless ``whole``."""
-        sent = Sent() if whole else self.sent
-        with packing(sent):
-            packed = pack((function, args))
-        self.sent.keys |= sent.keys
+        known = set[str]() if whole else self.sent.keys
+        packed = pack((call, kept), known)
+        self.sent.keys |= known
         return packed
 
     def _answers(self, name: str, packed: bytes, summed: bool, direct: bool) -> list[Any]:

@@ -6,17 +6,18 @@ wherever its part of the data is loaded next.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from functools import cached_property
 from hashlib import blake2b
 from itertools import count
-from threading import RLock
-from typing import Any, NamedTuple, Protocol
+from threading import Lock
+from typing import Any, NamedTuple
 
 import cloudpickle
 import numpy as np
+from dask.distributed import get_worker
 from scipy import sparse
 
 from frankwolfe.losses import as_loss
@@ -28,13 +29,6 @@ from frankwolfe.shards.interface import Kept, Task
 from frankwolfe.shards.local import ChunkedRows, Local, Threads
 
 _numbers = count()
-
-
-class Recipe(Protocol):
-    """A function of a part of the data, which computes the value of a handle."""
-
-    def make(self, part: Any) -> Any:
-        """Compute the value for the rows of a part."""
 
 
 class Missing(Exception):
@@ -69,36 +63,27 @@ class Sent:
         self.keys.difference_update(forget)
 
 
-_packing: ContextVar[Sent | None] = ContextVar("_packing", default=None)
-
-
 class Call(NamedTuple):
     """A task with its arguments. Each part replaces handles in the arguments, also within tuples, by its own values.
 
     Attributes
     ----------
-    posed : Handle
-        Handle to the `Local` of a part, the first argument of every task.
     task : function
-        Function of a `Local` and the arguments.
+        Function of a `Local`, or of a `Part`, and the arguments.
     args : tuple
         The further arguments.
+    posed : Handle or None
+        Handle to the `Local` of a part, the first argument of the task. By default that is the part itself.
     """
 
-    posed: "Handle"
     task: Task
     args: tuple
+    posed: "Handle | None" = None
 
-    def make(self, part: Any) -> Any:
-        """Run the task on the rows of a part."""
-        return self.task(part.get(self.posed), *_with_values(part, self.args))
-
-
-def _with_values(part: Any, value: Any) -> Any:
-    """Replace all handles in an argument by the values that a part stores for them."""
-    if isinstance(value, Handle):
-        return part.get(value)
-    return tuple(_with_values(part, one) for one in value) if type(value) is tuple else value
+    @property
+    def name(self) -> str:
+        """Name of the task, for keys and for the dashboard."""
+        return self.task.__name__
 
 
 class Handle(Kept):
@@ -106,55 +91,50 @@ class Handle(Kept):
 
     Parameters
     ----------
-    recipe : Recipe
-        Function by which a part computes the value. None if the part already has it.
+    recipe : Call or None
+        How a part computes the value. None if the part already has it.
     sent : Sent, optional
         Record of sent recipes, which is notified when the handle is deleted.
     shape : tuple of int
         Shape of the value over all rows, if it is a vector or a table.
+    key : str, optional
+        Name of the value. By default a new one.
     """
 
-    def __init__(self, recipe: Recipe | None, sent: Sent | None = None, shape: tuple[int, ...] = ()):
-        name = recipe.task.__name__ if isinstance(recipe, Call) else type(recipe).__name__
-        self.key = f"{name}-{next(_numbers)}"
+    def __init__(
+        self, recipe: Call | None, sent: Sent | None = None, shape: tuple[int, ...] = (), key: str | None = None
+    ):
         self.recipe, self.shape, self._sent = recipe, shape, sent
-        if isinstance(recipe, Call):
+        if recipe is not None:
             self.task, self.args = recipe.task, recipe.args
-
-    def __reduce__(self) -> tuple:
-        sent = _packing.get()
-        known = sent is not None and self.key in sent.keys
-        if sent is not None:
-            sent.keys.add(self.key)
-        return _worker_handle, (self.key, None if known else self.recipe)
+        self.key = f"{recipe and recipe.name}-{next(_numbers)}" if key is None else key
 
     def __del__(self) -> None:
         if self._sent is not None:
             self._sent.dropped.append(self.key)
 
 
-def _worker_handle(key: str, recipe: Recipe | None) -> Handle:
-    """Return the worker's copy of a handle, under the same key."""
-    handle = Handle(recipe)
-    handle.key = key
-    return handle
-
-
-@contextmanager
-def packing(sent: Sent) -> Iterator[None]:
-    """Within the context, pickle handles without recipes that were sent before, and record new recipes as sent."""
-    token = _packing.set(sent)
-    try:
-        yield
-    finally:
-        _packing.reset(token)
+def _handle_on_worker(key: str, recipe: Call | None) -> Handle:
+    return Handle(recipe, key=key)
 
 
 class _Packer(cloudpickle.Pickler):
-    """Pickler that stores sparse vectors by their non-zero entries, because weights are sent with every call."""
+    """Pickler of calls.
+
+    It stores sparse vectors by their non-zero entries, because weights are sent with every call. Of handles whose keys
+    are ``known`` it leaves out the recipe; it adds the keys of the others.
+    """
+
+    def __init__(self, file: io.BytesIO, known: set[str]):
+        super().__init__(file)
+        self.known = known
 
     def reducer_override(self, value: Any) -> Any:
-        """Reduce a vector with fewer than half non-zero entries to these entries."""
+        """Reduce handles, and vectors with fewer than half non-zero entries."""
+        if isinstance(value, Handle):
+            recipe = None if value.key in self.known else value.recipe
+            self.known.add(value.key)
+            return _handle_on_worker, (value.key, recipe)
         if type(value) is np.ndarray and value.ndim == 1 and value.dtype == np.float64:
             support = np.flatnonzero(value)
             if 2 * len(support) < len(value):
@@ -169,14 +149,24 @@ def from_entries(size: int, support: np.ndarray, values: np.ndarray) -> np.ndarr
     return found
 
 
-def pack(value: Any) -> bytes:
-    """Pickle a value, for `cloudpickle.loads`."""
-    _Packer(file := io.BytesIO()).dump(value)
+def pack(value: Any, known: set[str]) -> bytes:
+    """Pickle a value, for `cloudpickle.loads`, without the recipes of the handles with ``known`` keys."""
+    _Packer(file := io.BytesIO(), known).dump(value)
     return file.getvalue()
 
 
-worker_threads: ContextVar[int] = ContextVar("worker_threads")
+worker_threads: ContextVar[int | None] = ContextVar("worker_threads", default=None)
 """Number of threads of the worker, set during direct calls, where Dask's `get_worker` does not work."""
+
+
+def threads_here() -> int | None:
+    """Return the number of threads of this worker, or None outside of a worker."""
+    if worker_threads.get() is not None:
+        return worker_threads.get()
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:
+        return None
 
 
 class Chunk(NamedTuple):
@@ -190,14 +180,12 @@ class Chunk(NamedTuple):
     @property
     def bytes(self) -> int:
         """Size in memory."""
-        return matrix_bytes(self.matrix) + self.targets.nbytes + self.weights.nbytes
+        return sum(array.nbytes for array in (*arrays_of(self.matrix), self.targets, self.weights))
 
 
-def matrix_bytes(matrix: Any) -> int:
-    """Return the size of a matrix in memory."""
-    if not sparse.issparse(matrix):
-        return int(matrix.nbytes)
-    return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+def arrays_of(matrix: Any) -> list[np.ndarray]:
+    """Return the arrays of a matrix. The first one has the stored entries."""
+    return [matrix.data, matrix.indices, matrix.indptr] if sparse.issparse(matrix) else [matrix]
 
 
 class Part:
@@ -214,14 +202,14 @@ class Part:
 
     Attributes
     ----------
-    lock : RLock
+    lock : Lock
         Held by the call that uses the part. A call that was given up may still run when it is repeated.
     """
 
     def __init__(self, number: int, numbers: list[int], chunks: list[Chunk]):
         self.number, self.numbers, self.chunks = number, numbers, chunks
         self._kept: dict[str, Any] = {}
-        self.lock = RLock()
+        self.lock = Lock()
 
     def __reduce__(self) -> tuple:
         return Part, (self.number, self.numbers, self.chunks)
@@ -235,78 +223,56 @@ class Part:
         """Hash of the fingerprints of all chunks."""
         return blake2b("".join(chunk.fingerprint for chunk in self.chunks).encode(), digest_size=16).hexdigest()
 
+    def done(self, call: Call, kept: Sequence[Handle] = ()) -> Any:
+        """Run a call. Store the first results under the handles ``kept``, and return the others."""
+        local = self if call.posed is None else self.get(call.posed)
+        found = call.task(local, *self._with_values(call.args))
+        if not kept:
+            return found
+        self._kept |= {handle.key: value for handle, value in zip(kept, found, strict=False)}
+        return found[len(kept) :]
+
     def get(self, handle: Handle) -> Any:
         """Return the value of a handle, computed by its recipe if not stored. Raise `Missing` if there is no recipe."""
-        with self.lock:
-            if handle.key not in self._kept:
-                if handle.recipe is None:
-                    raise Missing(handle.key)
-                self._kept[handle.key] = handle.recipe.make(self)
-            return self._kept[handle.key]
+        if handle.key not in self._kept:
+            if handle.recipe is None:
+                raise Missing(handle.key)
+            self._kept[handle.key] = self.done(handle.recipe)
+        return self._kept[handle.key]
 
-    def keep(self, handle: Handle, value: Any) -> None:
-        """Store the value of a handle that a task has computed."""
-        with self.lock:
-            self._kept[handle.key] = value
-
-    @staticmethod
-    def threads() -> int | None:
-        """Return the number of threads of the worker."""
-        return threads_here()
+    def _with_values(self, value: Any) -> Any:
+        """Replace all handles in an argument by the values that are stored for them."""
+        if isinstance(value, Handle):
+            return self.get(value)
+        return tuple(self._with_values(one) for one in value) if type(value) is tuple else value
 
     def forget(self, keys: list[str]) -> None:
         """Delete the values stored under some keys."""
-        with self.lock:
-            for key in keys:
-                self._kept.pop(key, None)
+        for key in keys:
+            self._kept.pop(key, None)
 
 
-class Posed(NamedTuple):
-    """Recipe of the `Local` of a part, on which tasks run.
+def local_rows(part: Part, loss: Any, outputs: int, size: int, total: float, means: np.ndarray | None) -> Local:
+    """Return the `Local` of a part, on which tasks run: its rows, with the sample weights divided by their ``total``.
 
-    Attributes
+    Parameters
     ----------
+    part : Part
+        The rows.
     loss : loss
         Loss without an intercept, which tasks receive as an argument.
-    outputs : int
-        Number of outputs of a prediction; 0 if predictions are scalars.
-    size : int
-        Number of coefficients.
+    outputs, size : int
+        Number of outputs of a prediction, 0 if predictions are scalars, and number of coefficients.
     total : float
         Sum of the sample weights over all parts.
     means : array or None
         Column means, which are subtracted from dense rows.
     """
-
-    loss: Any
-    outputs: int
-    size: int
-    total: float
-    means: np.ndarray | None
-
-    def make(self, part: Part) -> Local:
-        """Return the rows of a part. Their sample weights are divided by the total of all parts."""
-        chunks = part.chunks
-        rows = ChunkedRows([self._rows(chunk) for chunk in chunks], [len(chunk.weights) for chunk in chunks])
-        targets = np.concatenate([chunk.targets for chunk in chunks])
-        weights = np.concatenate([chunk.weights for chunk in chunks]) / self.total
-        samples = Samples(rows, targets, weights, as_loss(self.loss))  # adds defaults to a user-defined loss
-        return Local(samples, self.size, Threads(threads_here()), part.number)
-
-    def _rows(self, chunk: Chunk) -> Any:
-        rows: Any = as_rows(chunk.matrix)
-        if self.means is not None:
-            rows = Centred(rows.values, self.means)
-        return MultiOutput(rows, self.outputs) if self.outputs else rows
-
-
-def threads_here() -> int | None:
-    """Return the number of threads of this worker, or None outside of a worker."""
-    from dask.distributed import get_worker
-
-    if worker_threads in copy_context():
-        return worker_threads.get()
-    try:
-        return int(get_worker().state.nthreads)
-    except ValueError:
-        return None
+    chunks = part.chunks
+    rows = [as_rows(chunk.matrix) if means is None else Centred(chunk.matrix, means) for chunk in chunks]
+    rows = [MultiOutput(some, outputs) for some in rows] if outputs else rows
+    targets = np.concatenate([chunk.targets for chunk in chunks])
+    weights = np.concatenate([chunk.weights for chunk in chunks]) / total
+    whole = ChunkedRows(rows, [len(chunk.weights) for chunk in chunks])
+    samples = Samples(whole, targets, weights, as_loss(loss))  # adds defaults to a user-defined loss
+    return Local(samples, size, Threads(threads_here()), part.number)

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
 from frankwolfe.cluster.connection import Connection
-from frankwolfe.cluster.kept import Chunk, Part
+from frankwolfe.cluster.kept import Chunk, Part, arrays_of
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import available_cores
 from frankwolfe.losses import as_loss
@@ -338,8 +338,7 @@ def aligned(array: np.ndarray) -> np.ndarray:
 def chunk_fingerprint(matrix: Any, targets: np.ndarray, weights: np.ndarray) -> str:
     """Return a hash of the shape, the type and a sample of the entries of a chunk."""
     found = blake2b(repr((matrix.shape, str(matrix.dtype))).encode(), digest_size=16)
-    pieces = [matrix.data, matrix.indices, matrix.indptr] if sparse.issparse(matrix) else [matrix]
-    for piece in (*pieces, targets, weights):
+    for piece in (*arrays_of(matrix), targets, weights):
         flat = piece.reshape(-1)
         if flat.size:
             found.update(flat[np.linspace(0, flat.size - 1, min(SAMPLED, flat.size)).astype(np.int64)].tobytes())

@@ -1,4 +1,4 @@
-"""`RemoteData`: a data set on a cluster, which is the ``X`` of a problem and its `DataSource`."""
+"""`RemoteData`: a data set on a cluster, the ``X`` of a problem and its `DataSource`; `DaskShards` runs its tasks."""
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -8,12 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from frankwolfe.cluster.calls import Cluster
-from frankwolfe.cluster.dask_shards import DaskShards
 from frankwolfe.cluster.dask_source import DaskSource
-from frankwolfe.cluster.kept import Part, Posed
+from frankwolfe.cluster.kept import Call, Handle, Part, arrays_of, local_rows
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
 from frankwolfe.rows.centred import Centred
-from frankwolfe.shards.interface import RemoteSamples, Shards
+from frankwolfe.shards.interface import RemoteSamples, Shards, Task, entry
 
 
 def first_row(part: Part) -> np.ndarray:
@@ -44,10 +43,9 @@ def facts(part: Part) -> dict[str, Any]:
     return {
         "rows": sum(len(chunk.weights) for chunk in chunks),
         "weight": float(sum(chunk.weights.sum() for chunk in chunks)),
-        "largest_weight": max((float(chunk.weights.max()) for chunk in chunks), default=0.0),
         "largest_target": max((float(chunk.targets.max()) for chunk in chunks), default=0.0),
         "target_columns": {chunk.targets.shape[1] if chunk.targets.ndim > 1 else 0 for chunk in chunks},
-        "entries": sum(stored_entries(chunk.matrix) for chunk in chunks),
+        "entries": sum(arrays_of(chunk.matrix)[0].size for chunk in chunks),
         "layouts": {isinstance(chunk.matrix, np.ndarray) for chunk in chunks},
         "types": {str(chunk.matrix.dtype) for chunk in chunks},
         "fingerprints": [chunk.fingerprint for chunk in chunks],
@@ -56,9 +54,46 @@ def facts(part: Part) -> dict[str, Any]:
     }
 
 
-def stored_entries(matrix: Any) -> int:
-    """Return the number of stored entries."""
-    return int(matrix.size if isinstance(matrix, np.ndarray) else matrix.nnz)
+class DaskShards:
+    """Parts of the data on workers; see `frankwolfe.shards.interface.Shards`.
+
+    `keep` makes no call: the first call whose task needs the result computes it. `run` is one call to all parts, and
+    sums their results in the order of parts.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The parts of the data.
+    posed : Handle
+        Handle to the `Local` of each part: its rows, targets, weights and loss.
+    shape : tuple of int
+        Shape of the predictions of all rows.
+    """
+
+    calls_are_costly = True
+    groups = 0
+    reads = executor = None
+
+    def __init__(self, cluster: Cluster, posed: Handle, shape: tuple[int, ...]):
+        self.cluster, self.posed, self.shape = cluster, posed, shape
+
+    def run(
+        self, task: Task, *args: Any, keep: int = 0, also: tuple = (), lineage: tuple | None = None
+    ) -> tuple[Any, ...]:
+        """Run a task on all parts. Return handles to the first ``keep`` results, then the sums of the other results."""
+        kept: tuple[Handle, ...] = ()
+        if lineage is not None:
+            kept = (self.keep(*lineage),)
+            self.cluster.sent.keys.update(one.key for one in kept)  # this call stores the result: send no recipe
+        elif keep:
+            whole = self.keep(task, *args)  # without ``also``, on which kept results do not depend
+            args, kept = whole.args, tuple(self.keep(entry, whole, k) for k in range(keep))
+        return *kept, *self.cluster.sums(Call(task, (*args, *also), self.posed), kept)
+
+    def keep(self, task: Task, *args: Any) -> Handle:
+        """Return a handle to the result of a task."""
+        own = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in args)
+        return self.cluster.handle(Call(task, own, self.posed), self.shape)
 
 
 @dataclass(eq=False)
@@ -111,7 +146,7 @@ class RemoteData(DaskSource):
         """Load the chunks of a dask collection, one part on each worker, and validate them there."""
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
-        answers = cluster.ask("facts", facts)
+        answers = cluster.ask(facts)
         filled = [k for k, answer in enumerate(answers) if answer["rows"]]
         if not filled:
             raise ValueError("X is empty: none of its chunks has a row")
@@ -149,8 +184,8 @@ class RemoteData(DaskSource):
     def shards(self, samples: RemoteSamples, size: int, executor: Any = None) -> Shards:
         """Return what runs tasks on the workers: one object for all runs, which finds what earlier ones left there."""
         if self._shards is None:
-            posed = Posed(samples.loss, samples.rows.outputs, size, self.weight, samples.rows.means)
-            self._shards = DaskShards(self.cluster, self.cluster.handle(posed), samples.shape)
+            given = (samples.loss, samples.rows.outputs, size, self.weight, samples.rows.means)
+            self._shards = DaskShards(self.cluster, self.cluster.handle(Call(local_rows, given)), samples.shape)
         return self._shards
 
     @property
@@ -165,7 +200,7 @@ class RemoteData(DaskSource):
 
     def some_rows(self, count: int) -> Any:
         """Return about ``count`` evenly spaced rows, or all if there are fewer, as an array or a CSR array."""
-        found = self.cluster.ask("rows", some_rows, -(-self.shape[0] // count))
+        found = self.cluster.ask(some_rows, -(-self.shape[0] // count))
         return sparse.vstack(found, format="csr") if self.is_sparse else np.concatenate(found)
 
     head = some_rows  # the first rows are no nearer than others
@@ -189,6 +224,6 @@ class RemoteData(DaskSource):
         They are ``first + sum_i weight_i (x_i - first) / sum_i weight_i`` with the first row of the data. The mean of a
         constant column is therefore exact, without rounding.
         """
-        first = self.cluster.ask("head", first_row)[0]
-        total, weight = self.cluster.run("means", sum_less, first)
+        first = self.cluster.ask(first_row)[0]
+        total, weight = self.cluster.run(sum_less, first)
         return first + total / weight

@@ -20,23 +20,23 @@ class Survey(NamedTuple):
     ----------
     rows : int
         Number of rows.
-    values : array or None
-        The distinct targets, ascending; None if there are too many, or several outputs.
-    counts, weights : array
-        Number of rows, and sum of sample weights, for each distinct target.
     low, high : float
         The smallest and the largest target; NaN if targets are not numbers.
+    values : array or None
+        The distinct targets, ascending; None if there are more than `MANY`, or several outputs.
+    counts, weights : array
+        Number of rows, and sum of sample weights, for each distinct target.
     """
 
     rows: int
-    values: np.ndarray | None
-    counts: np.ndarray
-    weights: np.ndarray
     low: float
     high: float
+    values: np.ndarray | None = None
+    counts: np.ndarray = np.empty(0)
+    weights: np.ndarray = np.empty(0)
 
 
-def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Survey:
+def survey_targets(y: Any, sample_weight: Any = None) -> Survey:
     """Summarise all targets on the workers, chunk by chunk.
 
     Parameters
@@ -45,8 +45,6 @@ def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Surve
         Numbers, booleans or strings without missing values.
     sample_weight : dask array or series, optional
         Weights of the rows, with the same chunks as ``y``.
-    most : int
-        Largest number of distinct values to list.
 
     Returns
     -------
@@ -60,17 +58,17 @@ def survey_targets(y: Any, sample_weight: Any = None, most: int = MANY) -> Surve
         [None] * len(chunks) if sample_weight is None else beside("sample_weight", sample_weight, len(chunks), sizes)
     )
     look = dask.delayed(survey_chunk, pure=False)
-    found = [look(chunk, weight, most, k) for k, (chunk, weight) in enumerate(zip(chunks, weights, strict=True))]
-    return client_at_hand().compute(dask.delayed(merged, pure=False)(found, most), sync=True)
+    found = [look(chunk, weight, k) for k, (chunk, weight) in enumerate(zip(chunks, weights, strict=True))]
+    return client_at_hand().compute(dask.delayed(merged, pure=False)(found), sync=True)
 
 
-def survey_chunk(y: Any, sample_weight: Any, most: int, number: int = 0) -> Survey:
+def survey_chunk(y: Any, sample_weight: Any, number: int = 0) -> Survey:
     """Summarise the targets of one chunk.
 
     Examples
     --------
-    >>> survey_chunk(np.array(["yes", "no", "yes"]), None, 10)[:3]
-    (3, array(['no', 'yes'], dtype='<U3'), array([1, 2]))
+    >>> survey_chunk(np.array(["yes", "no", "yes"]), None)[3:5]
+    (array(['no', 'yes'], dtype='<U3'), array([1, 2]))
     """
     values = np.asarray(y)
     rows = len(values)
@@ -81,24 +79,24 @@ def survey_chunk(y: Any, sample_weight: Any, most: int, number: int = 0) -> Surv
     is_number = values.dtype.kind in "iuf" and rows > 0
     low, high = (float(values.min()), float(values.max())) if is_number else (np.nan, np.nan)
     if values.ndim > 1:
-        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+        return Survey(rows, low, high)
     try:
         found, places = np.unique(values, return_inverse=True)
     except TypeError as error:
         raise TypeError(f"chunk {number}: y holds values of different types, which cannot be sorted: {error}") from None
-    if len(found) > most:
-        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+    if len(found) > MANY:
+        return Survey(rows, low, high)
     counts = np.bincount(places, minlength=len(found))
-    return Survey(rows, found, counts, np.bincount(places, weights, minlength=len(found)), low, high)
+    return Survey(rows, low, high, found, counts, np.bincount(places, weights, minlength=len(found)))
 
 
-def merged(surveys: Sequence[Survey], most: int = MANY) -> Survey:
+def merged(surveys: Sequence[Survey]) -> Survey:
     """Merge the summaries of all chunks.
 
     Examples
     --------
-    >>> merged([survey_chunk(np.array([1.0, 2.0]), None, 9), survey_chunk(np.array([2.0, 3.0]), None, 9)])[:3]
-    (4, array([1., 2., 3.]), array([1, 2, 1]))
+    >>> merged([survey_chunk(np.array([1.0, 2.0]), None), survey_chunk(np.array([2.0, 3.0]), None)])[:5]
+    (4, 1.0, 3.0, array([1., 2., 3.]), array([1, 2, 1]))
     """
     filled = [found for found in surveys if found.rows]
     if not filled:
@@ -107,14 +105,14 @@ def merged(surveys: Sequence[Survey], most: int = MANY) -> Survey:
     low, high = min(found.low for found in filled), max(found.high for found in filled)
     lists = [found.values for found in filled if found.values is not None]
     values = np.unique(np.concatenate(lists)) if len(lists) == len(filled) else None
-    if values is None or len(values) > most:
-        return Survey(rows, None, np.empty(0), np.empty(0), low, high)
+    if values is None or len(values) > MANY:
+        return Survey(rows, low, high)
     counts, weights = np.zeros(len(values), np.int64), np.zeros(len(values))
     for found, own in zip(filled, lists, strict=True):
         places = np.searchsorted(values, own)
         counts[places] += found.counts
         weights[places] += found.weights
-    return Survey(rows, values, counts, weights, low, high)
+    return Survey(rows, low, high, values, counts, weights)
 
 
 def _refuse_missing(values: np.ndarray, number: int) -> None:

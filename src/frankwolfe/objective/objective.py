@@ -15,7 +15,7 @@ from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import InterceptSearch, ShiftedLoss, kinked_point
 from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
 from frankwolfe.objective.tasks import EPSILON
-from frankwolfe.shards.interface import Kept, Shards
+from frankwolfe.shards.interface import Kept, Shards, entry
 from frankwolfe.shards.local import Local
 
 Before = Point | Guess | ZeroModel | None
@@ -176,7 +176,7 @@ class Objective:
         """Return predictions, losses and derivatives at given weights and intercept; evaluated lazily on a cluster."""
         z = self.predict(w)
         found = self.shards.keep(tasks.evaluate, z, shift)
-        return z, *(self.shards.keep(tasks.entry, found, k) for k in range(2))
+        return z, *(self.shards.keep(entry, found, k) for k in range(2))
 
     def sum_of(self, z: Any, other: Any) -> Any:
         """Return the sum of two vectors of predictions."""

@@ -37,11 +37,6 @@ def over_samples(local: Local, function: Callable, *vectors: np.ndarray) -> tupl
     return local.over(call)
 
 
-def entry(local: Local, found: tuple, k: int) -> Any:
-    """Return one of the results of another task."""
-    return found[k]
-
-
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ def take_lock(handle: int) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def open_regular(path: str | os.PathLike, buffering: int = -1) -> BinaryIO:
+def open_regular(path: str | os.PathLike) -> BinaryIO:
     """Open a regular file to read its bytes.
 
     Raises
@@ -62,7 +62,7 @@ def open_regular(path: str | os.PathLike, buffering: int = -1) -> BinaryIO:
         raise ValueError(f"{path} is a link that leads back to itself, and to no file") from None
     if not regular:
         raise ValueError(f"{path} is not a file, but a folder, a pipe or a device")
-    return Path(path).open("rb", buffering=buffering)
+    return Path(path).open("rb")
 
 
 @contextmanager
@@ -325,7 +325,7 @@ def write_flat(path: str | os.PathLike, kind: str, version: int, values: Mapping
     # JSON preserves floats exactly, also infinity and NaN; NumPy's numbers are written as Python's
     text = np.array(json.dumps(about, default=np.generic.item))
     with replacing(path) as stream:
-        np.savez(stream, about=text, **{name: _contiguous(array) for name, array in arrays.items()})  # type: ignore[arg-type]
+        np.savez(stream, about=text, **arrays)  # type: ignore[arg-type]
 
 
 def read_flat(path: str | os.PathLike, kind: str, version: int) -> dict[str, Any]:
@@ -363,9 +363,3 @@ def _about(archive: Archive) -> dict:
     if not isinstance(about, dict) or not isinstance(about["values"], dict):
         raise ValueError("it does not say what it is")
     return about
-
-
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    """Return an array that is contiguous in C or Fortran order: a copy if it is neither."""
-    flags = array.flags
-    return array if flags.c_contiguous or flags.f_contiguous else array.copy(order="K")

@@ -253,8 +253,6 @@ def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
         _require((own is None) == (first is None), f"some of its rows have {name}, and others have none")
 
 
-LITTLE_ENDIAN = sys.byteorder == "little"
-
 Stamp = tuple[int, int]
 """Modification time and inode of a file. They change when the file is written or replaced."""
 
@@ -266,7 +264,7 @@ def _opened(folder: Path, file: File) -> BinaryIO:
     """Open a file of a store. Raise an error if it is gone, or if its size is not the one in the manifest."""
     path = folder / file.name
     try:
-        stream = open_regular(path, buffering=0)
+        stream = open_regular(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is gone: the row store is not whole any more. Write it anew") from None
     found = os.fstat(stream.fileno()).st_size
@@ -284,15 +282,10 @@ def require_size(folder: Path, file: File) -> None:
     _opened(folder, file).close()
 
 
-def _fill(stream: BinaryIO, into: np.ndarray, path: Path) -> memoryview:
-    """Read the bytes of an array from a stream. Return a view of them."""
-    room, at = memoryview(into.view(np.uint8)), 0
-    while at < len(room):
-        got = stream.readinto(room[at:])  # type: ignore[attr-defined]
-        if not got:
-            raise ValueError(f"{path} ended after {at:,} of {len(room):,} bytes: it was changed while it was read")
-        at += got
-    return room
+def _require_sum(path: Path, content: bytes | memoryview, file: File) -> None:
+    """Raise ValueError unless bytes have the checksum in the manifest."""
+    if zlib.crc32(content) != file.crc32:
+        raise ValueError(f"{path} is damaged: its checksum does not fit its content. Write the store anew")
 
 
 def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None = NEVER_READ) -> Stamp:
@@ -302,35 +295,30 @@ def read_file(folder: Path, file: File, into: np.ndarray, verified: Stamp | None
 
     Raise ValueError if the file has the wrong size or checksum, and FileNotFoundError if it does not exist.
     """
-    path = folder / file.name
+    path, room = folder / file.name, memoryview(into.view(np.uint8))
     with _opened(folder, file) as stream:
         status = os.fstat(stream.fileno())
-        room = _fill(stream, into, path)
+        got = stream.readinto(room)  # type: ignore[attr-defined]
+    if got < len(room):
+        raise ValueError(f"{path} ended after {got:,} of {len(room):,} bytes: it was changed while it was read")
     stamp = status.st_mtime_ns, status.st_ino
-    if verified not in (stamp, None) and zlib.crc32(room) != file.crc32:
-        raise ValueError(f"{path} is damaged: its checksum does not fit its content. Write the store anew")
-    if not LITTLE_ENDIAN:
+    if verified not in (stamp, None):
+        _require_sum(path, room, file)
+    if sys.byteorder == "big":
         into.byteswap(inplace=True)
     return stamp
 
 
-def read_slice(folder: Path, file: File, first: int, count: int, kind: np.dtype) -> np.ndarray:
-    """Return ``count`` numbers of a file, beginning with number ``first``, without verifying its checksum."""
-    found = np.empty(count, kind.newbyteorder("<"))
+def read_array(folder: Path, file: File, kind: np.dtype, part: slice | None = None) -> np.ndarray:
+    """Return all numbers of a file, after verifying its checksum; or those of a ``part``, without verifying it."""
     with _opened(folder, file) as stream:
-        stream.seek(first * kind.itemsize)
-        _fill(stream, found, folder / file.name)
-    return found.astype(kind, copy=False)
-
-
-def read_array(folder: Path, file: File, kind: np.dtype) -> np.ndarray:
-    """Return all numbers of a file, after verifying its checksum."""
-    if file.bytes % kind.itemsize:
-        raise ValueError(f"{folder / file.name} does not hold numbers of type {kind}")
-    require_size(folder, file)
-    found = np.empty(file.bytes // kind.itemsize, kind)
-    read_file(folder, file, found)
-    return found
+        if part is None:
+            content = stream.read()
+            _require_sum(folder / file.name, content, file)
+        else:
+            stream.seek(part.start * kind.itemsize)
+            content = stream.read((part.stop - part.start) * kind.itemsize)
+    return np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
 
 
 def require_indices(path: Path, columns: np.ndarray, width: int, starts: np.ndarray, entries: int) -> None:

@@ -18,13 +18,13 @@ from frankwolfe.rows.csr import CSR, UNSIGNED
 from frankwolfe.rows.dense import Dense
 from frankwolfe.store.format import (
     NEVER_READ,
+    File,
     Manifest,
     Shard,
     Stamp,
     read_array,
     read_file,
     read_manifest,
-    read_slice,
     require_indices,
     require_size,
 )
@@ -148,22 +148,20 @@ class RowStore(ShardedRows):
     def _beside(self, name: str) -> np.ndarray | None:
         """Read the targets or the weights of all rows; None if the store has none."""
         files = [getattr(part, name) for part in self.manifest.parts]
-        if files[0] is None:
-            return None
-        found = [read_array(self.path, file, np.dtype(np.float64)) for file in files]
-        for file, values in zip(files, found, strict=True):
-            self._require_beside(name, self.path / file.name, values)
-        return np.concatenate(found)
+        return None if files[0] is None else np.concatenate([self._read_beside(name, file) for file in files])
 
-    def _require_beside(self, name: str, path: Path, values: np.ndarray) -> None:
-        """Raise ValueError unless values from a file are valid targets or sample weights."""
-        if not np.isfinite(values).all():
-            raise ValueError(f"{path} is damaged: it holds NaN or infinity")
-        if name == "weights" and (values < 0.0).any():
-            raise ValueError(f"{path} is damaged: it holds negative weights")
-        classes = self.manifest.classes
-        if name == "targets" and classes is not None and not np.isin(values, np.arange(len(classes))).all():
-            raise ValueError(f"{path} is damaged: its targets are not numbers of the {len(classes)} classes")
+    def _read_beside(self, name: str, file: File) -> np.ndarray:
+        """Read a file of targets or weights. Raise ValueError unless they are valid."""
+        found, classes, wrong = read_array(self.path, file, np.dtype(np.float64)), self.manifest.classes, ""
+        if not np.isfinite(found).all():
+            wrong = "it holds NaN or infinity"
+        elif name == "weights" and (found < 0.0).any():
+            wrong = "it holds negative weights"
+        elif name == "targets" and classes is not None and not np.isin(found, np.arange(len(classes))).all():
+            wrong = f"its targets are not numbers of the {len(classes)} classes"
+        if wrong:
+            raise ValueError(f"{self.path / file.name} is damaged: {wrong}")
+        return found
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -229,13 +227,13 @@ class RowStore(ShardedRows):
         shard = self._files[0]
         count = min(count, shard.rows)
         if shard.columns is None or shard.starts is None:
-            width = self.manifest.columns
-            return Dense(read_slice(self.path, shard.values, 0, count * width, self.dtype).reshape(count, width))
-        starts = read_slice(self.path, shard.starts, 0, count + 1, np.dtype(self.manifest.indices))
-        stored = min(max(0, int(starts[-1])), shard.entries)
-        columns = read_slice(self.path, shard.columns, 0, stored, starts.dtype)
-        require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
-        values = read_slice(self.path, shard.values, 0, stored, self.dtype)
+            entries = slice(0, count * self.shape[1])
+            return Dense(read_array(self.path, shard.values, self.dtype, entries).reshape(count, self.shape[1]))
+        starts = read_array(self.path, shard.starts, self.index_dtype, slice(0, count + 1))
+        entries = slice(0, min(max(0, int(starts[-1])), shard.entries))
+        columns = read_array(self.path, shard.columns, self.index_dtype, entries)
+        require_indices(self.path / shard.columns.name, columns, self.shape[1], starts, shard.entries)
+        values = read_array(self.path, shard.values, self.dtype, entries)
         return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
 
     def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
@@ -382,7 +380,8 @@ def read_chunk(chunk: StoreChunk, what: str) -> Any:
             memory = sum(shard.bytes for shard in part.shards) or 1
             return RowStore(path, memory, chunk.verify, manifest).matrix()
         width = max(1, manifest.outputs) if what == "targets" else 1
-        found = read_slice(path, file, chunk.first * width, part.rows * width, np.dtype(np.float64))
+        entries = slice(chunk.first * width, (chunk.first + part.rows) * width)
+        found = read_array(path, file, np.dtype(np.float64), entries)
         return found.reshape(-1, manifest.outputs) if what == "targets" and manifest.outputs else found
     except OSError as error:
         why = str(error) if path.is_dir() else "there is no such folder"

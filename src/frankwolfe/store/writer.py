@@ -5,7 +5,7 @@ import shutil
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -65,10 +65,7 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
             shutil.rmtree(left, ignore_errors=True)
         if append:
             before = read_manifest(path)
-            listed = {file.name for part in before.parts for file in part.files}
-            for file in path.iterdir():
-                if OWN_NAME.fullmatch(file.name) and file.name not in listed:
-                    file.unlink()
+            _remove_unlisted(path, before)
             _write_store(path, blocks, wanted, path, before)
             return
         if path.exists():
@@ -80,6 +77,14 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
             unfinished.rename(path)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _remove_unlisted(folder: Path, manifest: Manifest) -> None:
+    """Remove the files of a store that its manifest does not list: left by a writer that failed or was killed."""
+    listed = {file.name for part in manifest.parts for file in part.files}
+    for file in folder.iterdir():
+        if OWN_NAME.fullmatch(file.name) and file.name not in listed:
+            file.unlink()
 
 
 @contextmanager
@@ -108,7 +113,7 @@ def _one_writer(path: Path) -> Iterator[None]:
 def _write_store(
     folder: Path, blocks: Generator[RowBlock], wanted: Wanted, path: Path, before: Manifest | None = None
 ) -> None:
-    """Write all blocks and then the manifest. If that fails, remove the files that were written."""
+    """Write all blocks and then the manifest. If that fails, remove the files that were added to a store."""
     writer = Writer(folder, wanted, before)
     try:
         with closing(blocks):  # also after an error: closes the source files at once
@@ -116,7 +121,9 @@ def _write_store(
                 writer.take(block)
         manifest = writer.finish()
     except BaseException as error:
-        writer.undo()
+        writer.close()
+        if before is not None:  # else the folder goes
+            _remove_unlisted(folder, before)
         if not isinstance(error, OSError) or error.errno is None:
             raise
         # keep the error code; the message adds that no store was written
@@ -156,28 +163,23 @@ class ShardWriter:
         self.folder, self.shards = folder, list[Shard]()
         self.counts, self.squares = np.zeros(0, np.int64), np.zeros(0)
         self._next = first
-        self._files: list[Path] = []
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="frankwolfe-write")
-        self._busy: Future | None = None
+        self._busy: Future = self._pool.submit(int)  # the shard that is being written
 
     def shard(self, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
         """Start to write stacked matrices as a shard. First wait for the previous shard and raise its error, if any."""
         self.wait()
-        write = self._dense if isinstance(pieces[0], np.ndarray) else self._sparse
-        self._busy = self._pool.submit(write, self._next, list(pieces), width, index)
+        self._busy = self._pool.submit(self._write, self._next, pieces, width, index)
         self._next += 1
 
     def wait(self) -> None:
         """Wait until all shards are written. Raise the error of the writing thread, if any."""
-        if self._busy is not None:
-            busy, self._busy = self._busy, None
-            busy.result()
+        self._busy.result()
 
     def file(self, name: str, values: np.ndarray) -> File:
         """Write numbers to a file, little-endian."""
         values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
         path, content = self.folder / name, memoryview(values).cast("B") if values.size else memoryview(b"")
-        self._files.append(path)
         with path.open("wb") as stream:
             filling(stream).write(content)
         return File(name, len(content), zlib.crc32(content))
@@ -186,42 +188,25 @@ class ShardWriter:
         """Wait for pending writes and end the thread."""
         self._pool.shutdown()
 
-    def undo(self) -> None:
-        """Remove all files that were written."""
-        self.close()
-        for path in self._files:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-
-    def _dense(self, number: int, pieces: list[np.ndarray], width: int, index: np.dtype) -> None:
-        """Write dense rows as a shard."""
-        values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        self._count(np.full(width, len(values)), np.einsum("ij,ij->j", values, values, dtype=np.float64))
-        self.shards.append(Shard(len(values), values.size, self.file(f"{number:06}-values.bin", values)))
-
-    def _sparse(self, number: int, pieces: list[Any], width: int, index: np.dtype) -> None:
-        """Write sparse rows as a shard."""
-        starts = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(piece.indptr) for piece in pieces]))])
-        values = np.concatenate([piece.data for piece in pieces])
-        columns = np.concatenate([piece.indices for piece in pieces])
-        places = columns.astype(np.intp, copy=False)
-        squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
-        self._count(np.bincount(places, minlength=width), squares)
-        self.shards.append(
-            Shard(
-                len(starts) - 1,
-                len(values),
-                self.file(f"{number:06}-values.bin", values),
-                self.file(f"{number:06}-columns.bin", columns),
-                self.file(f"{number:06}-starts.bin", starts.astype(index)),
-            )
-        )
-
-    def _count(self, counts: np.ndarray, squares: np.ndarray) -> None:
-        """Add the column statistics of a shard."""
-        self.widen(len(counts))
+    def _write(self, number: int, pieces: Sequence[Any], width: int, index: np.dtype) -> None:
+        """Write rows as a shard, and count their entries."""
+        if isinstance(pieces[0], np.ndarray):
+            values = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+            rows, arrays, counts = len(values), [values], np.full(width, len(values))
+            squares = np.einsum("ij,ij->j", values, values, dtype=np.float64)
+        else:
+            sizes = np.concatenate([np.diff(piece.indptr) for piece in pieces])
+            values, columns = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("data", "indices"))
+            rows, arrays = len(sizes), [values, columns, np.concatenate([[0], np.cumsum(sizes)]).astype(index)]
+            places = columns.astype(np.intp, copy=False)
+            counts = np.bincount(places, minlength=width)
+            squares = np.bincount(places, np.square(values, dtype=np.float64), minlength=width)
+        self.widen(width)
         self.counts += counts
         self.squares += squares
+        names = ("values", "columns", "starts")
+        files = [self.file(f"{number:06}-{name}.bin", array) for name, array in zip(names, arrays, strict=False)]
+        self.shards.append(Shard(rows, values.size, *files))
 
     def widen(self, width: int) -> None:
         """Pad the column statistics with zeros to ``width`` columns."""
@@ -345,7 +330,7 @@ class Writer:
         self._pending: list[Any] = []
         self._pending_bytes = 0
         self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
-        self.undo = self._out.undo
+        self.close = self._out.close
 
     def _match_store(self, before: Manifest) -> None:
         """Adopt layout and types of the store to append to. Raise ValueError if the settings differ from them."""
