@@ -60,11 +60,10 @@ def blocks(rows, seed=0, columns=COLUMNS, per_row=PER_ROW, step=20_000):
 def evict(store):
     """Ask the system to forget the files of a store, so that they are read from disk."""
     os.sync()
-    for shard in store.shards:
-        for file in shard.files:
-            handle = os.open(store.path / file.name, os.O_RDONLY)
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.close(handle)
+    for file in store.manifest.files():
+        handle = os.open(store.path / file.name, os.O_RDONLY)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(handle)
 
 
 def timed(call, runs=3, before=lambda: None):
@@ -89,11 +88,10 @@ def in_turn(cases, rounds):
 
 def read_plainly(store):
     """Read all bytes of the rows into one buffer, file by file."""
-    room = memoryview(bytearray(max(file.bytes for shard in store.shards for file in shard.files)))
-    for shard in store.shards:
-        for file in shard.files:
-            with (store.path / file.name).open("rb", buffering=0) as stream:
-                stream.readinto(room[: file.bytes])
+    room = memoryview(bytearray(max(file.bytes for file in store.manifest.files())))
+    for file in store.manifest.files():
+        with (store.path / file.name).open("rb", buffering=0) as stream:
+            stream.readinto(room[: file.bytes])
 
 
 def write_text(folder, rows):

@@ -95,19 +95,22 @@ def _is_json(content):
 
 
 def _edit_shard(path, content, rng):
-    """Edit the numbers of a file, and mend its checksum; sometimes its size, too."""
+    """Edit the numbers of a file, and mend its checksum."""
     kinds = {"values": content["values"], "columns": content["indices"], "starts": content["indices"]}
     kinds |= {"targets": "float64", "weights": "float64", "counts": "int64", "squares": "float64"}
     part = content["parts"][rng.integers(len(content["parts"]))]
-    holders = [part, part["shards"][rng.integers(len(part["shards"]))]]
-    holder = holders[rng.integers(2)]
-    there = [name for name in kinds if isinstance(holder.get(name), dict)]
-    which = there[rng.integers(len(there))]
-    file = path / holder[which]["name"]
+    shard = part["shards"][rng.integers(len(part["shards"]))]
+    if rng.integers(2):
+        holder, which = part["crc32"], str(rng.choice(sorted(part["crc32"])))
+        file, at = path / f"part-{part['number']}-{which}.bin", which
+    else:
+        holder, at = shard["crc32"], int(rng.integers(len(shard["crc32"])))
+        which = ("values", "columns", "starts")[at]
+        file = path / f"{shard['number']:06}-{which}.bin"
     array = np.fromfile(file, np.dtype(kinds[which]))
     name, found = edited_array(array, rng, forms=rng.random() < 0.2)
     file.write_bytes(np.ascontiguousarray(found).tobytes())
-    holder[which] |= {"bytes": file.stat().st_size, "crc32": zlib.crc32(file.read_bytes())}
+    holder[at] = zlib.crc32(file.read_bytes())
     return f"{which} ({file.name})", name, which in ("columns", "starts", "counts")
 
 

@@ -72,7 +72,7 @@ def test_manifests_of_another_kind(store, changes, told):
 def test_a_manifest_names_no_file_elsewhere(store, tmp_path):
     (tmp_path / "secret.bin").write_bytes(bytes(8))
     content = json.loads((store.path / "manifest.json").read_text())
-    content["parts"][0]["counts"]["name"] = "../secret.bin"
+    content["parts"][0]["number"] = "0/../../secret"
     rewritten(store, parts=content["parts"])
     with pytest.raises(ValueError, match="not a manifest that this library has written"):
         fw.open_rows(store.path)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import count
 from math import inf
+from operator import add
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import cloudpickle
-import numpy as np
 from dask.distributed import Client, Future, Status
 from dask.task_spec import TaskRef
 from tblib import pickling_support
@@ -54,16 +54,12 @@ def added(answers: Sequence[Any]) -> Any:
     Examples
     --------
     >>> added([(1, [2.0]), (3, [4.0])])
-    (np.int64(4), [2.0, 4.0])
+    (4, [2.0, 4.0])
     """
     for one in answers:
         if isinstance(one, Exception):
             return one
-    return reduce(_sum, answers)
-
-
-def _sum(mine: tuple, other: tuple) -> tuple:
-    return tuple(one + two if isinstance(one, list) else np.add(one, two) for one, two in zip(mine, other, strict=True))
+    return reduce(lambda mine, other: tuple(map(add, mine, other)), answers)
 
 
 DIRECT_BYTES = 2**28

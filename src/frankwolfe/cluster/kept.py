@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from hashlib import blake2b
 from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import Samples
 from frankwolfe.shards.interface import Kept, Task
 from frankwolfe.shards.local import ChunkedRows, Local, Threads
+from frankwolfe.shards.sources import digest
 
 _numbers = count()
 
@@ -221,7 +221,7 @@ class Part:
     @cached_property
     def digest(self) -> str:
         """Hash of the fingerprints of all chunks."""
-        return blake2b("".join(chunk.fingerprint for chunk in self.chunks).encode(), digest_size=16).hexdigest()
+        return digest(tuple(chunk.fingerprint for chunk in self.chunks))
 
     def done(self, call: Call, kept: Sequence[Handle] = ()) -> Any:
         """Run a call. Store the first results under the handles ``kept``, and return the others."""

@@ -4,8 +4,7 @@ import atexit
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import cache
-from hashlib import blake2b
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -21,10 +20,11 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
 from frankwolfe.cluster.connection import Connection
-from frankwolfe.cluster.kept import Chunk, Part, arrays_of
+from frankwolfe.cluster.kept import Chunk, Part
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import available_cores
 from frankwolfe.losses import as_loss
+from frankwolfe.shards.sources import digest
 
 
 def renamed(chunks: Sequence[Delayed], prefix: str) -> list[Delayed]:
@@ -141,9 +141,6 @@ RETRIES = 2
 UNSEEN = 8
 """Largest number of parts if the cluster has no workers yet."""
 
-SAMPLED = 4096
-"""Number of evenly spaced entries of each array of a chunk that its fingerprint uses."""
-
 
 class Chunks(NamedTuple):
     """Chunks of a data set, before loading.
@@ -177,13 +174,6 @@ class Chunks(NamedTuple):
         return self._replace(rows=rows, targets=targets, weights=self.weights and [*found])
 
 
-class Group(NamedTuple):
-    """Index of a part, and the indices of its chunks."""
-
-    number: int
-    chunks: list[int]
-
-
 class Loader:
     """Groups chunks into parts, one for each worker, and adds the tasks that load a part or reload a lost one.
 
@@ -204,14 +194,14 @@ class Loader:
             chunks = chunks.own()
             graph = graph_of(chunks.all())
         self.chunks, self.connection, self._tasks = chunks, connection, convert_legacy_graph(graph)
-        self.groups: list[Group] = []
+        self.groups: list[tuple[int, list[int]]] = []  # index of each part, and those of its chunks
 
     def plan(self) -> list[str | None]:
         """Group the chunks into parts. Return the worker that will load each part."""
         homes = self._homes()
         workers = self.connection.workers() if None in homes else []
         groups, addresses = grouped(homes, workers or [None] * UNSEEN)
-        self.groups = [Group(number, group) for number, group in enumerate(groups)]
+        self.groups = list(enumerate(groups))
         return addresses
 
     def keep_groups(self, kept: list[int]) -> None:
@@ -252,9 +242,7 @@ class Loader:
     def failed(self, parts: list[Future]) -> str:
         """Return a text that names the chunks that could not be loaded, or an empty string if there are none."""
         erred = {*self.connection.erred([part.key for part in parts])}
-        suspects = [
-            k for group, part in zip(self.groups, parts, strict=True) if part.key in erred for k in group.chunks
-        ]
+        suspects = [k for (_, group), part in zip(self.groups, parts, strict=True) if part.key in erred for k in group]
         if not suspects:
             return ""
         sources = [source for source in (self.chunks.rows, self.chunks.targets, self.chunks.weights) if source]
@@ -281,7 +269,7 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
     Examples
     --------
     >>> grouped([None] * 5, ["a", "b"])
-    ([[0, 1], [2, 3, 4]], ['a', 'b'])
+    ([[0, 1, 2], [3, 4]], ['a', 'b'])
     >>> grouped(["b", "a", "b"], ["a", "b", "c"])
     ([[1], [0, 2]], ['a', 'b'])
     """
@@ -289,9 +277,7 @@ def grouped(homes: Sequence[str | None], workers: Sequence[Any]) -> tuple[list[l
         places = sorted({str(home) for home in homes})
         return [[k for k, home in enumerate(homes) if home == place] for place in places], list(places)
     count = min(len(workers), len(homes))
-    ends = np.linspace(0, len(homes), count + 1).astype(int)
-    groups = [list(range(first, last)) for first, last in pairwise(ends)]
-    return groups, list(workers[:count])
+    return [group.tolist() for group in np.array_split(np.arange(len(homes)), count)], list(workers[:count])
 
 
 def load_part(
@@ -320,7 +306,7 @@ def checked_chunk(X: Any, y: Any, weight: Any, columns: int, loss: Any) -> Chunk
             setattr(matrix, name, aligned(getattr(matrix, name)))
     else:
         matrix = aligned(matrix)
-    return Chunk(matrix, targets, raw, chunk_fingerprint(matrix, targets, raw))
+    return Chunk(matrix, targets, raw, digest((matrix, targets, raw)))
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
@@ -333,16 +319,6 @@ def aligned(array: np.ndarray) -> np.ndarray:
     True
     """
     return np.require(array, requirements="A")
-
-
-def chunk_fingerprint(matrix: Any, targets: np.ndarray, weights: np.ndarray) -> str:
-    """Return a hash of the shape, the type and a sample of the entries of a chunk."""
-    found = blake2b(repr((matrix.shape, str(matrix.dtype))).encode(), digest_size=16)
-    for piece in (*arrays_of(matrix), targets, weights):
-        flat = piece.reshape(-1)
-        if flat.size:
-            found.update(flat[np.linspace(0, flat.size - 1, min(SAMPLED, flat.size)).astype(np.int64)].tobytes())
-    return found.hexdigest()
 
 
 def chunks_of(X: Any, y: Any, sample_weight: Any, loss: Any) -> Chunks:

@@ -1,7 +1,6 @@
 """`RemoteData`: a data set on a cluster, the ``X`` of a problem and its `DataSource`; `DaskShards` runs its tasks."""
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from frankwolfe.cluster.kept import Call, Handle, Part, arrays_of, local_rows
 from frankwolfe.cluster.loading import chunks_of, client_at_hand
 from frankwolfe.rows.centred import Centred
 from frankwolfe.shards.interface import RemoteSamples, Shards, Task, entry
+from frankwolfe.shards.sources import digest
 
 
 def first_row(part: Part) -> np.ndarray:
@@ -172,7 +172,7 @@ class RemoteData(DaskSource):
             not layouts.pop(),
             weight,
             sum(answer["bytes"] for answer in found),
-            blake2b("".join(digests).encode(), digest_size=16).hexdigest(),
+            digest(tuple(digests)),
             max(answer["largest_target"] for answer in found),
             widths.pop(),
         )

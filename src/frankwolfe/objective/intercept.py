@@ -26,7 +26,7 @@ from frankwolfe.losses.base import loss
 from frankwolfe.losses.loss_arrays import many
 from frankwolfe.objective import tasks
 from frankwolfe.objective.newton import NOISE, Sums, bracketed_root, trust_region
-from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
+from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.rows.samples import Samples
 
@@ -132,7 +132,7 @@ class InterceptSearch:
         """Weighted mean of the predictions, one number for each output."""
         return self._facts[0]
 
-    def best(self, before: Point | Guess | ZeroModel | None) -> tuple[np.ndarray, np.ndarray | None]:
+    def best(self, before: Point | Guess | None) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the optimal intercept and, if one was computed, the approximate second derivative there.
 
         For a non-convex loss the result is a stationary intercept, no worse than the start. The search starts from the

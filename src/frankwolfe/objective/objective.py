@@ -13,12 +13,12 @@ import numpy as np
 from frankwolfe.losses.loss_arrays import LossArrays
 from frankwolfe.objective import tasks
 from frankwolfe.objective.intercept import InterceptSearch, ShiftedLoss, kinked_point
-from frankwolfe.objective.point import Guess, Point, Segment, ZeroModel
+from frankwolfe.objective.point import Guess, Point, Segment
 from frankwolfe.objective.tasks import EPSILON
 from frankwolfe.shards.interface import Kept, Shards, entry
 from frankwolfe.shards.local import Local
 
-Before = Point | Guess | ZeroModel | None
+Before = Point | Guess | None
 
 
 class Objective:
@@ -158,13 +158,17 @@ class Objective:
         """Return the directional derivatives stored by `note_slopes` for these atoms and ``alpha``, or None."""
         return next((s for known, at, s in self._atom_slopes if known is atoms and at is alpha), None)
 
-    def zero_model(self) -> ZeroModel:
-        """Evaluate the objective at zero weights. Reads no row, unless calls are costly and runs start there."""
+    def zero_model(self) -> Point:
+        """Evaluate the objective at zero weights. Reads no row, unless calls are costly and runs start there.
+
+        The point has no vectors: they would occupy memory.
+        """
         if self._starts_at_zero and self.shards.calls_are_costly:
             self._pass_at_zero = self.at(np.zeros(self.size))
-            return ZeroModel(self._pass_at_zero[0].value, None, None, None)
-        at = self.point(self.zeros())
-        return ZeroModel(at.value, at.shift, at.mean, at.curve)
+            at = self._pass_at_zero[0]
+        else:
+            at = self.point(self.zeros())
+        return at._replace(z=None, losses=None, alpha=None)
 
     # --- vectors --------------------------------------------------------------------------------------------------
 

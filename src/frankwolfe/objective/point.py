@@ -20,23 +20,6 @@ class Guess(NamedTuple):
     curve: np.ndarray | None = None
 
 
-class ZeroModel(NamedTuple):
-    """The objective at zero weights, and a starting point for the intercept of other models.
-
-    Attributes
-    ----------
-    value : float
-        The objective ``F(0)``.
-    shift, mean, curve
-        See `Point`.
-    """
-
-    value: float
-    shift: np.ndarray | None
-    mean: np.ndarray | None
-    curve: np.ndarray | None
-
-
 class Point(NamedTuple):
     """The objective evaluated at some predictions. Arrays are `Kept` if the rows are on a cluster.
 

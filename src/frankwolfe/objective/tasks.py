@@ -77,14 +77,12 @@ def exact_pass(local: Local, w: Any, since: np.ndarray | None = None, more: bool
     """
     z, losses, alpha = local.samples.table(), np.empty(len(local.samples.weights)), local.samples.table()
     loss = local.losses
-    if isinstance(w, np.ndarray) and not w.any():  # no row is needed to predict zero
-        ends = None if since is None else (since, z)
-        losses, alpha, *found = evaluate(local, z, None, ends, None, more)
-        return z, losses, alpha, *found[:3], *gradient(local, alpha)
+    moves = not isinstance(w, np.ndarray) or bool(w.any())  # else predictions are zero
 
     def fill(block: DataBlock) -> tuple:
         part, (rows, targets, weights, _) = block
-        z[part] = rows.dot_all(w)
+        if moves:
+            z[part] = rows.dot_all(w)
         value = evaluate_losses(targets, weights, loss, z[part], losses[part], alpha[part])
         return value, np.asarray(rows.add_all(alpha[part], local.size), np.float64)  # while the rows are in cache
 

@@ -15,7 +15,7 @@ from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.losses import as_loss
 from frankwolfe.objective.intercept import EPSILON, InterceptSearch, ShiftedLoss, shifted
 from frankwolfe.objective.objective import Objective
-from frankwolfe.objective.point import Guess, Point, ZeroModel
+from frankwolfe.objective.point import Guess, Point
 from frankwolfe.problem.data import source_of
 from frankwolfe.problem.linear_bounds import LinearBounds, as_side
 from frankwolfe.problem.requirements import SIDE, Facts, refuse
@@ -117,7 +117,7 @@ class Problem:
     _side: LinearBounds | None = None
     _feature_names: list[str] | None = None
     _objective: Objective | None = None
-    _zero_model: ZeroModel | None = None
+    _zero_model: Point | None = None
     _guess: Guess | None = None
     _side_reach: float | None = None
     factored: bool = False
@@ -232,14 +232,14 @@ class Problem:
 
     @property
     @single_threaded
-    def zero_model(self) -> ZeroModel:
+    def zero_model(self) -> Point:
         """The zero model, computed when it is first needed."""
         if self._zero_model is None:
             self._zero_model = self.objective.zero_model()
         return self._zero_model
 
     @property
-    def guess(self) -> Guess | ZeroModel:
+    def guess(self) -> Guess | Point:
         """Where searches for an intercept start: at the zero model's, or at that of the model a run starts from."""
         return self._guess or self.zero_model
 

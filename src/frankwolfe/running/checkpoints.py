@@ -19,11 +19,12 @@ from frankwolfe.exceptions import CheckpointWarning
 from frankwolfe.methods.registry import METHODS, Method, as_method
 from frankwolfe.methods.steps import STEPS
 from frankwolfe.problem import Problem
-from frankwolfe.problem.data import digest, fingerprint
+from frankwolfe.problem.data import fingerprint
 from frankwolfe.problem.requirements import check
 from frankwolfe.result import Result
 from frankwolfe.running.certifier import Start
 from frankwolfe.running.driver import Driver, Limits
+from frankwolfe.shards.sources import digest
 from frankwolfe.solvers.loop import generator_of
 from frankwolfe.solvers.protocol import Solver
 from frankwolfe.solvers.state import (

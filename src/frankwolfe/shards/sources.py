@@ -5,12 +5,15 @@ the type of ``X``. A new place is a new class, in a file of its own, and a line 
 can read piece by piece need less: a subclass of `frankwolfe.store.sharded.ShardedRows`, which has a source already.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_targets, as_weights, column_names
+from frankwolfe.compile.part import Opaque, is_part
 from frankwolfe.linalg.matrices import evenly_spread
 from frankwolfe.rows import as_rows
 from frankwolfe.rows.centred import centred
@@ -170,3 +173,47 @@ def memory_samples(matrix: Any, targets: np.ndarray, weights: np.ndarray, loss: 
     """Return checked data in memory as kernels take it, without a copy. With ``centre``, dense columns are centred."""
     rows = as_rows(matrix, loss.outputs)
     return Samples(centred(rows, weights) if centre else rows, targets, weights, loss)
+
+
+# --- fingerprints -----------------------------------------------------------------------------------------------------
+
+WHOLE = 2**24
+"""Bytes of an array up to which all of it goes into a fingerprint."""
+
+SAMPLED = 2**17
+"""Entries of a larger array that do, evenly spaced."""
+
+
+def digest(value: Any) -> str:
+    """Return a fingerprint of a part, with all that is in it: names of classes, numbers and arrays.
+
+    Of Python objects only the name of their class is known.
+    """
+    found = blake2b(digest_size=16)
+    for piece in _pieces(value):
+        found.update(piece)
+        found.update(b";")
+    return found.hexdigest()
+
+
+def _pieces(value: Any) -> Iterator[bytes | memoryview]:
+    """Yield what distinguishes a value from others, as bytes."""
+    if isinstance(value, Opaque):
+        yield from _pieces(value.comparable())
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype.str}{value.shape}".encode()
+        flat = np.ascontiguousarray(value).reshape(-1)
+        if value.nbytes > WHOLE:
+            flat = flat[np.linspace(0, flat.size - 1, SAMPLED).astype(np.int64)]
+        yield memoryview(flat).cast("B")
+    elif sparse.issparse(value):
+        csr = sparse.csr_array(value)
+        yield from _pieces((csr.shape, csr.data, csr.indices, csr.indptr))
+    elif isinstance(value, tuple):
+        yield f"{type(value).__qualname__}{len(value)}".encode() if is_part(value) else b"tuple"
+        for entry in value:
+            yield from _pieces(entry)
+    elif value is None or isinstance(value, bool | int | float | str | bytes | np.generic):
+        yield repr(value.item() if isinstance(value, np.generic) else value).encode()
+    else:
+        yield type(value).__qualname__.encode()

@@ -19,8 +19,14 @@ FORMAT, VERSION = "frankwolfe rows", 2
 
 NAME = "manifest.json"
 
-OWN_NAME = re.compile(r"(\d{6,19}-(values|columns|starts)|part-\d{1,19}-(counts|squares|targets|weights))\.bin")
-"""Names of the other files."""
+OF_A_SHARD = ("values", "columns", "starts")
+"""Files of a shard: the entries row by row; if rows are sparse, the column of each entry and each row's first entry."""
+
+OF_A_PART = ("counts", "squares", "targets", "weights")
+"""Files of a part: the number of stored entries of each column, the sum of their squares, targets and weights."""
+
+OWN_NAME = re.compile(rf"(\d{{6,19}}-({'|'.join(OF_A_SHARD)})|part-\d{{1,19}}-({'|'.join(OF_A_PART)}))\.bin")
+"""Names of these files."""
 
 LARGEST = 2**30
 """Largest size of a manifest in bytes."""
@@ -41,52 +47,41 @@ class Shard:
 
     Attributes
     ----------
-    rows, entries : int
-        Number of rows, and of stored entries.
-    values, columns, starts : File
-        The entries row by row. For sparse rows also the column of each entry, and the index of each row's first entry.
+    number, rows, entries : int
+        Number of the shard in the names of its files, number of rows, and of stored entries.
+    crc32 : list of int
+        Checksums of its files, in the order of `OF_A_SHARD`.
     """
 
+    number: int
     rows: int
     entries: int
-    values: File
-    columns: File | None = None
-    starts: File | None = None
-
-    @property
-    def files(self) -> list[File]:
-        """The files of the rows."""
-        return [file for file in (self.values, self.columns, self.starts) if file is not None]
-
-    @property
-    def bytes(self) -> int:
-        """Size of the rows in bytes."""
-        return sum(file.bytes for file in self.files)
+    crc32: list[int]
 
 
 @dataclass(frozen=True)
 class WrittenPart:
     """The shards and files that one call of `write_rows` has written.
 
-    ``counts`` has the number of stored entries of each column, ``squares`` the sum of their squares.
+    Attributes
+    ----------
+    number, columns : int
+        Number of the part in the names of its files, and number of columns.
+    shards : list of Shard
+        The rows.
+    crc32 : dict of int
+        Checksums of the files that it has, of `OF_A_PART`.
     """
 
+    number: int
+    columns: int
     shards: list[Shard]
-    counts: File
-    squares: File
-    targets: File | None = None
-    weights: File | None = None
+    crc32: dict[str, int]
 
     @property
     def rows(self) -> int:
         """Number of rows."""
         return sum(shard.rows for shard in self.shards)
-
-    @property
-    def files(self) -> list[File]:
-        """All files of the part."""
-        beside = [file for file in (self.counts, self.squares, self.targets, self.weights) if file is not None]
-        return [*chain.from_iterable(shard.files for shard in self.shards), *beside]
 
 
 @dataclass(frozen=True)
@@ -133,6 +128,23 @@ class Manifest:
         """Number of rows."""
         return sum(part.rows for part in self.parts)
 
+    def shard_files(self, shard: Shard) -> list[File]:
+        """Return the files of a shard."""
+        value, index = np.dtype(self.values).itemsize, np.dtype(self.indices).itemsize
+        sizes = shard.entries * value, shard.entries * index, (shard.rows + 1) * index
+        names = [f"{shard.number:06}-{name}.bin" for name in OF_A_SHARD]
+        return [File(*facts) for facts in zip(names, sizes, shard.crc32, strict=False)]
+
+    def part_file(self, part: WrittenPart, name: str) -> File:
+        """Return a file of a part."""
+        count = {"targets": part.rows * max(1, self.outputs), "weights": part.rows}.get(name, part.columns)
+        return File(f"part-{part.number}-{name}.bin", 8 * count, part.crc32[name])
+
+    def files(self) -> list[File]:
+        """Return all files."""
+        rows = chain.from_iterable(map(self.shard_files, self.shards))
+        return [*rows, *(self.part_file(part, name) for part in self.parts for name in part.crc32)]
+
     def text(self) -> str:
         """Return the manifest as JSON, with a checksum of its content."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
@@ -174,14 +186,16 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _built(content: dict[str, Any]) -> Manifest:
-    """Return the manifest from JSON data, after checking types, counts and file sizes."""
+    """Return the manifest from JSON data, after checking types and counts."""
     known = {name: value for name, value in content.items() if name not in ("format", "version", "parts")}
-    found = Manifest(**known, parts=[_part(**part) for part in content["parts"]])
+    parts = [
+        WrittenPart(**{**part, "shards": [Shard(**shard) for shard in part["shards"]]}) for part in content["parts"]
+    ]
+    found = Manifest(**known, parts=parts)
     _require(found.layout in ("csr", "dense"), f"its layout is {found.layout!r}")
     _require(found.values in ("float32", "float64"), f"its values are {found.values!r}")
     _require(found.indices in ("int32", "int64"), f"its indices are {found.indices!r}")
-    for name in ("columns", "outputs", "first_column"):
-        _count(name, getattr(found, name))
+    _require_counts(found.columns, found.outputs, found.first_column)
     names, classes = found.names, found.classes
     if names is not None:
         _require(isinstance(names, list) and all(isinstance(name, str) for name in names), "its names are no texts")
@@ -191,8 +205,17 @@ def _built(content: dict[str, Any]) -> Manifest:
         _require({type(name) for name in classes} in ({str}, {bool}), "its classes are no words or truth values")
         _require(sorted({*classes}) == classes, "its classes are not in ascending order")
         _require(found.outputs == 0, f"it has {found.outputs} outputs, and classes")
-    for part in found.parts:
-        _require_sizes(found, part)
+    for part in parts:
+        _require_counts(part.number, part.columns, *part.crc32.values())
+        fits = part.columns == found.columns if part is parts[-1] else part.columns <= found.columns
+        _require(fits, f"a part has {part.columns} columns, of {found.columns}")
+        _require({"counts", "squares"} <= {*part.crc32} <= {*OF_A_PART}, "a part has other files")
+        _require(part.crc32.keys() == parts[0].crc32.keys(), "some of its rows have targets or weights, and others not")
+        for shard in part.shards:
+            _require_counts(shard.number, shard.rows, shard.entries, *shard.crc32)
+            _require(len(shard.crc32) == (3 if found.layout == "csr" else 1), "a shard has another layout")
+            whole = found.layout == "csr" or shard.entries == shard.rows * found.columns
+            _require(shard.rows > 0 and whole, f"a shard has {shard.rows} rows and {shard.entries} entries")
     return found
 
 
@@ -201,56 +224,10 @@ def _require(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _count(name: str, value: Any) -> int:
-    """Return ``value`` if it is an int between 0 and 2**62, else raise ValueError."""
-    _require(type(value) is int and 0 <= value < 2**62, f"{name} is {value!r}, which is no count")
-    return int(value)
-
-
-def _file(content: dict[str, Any] | None) -> File | None:
-    """Return the description of a file, whose name must be one of this library, without a path."""
-    if content is None:
-        return None
-    name = content["name"]
-    _require(isinstance(name, str) and OWN_NAME.fullmatch(name) is not None, f"{name!r} is no file of a row store")
-    return File(name, _count("bytes", content["bytes"]), _count("crc32", content["crc32"]))
-
-
-def _part(shards: list[dict[str, Any]], **files: Any) -> WrittenPart:
-    found = [
-        Shard(
-            _count("rows", shard["rows"]),
-            _count("entries", shard["entries"]),
-            *(_file(shard[name]) for name in ("values", "columns", "starts")),  # type: ignore[arg-type]
-        )
-        for shard in shards
-    ]
-    _require(all(shard.values is not None for shard in found), "a shard has no values")
-    part = WrittenPart(found, **{name: _file(file) for name, file in files.items()})  # type: ignore[arg-type]
-    _require(part.counts is not None and part.squares is not None, "it counts no columns")
-    return part
-
-
-def _require_sizes(manifest: Manifest, part: WrittenPart) -> None:
-    """Raise ValueError unless the file sizes of a part match its numbers of rows, entries and columns."""
-    value, index = np.dtype(manifest.values).itemsize, np.dtype(manifest.indices).itemsize
-    for shard in part.shards:
-        rows, entries, sparse = shard.rows, shard.entries, manifest.layout == "csr"
-        _require((shard.columns is not None) == (shard.starts is not None) == sparse, "a shard has another layout")
-        _require(sparse or entries == rows * manifest.columns, f"{shard.values.name} has {entries} entries")
-        _require(rows > 0, f"{shard.values.name} has no rows")
-        sizes = [entries * value, entries * index, (rows + 1) * index]
-        for file, size in zip(shard.files, sizes, strict=False):
-            _require(file.bytes == size, f"{file.name} has {file.bytes} bytes, and its rows need {size}")
-    width = part.counts.bytes // 8
-    fits = width == manifest.columns if part is manifest.parts[-1] else width <= manifest.columns
-    _require(fits, f"{part.counts.name} has {width} columns, of {manifest.columns}")
-    beside = {"counts": 8 * width, "squares": 8 * width, "weights": 8 * part.rows}
-    beside["targets"] = 8 * part.rows * max(1, manifest.outputs)
-    for name, size in beside.items():
-        own, first = getattr(part, name), getattr(manifest.parts[0], name)
-        _require(own is None or own.bytes == size, f"its {name} have not the {size} bytes that they need")
-        _require((own is None) == (first is None), f"some of its rows have {name}, and others have none")
+def _require_counts(*values: Any) -> None:
+    """Raise ValueError unless all values are ints between 0 and 2**62."""
+    for value in values:
+        _require(type(value) is int and 0 <= value < 2**62, f"{value!r} is no count")
 
 
 Stamp = tuple[int, int]

@@ -20,7 +20,6 @@ from frankwolfe.store.format import (
     NEVER_READ,
     File,
     Manifest,
-    Shard,
     Stamp,
     read_array,
     read_file,
@@ -102,8 +101,11 @@ class RowStore(ShardedRows):
         limit, self.path, self.verify = as_bytes("memory", memory), Path(path), verify
         self.manifest = found = read_manifest(self.path) if manifest is None else manifest
         self._stamps: dict[int, list[Stamp]] = {}  # stamps of the files of each shard read so far
-        self._files: list[Shard] = found.shards
-        sizes = [ShardSize(shard.rows, shard.entries, shard.bytes) for shard in self._files]
+        self._files = [found.shard_files(shard) for shard in found.shards]
+        sizes = [
+            ShardSize(shard.rows, shard.entries, sum(file.bytes for file in files))
+            for shard, files in zip(found.shards, self._files, strict=True)
+        ]
         is_sparse = found.layout == "csr"
         super().__init__(str(path), found.columns, found.values, sizes, limit, is_sparse, found.indices)
         self.feature_names = found.names
@@ -147,8 +149,9 @@ class RowStore(ShardedRows):
 
     def _beside(self, name: str) -> np.ndarray | None:
         """Read the targets or the weights of all rows; None if the store has none."""
-        files = [getattr(part, name) for part in self.manifest.parts]
-        return None if files[0] is None else np.concatenate([self._read_beside(name, file) for file in files])
+        parts = self.manifest.parts
+        files = [self.manifest.part_file(part, name) for part in parts if name in part.crc32]
+        return np.concatenate([self._read_beside(name, file) for file in files]) if files else None
 
     def _read_beside(self, name: str, file: File) -> np.ndarray:
         """Read a file of targets or weights. Raise ValueError unless they are valid."""
@@ -177,7 +180,7 @@ class RowStore(ShardedRows):
         """Sum a column statistic over all parts. Early parts may have fewer columns."""
         total = np.zeros(self.manifest.columns, kind)
         for part in self.manifest.parts:
-            file = getattr(part, name)
+            file = self.manifest.part_file(part, name)
             found = read_array(self.path, file, np.dtype(kind))
             if not (found >= 0).all() or (name == "counts" and found.sum() != sum(s.entries for s in part.shards)):
                 raise ValueError(f"{self.path / file.name} is damaged: its numbers are not those of the columns")
@@ -195,45 +198,44 @@ class RowStore(ShardedRows):
 
     def read(self, numbers: Any, room: Room | None = None) -> CSR | Dense:
         """Read some shards and return their rows, concatenated. Allocate memory unless ``room`` provides buffers."""
-        for file in chain.from_iterable(self._files[k].files for k in numbers) if room is None else ():
+        for file in chain.from_iterable(self._files[k] for k in numbers) if room is None else ():
             require_size(self.path, file)  # before memory is allocated for a file that may not exist
         return super().read(numbers, room)
 
     def read_into(self, number: int, *arrays: np.ndarray) -> None:
         """Read a shard into buffers. Validate it if its files are new or changed."""
-        shard = self._files[number]
-        known = self._stamps.get(number, [NEVER_READ] * len(shard.files))
+        files = self._files[number]
+        known = self._stamps.get(number, [NEVER_READ] * len(files))
         stamps = [
             read_file(self.path, file, into, stamp if self.verify else None)
-            for file, into, stamp in zip(shard.files, arrays, known, strict=False)
+            for file, into, stamp in zip(files, arrays, known, strict=False)
         ]
         if stamps != known:
-            self._require_sound(shard, *arrays)
+            self._require_sound(number, *arrays)
             with self._lock:
                 self._stamps[number] = stamps
 
-    def _require_sound(self, shard: Shard, values: np.ndarray, *indices: np.ndarray) -> None:
+    def _require_sound(self, number: int, values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> None:
         """Raise ValueError if a shard holds NaN, infinity or invalid indices, whether or not its checksum is right."""
+        names, entries = [self.path / file.name for file in self._files[number]], self.shards[number].entries
         if not all_finite(values):
-            raise ValueError(f"{self.path / shard.values.name} is damaged: it holds NaN or infinity")
-        if shard.starts is not None and shard.columns is not None:
-            columns, starts = indices
-            if starts[-1] != shard.entries:
-                raise ValueError(f"{self.path / shard.starts.name} is damaged: it has not {shard.entries} entries")
-            require_indices(self.path / shard.columns.name, columns, self.manifest.columns, starts, shard.entries)
+            raise ValueError(f"{names[0]} is damaged: it holds NaN or infinity")
+        if self.is_sparse:
+            if starts[-1] != entries:
+                raise ValueError(f"{names[2]} is damaged: it has not {entries} entries")
+            require_indices(names[1], columns, self.shape[1], starts, entries)
 
     def first_rows(self, count: int) -> CSR | Dense:
         """Read the first ``count`` rows, or those of the first shard if it has fewer, without reading the others."""
-        shard = self._files[0]
-        count = min(count, shard.rows)
-        if shard.columns is None or shard.starts is None:
+        count, files = min(count, self.shards[0].rows), self._files[0]
+        if not self.is_sparse:
             entries = slice(0, count * self.shape[1])
-            return Dense(read_array(self.path, shard.values, self.dtype, entries).reshape(count, self.shape[1]))
-        starts = read_array(self.path, shard.starts, self.index_dtype, slice(0, count + 1))
-        entries = slice(0, min(max(0, int(starts[-1])), shard.entries))
-        columns = read_array(self.path, shard.columns, self.index_dtype, entries)
-        require_indices(self.path / shard.columns.name, columns, self.shape[1], starts, shard.entries)
-        values = read_array(self.path, shard.values, self.dtype, entries)
+            return Dense(read_array(self.path, files[0], self.dtype, entries).reshape(count, self.shape[1]))
+        starts = read_array(self.path, files[2], self.index_dtype, slice(0, count + 1))
+        entries = slice(0, min(max(0, int(starts[-1])), self.shards[0].entries))
+        columns = read_array(self.path, files[1], self.index_dtype, entries)
+        require_indices(self.path / files[1].name, columns, self.shape[1], starts, self.shards[0].entries)
+        values = read_array(self.path, files[0], self.dtype, entries)
         return CSR(values, columns.view(UNSIGNED[columns.dtype]), starts)
 
     def to_dask(self, shards: int | None = None) -> tuple[Any, Any, Any]:
@@ -278,8 +280,8 @@ class RowStore(ShardedRows):
         part = self.manifest.parts[0]
         return (
             _dask_array("rows", token, chunks, (self.shape[1],), rows),
-            None if part.targets is None else _dask_array("targets", token, chunks, outputs),
-            None if part.weights is None else _dask_array("weights", token, chunks),
+            None if "targets" not in part.crc32 else _dask_array("targets", token, chunks, outputs),
+            None if "weights" not in part.crc32 else _dask_array("weights", token, chunks),
         )
 
 
@@ -374,11 +376,10 @@ def read_chunk(chunk: StoreChunk, what: str) -> Any:
     """Read the ``"rows"`` of a chunk, an array or a CSR array, or its ``"targets"`` or ``"weights"``."""
     path, manifest = Path(chunk.path), chunk.manifest
     part = manifest.parts[0]
-    file = part.shards[0].values if what == "rows" else getattr(part, what)
+    file = manifest.shard_files(part.shards[0])[0] if what == "rows" else manifest.part_file(part, what)
     try:
         if what == "rows":
-            memory = sum(shard.bytes for shard in part.shards) or 1
-            return RowStore(path, memory, chunk.verify, manifest).matrix()
+            return RowStore(path, 2**62, chunk.verify, manifest).matrix()  # all of them, whatever their size
         width = max(1, manifest.outputs) if what == "targets" else 1
         entries = slice(chunk.first * width, (chunk.first + part.rows) * width)
         found = read_array(path, file, np.dtype(np.float64), entries)

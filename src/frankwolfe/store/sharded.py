@@ -99,6 +99,10 @@ class ShardedRows:
         Numbers of rows and columns.
     slices : list of slice
         The slice of the rows of each shard among all rows.
+    nnz, bytes, largest_shard : int
+        Number of stored entries, size of all rows in memory, and of the largest shard, in bytes.
+    fits : bool
+        Whether all rows fit into memory.
     """
 
     feature_names: list[str] | None = None
@@ -106,6 +110,12 @@ class ShardedRows:
 
     classes: np.ndarray | None = None
     """Names of the classes, if the targets are indices of classes."""
+
+    y: Any = None
+    """The targets, or None if they are passed to `Problem`."""
+
+    sample_weight: Any = None
+    """The sample weights, or None."""
 
     def __init__(
         self,
@@ -125,6 +135,9 @@ class ShardedRows:
         ends = list(accumulate(shard.rows for shard in self.shards))
         self.slices = [slice(end - shard.rows, end) for end, shard in zip(ends, self.shards, strict=True)]
         self.shape = ends[-1], int(columns)
+        self.nnz, self.bytes = (sum(getattr(shard, name) for shard in self.shards) for name in ("entries", "bytes"))
+        self.largest_shard = max(shard.bytes for shard in self.shards)
+        self.fits = self.bytes <= memory and (self.index_dtype == np.int64 or self.nnz <= LIMIT)
         self._lock = Lock()
         self._rooms: list[Room] = []  # free buffers of earlier reads
         needed = FEWEST_SHARDS * self.largest_shard
@@ -156,37 +169,7 @@ class ShardedRows:
         """
         return self.name, self.shape, self.head(8)
 
-    @cached_property
-    def y(self) -> np.ndarray | None:
-        """The targets, or None if they are passed to `Problem`."""
-        return None
-
-    @cached_property
-    def sample_weight(self) -> np.ndarray | None:
-        """The sample weights, or None."""
-        return None
-
     # --- metadata -------------------------------------------------------------------------------------------------
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored entries."""
-        return sum(shard.entries for shard in self.shards)
-
-    @property
-    def bytes(self) -> int:
-        """Size of all rows, about as in memory."""
-        return sum(shard.bytes for shard in self.shards)
-
-    @property
-    def largest_shard(self) -> int:
-        """Size of the largest shard in bytes."""
-        return max(shard.bytes for shard in self.shards)
-
-    @property
-    def fits(self) -> bool:
-        """Whether all rows fit into memory."""
-        return self.bytes <= self.memory and (self.index_dtype == np.int64 or self.nnz <= LIMIT)
 
     @property
     def counts(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_vector
 from frankwolfe.store.files import new_unfinished, replacing, take_lock, unfinished_of
-from frankwolfe.store.format import NAME, OWN_NAME, File, Manifest, Shard, WrittenPart, read_manifest
+from frankwolfe.store.format import NAME, OF_A_SHARD, OWN_NAME, Manifest, Shard, WrittenPart, read_manifest
 
 SHARD = 2**24
 """Default size of a shard in bytes: large enough for fast reads, small enough for many to fit into memory."""
@@ -81,7 +81,7 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
 
 def _remove_unlisted(folder: Path, manifest: Manifest) -> None:
     """Remove the files of a store that its manifest does not list: left by a writer that failed or was killed."""
-    listed = {file.name for part in manifest.parts for file in part.files}
+    listed = {file.name for file in manifest.files()}
     for file in folder.iterdir():
         if OWN_NAME.fullmatch(file.name) and file.name not in listed:
             file.unlink()
@@ -176,13 +176,13 @@ class ShardWriter:
         """Wait until all shards are written. Raise the error of the writing thread, if any."""
         self._busy.result()
 
-    def file(self, name: str, values: np.ndarray) -> File:
-        """Write numbers to a file, little-endian."""
+    def file(self, name: str, values: np.ndarray) -> int:
+        """Write numbers to a file, little-endian, and return its checksum."""
         values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
         path, content = self.folder / name, memoryview(values).cast("B") if values.size else memoryview(b"")
         with path.open("wb") as stream:
             filling(stream).write(content)
-        return File(name, len(content), zlib.crc32(content))
+        return zlib.crc32(content)
 
     def close(self) -> None:
         """Wait for pending writes and end the thread."""
@@ -204,9 +204,9 @@ class ShardWriter:
         self.widen(width)
         self.counts += counts
         self.squares += squares
-        names = ("values", "columns", "starts")
-        files = [self.file(f"{number:06}-{name}.bin", array) for name, array in zip(names, arrays, strict=False)]
-        self.shards.append(Shard(rows, values.size, *files))
+        named = zip(OF_A_SHARD, arrays, strict=False)
+        crc32 = [self.file(f"{number:06}-{name}.bin", array) for name, array in named]
+        self.shards.append(Shard(number, rows, values.size, crc32))
 
     def widen(self, width: int) -> None:
         """Pad the column statistics with zeros to ``width`` columns."""
@@ -233,10 +233,10 @@ class Targets:
         self._classes: list[np.ndarray] = []  # classes of each block, in ascending order
         if before is not None:
             self.outputs = before.outputs
-            if before.parts[0].targets is None:
+            if "targets" not in before.parts[0].crc32:
                 self._kind = "none"
             elif before.classes is None:
-                self._kind = "rows of numbers" if before.outputs else "numbers"
+                self._kind = f"rows of {before.outputs} numbers" if before.outputs else "numbers"
             else:
                 self._kind = "truth values" if isinstance(before.classes[0], bool) else "classes"
 
@@ -244,16 +244,14 @@ class Targets:
         """Validate and add the targets of ``n`` rows."""
         values = None if y is None else np.asarray(y)
         kind = _kind_of(values)
-        if self._kind is not None and kind != self._kind:
+        if self._kind not in (None, kind):
             raise ValueError(f"the targets are {kind}, and those of the rows before are {self._kind}")
-        if values is not None and len(values) != n:
-            raise ValueError(f"y has {len(values)} entries, but there are {n} rows in X")
-        outputs = values.shape[1] if values is not None and values.ndim == 2 else 0
-        if self._kind is not None and outputs != self.outputs:
-            raise ValueError(f"y has {outputs} columns, and those of the rows before have {self.outputs}")
-        self._kind, self.outputs = kind, outputs
+        self._kind = kind
         if values is None:
             return
+        if len(values) != n:
+            raise ValueError(f"y has {len(values)} entries, but there are {n} rows in X")
+        self.outputs = values.shape[1] if values.ndim == 2 else 0
         if kind in ("classes", "truth values"):
             classes, codes = np.unique(values if kind == "truth values" else values.astype(str), return_inverse=True)
             new = [] if self._known is None else [name for name in classes.tolist() if name not in self._known]
@@ -284,7 +282,7 @@ class Targets:
 
 
 def _kind_of(values: np.ndarray | None) -> str:
-    """Return the kind of targets: "none", "classes", "truth values", "numbers" or "rows of numbers"."""
+    """Return the kind of targets: "none", "classes", "truth values", "numbers" or "rows of 3 numbers"."""
     if values is None:
         return "none"
     if values.ndim not in (1, 2) or values.size == 0:
@@ -301,7 +299,7 @@ def _kind_of(values: np.ndarray | None) -> str:
         return "classes" if words else "truth values"
     if values.dtype.kind not in "fiu" and values.dtype != object:
         raise TypeError(f"y must hold numbers or words, got dtype {values.dtype}")
-    return "numbers" if values.ndim == 1 else "rows of numbers"
+    return "numbers" if values.ndim == 1 else f"rows of {values.shape[1]} numbers"
 
 
 class Writer:
@@ -345,7 +343,7 @@ class Writer:
             )
         self._dtype, self._layout = np.dtype(before.values), before.layout
         self._index, self._width = np.dtype(before.indices), before.columns
-        self._weighted = before.parts[0].weights is not None
+        self._weighted = "weights" in before.parts[0].crc32
 
     def take(self, block: RowBlock) -> None:
         """Validate and add a block. Write each shard that is full."""
@@ -432,9 +430,10 @@ class Writer:
         parts, names = ([], self.wanted.names) if before is None else (before.parts, before.names)
         found = {"counts": out.counts, "squares": out.squares, "targets": self._targets.numbers()}
         found["weights"] = np.concatenate(self._weights) if self._weights else None
-        files = {
-            name: None if values is None else out.file(f"part-{len(parts)}-{name}.bin", values)
+        crc32 = {
+            name: out.file(f"part-{len(parts)}-{name}.bin", values)
             for name, values in found.items()
+            if values is not None
         }
         out.close()
         return Manifest(
@@ -446,5 +445,5 @@ class Writer:
             None if names is None else [str(name) for name in names],
             self._targets.classes,
             self.wanted.first_column,
-            [*parts, WrittenPart(out.shards, **files)],  # type: ignore[arg-type]
+            [*parts, WrittenPart(len(parts), self._width, out.shards, crc32)],
         )
