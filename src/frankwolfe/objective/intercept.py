@@ -240,9 +240,7 @@ class InterceptSearch:
 
     def _hessian(self, shift: np.ndarray) -> np.ndarray:
         """Return the second derivative in the intercept."""
-        if self.outputs:
-            return self._run(tasks.intercept_hessian, shift)[0]
-        return np.array([[self._slope(float(shift[0]))[1]]])
+        return self.objective.shift_curvature(self.z, shift)
 
 
 # --- losses with a kink -----------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ def read_manifest(folder: Path) -> Manifest:
     if content.get("version") != VERSION:
         raise ValueError(
             f"{path} has version {content.get('version')!r} of the format; this version of frankwolfe reads {VERSION}: "
-            "install a newer one, or write the store anew"
+            "write the store anew, or install the version that wrote it"
         )
     if content.pop("crc32", None) != _checksum(content):
         raise ValueError(f"{path} is damaged: its checksum does not fit its content")

@@ -227,7 +227,7 @@ def _write_file(path: Path, source: Path, named: Named, wanted: Wanted, append: 
             parquet = kind == "parquet"
             there = Columns(source, kind, rows=slice(0, 1)).names if parquet else header(source, separator_of(source))
             names = feature_names(there, source, *named)
-            wanted = wanted._replace(names=names, columns=len(names))
+            wanted = wanted._replace(names=names)
             blocks = from_columns(source, kind, named, Features(names, 0, len(names)))
             write_blocks(path, _shown(blocks, progress), wanted, append)
             return

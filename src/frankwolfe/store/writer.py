@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -29,7 +30,7 @@ class RowBlock(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Settings of a new store.
+    """Settings of the rows to write.
 
     Attributes
     ----------
@@ -37,18 +38,15 @@ class Wanted(NamedTuple):
         Type of the values; None for the type of the first block.
     shard : int
         Size of a shard in bytes.
-    names : sequence of str or None
+    names : list of str or None
         Names of the columns.
-    columns : int or None
-        Number of columns. None if it is that of the widest block.
     first_column : int
         Index of the first column in the source.
     """
 
     dtype: np.dtype | None = None
     shard: int = SHARD
-    names: Sequence[str] | None = None
-    columns: int | None = None
+    names: list[str] | None = None
     first_column: int = 0
 
 
@@ -66,6 +64,7 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
         if append:
             before = read_manifest(path)
             _remove_unlisted(path, before)
+            _require_match(wanted, before)
             _write_store(path, blocks, wanted, path, before)
             return
         if path.exists():
@@ -73,7 +72,9 @@ def write_blocks(path: Path, blocks: Generator[RowBlock], wanted: Wanted, append
         unfinished = new_unfinished(path)
         unfinished.mkdir()
         try:
-            _write_store(unfinished, blocks, wanted, path)
+            dtype = "" if wanted.dtype is None else wanted.dtype.name
+            new = Manifest("", 0, dtype, "int32", names=wanted.names, first_column=wanted.first_column)
+            _write_store(unfinished, blocks, wanted, path, new)
             unfinished.rename(path)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -110,10 +111,20 @@ def _one_writer(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _write_store(
-    folder: Path, blocks: Generator[RowBlock], wanted: Wanted, path: Path, before: Manifest | None = None
-) -> None:
-    """Write all blocks and then the manifest. If that fails, remove the files that were added to a store."""
+def _require_match(wanted: Wanted, before: Manifest) -> None:
+    """Raise ValueError if settings differ from those of the store to append to."""
+    if wanted.dtype is not None and wanted.dtype != before.values:
+        raise ValueError(f"the store holds {before.values}: {wanted.dtype} cannot be added to it")
+    if wanted.names is not None and before.names is not None and wanted.names != before.names:
+        raise ValueError("the names of the columns differ from those in the store")
+    if wanted.first_column != before.first_column:
+        raise ValueError(
+            f"columns are counted from {wanted.first_column} here, and from {before.first_column} in the store"
+        )
+
+
+def _write_store(folder: Path, blocks: Generator[RowBlock], wanted: Wanted, path: Path, before: Manifest) -> None:
+    """Write all blocks and then the manifest. If that fails, remove the files that were added."""
     writer = Writer(folder, wanted, before)
     try:
         with closing(blocks):  # also after an error: closes the source files at once
@@ -122,8 +133,7 @@ def _write_store(
         manifest = writer.finish()
     except BaseException as error:
         writer.close()
-        if before is not None:  # else the folder goes
-            _remove_unlisted(folder, before)
+        _remove_unlisted(folder, before)
         if not isinstance(error, OSError) or error.errno is None:
             raise
         # keep the error code; the message adds that no store was written
@@ -221,18 +231,16 @@ class Targets:
 
     Parameters
     ----------
-    before : Manifest, optional
+    before : Manifest
         Manifest of the store to append to. New targets must have the same kind and the same classes.
     """
 
-    def __init__(self, before: Manifest | None = None):
+    def __init__(self, before: Manifest):
         self._kind: str | None = None
-        self.outputs = 0
-        self._known = None if before is None else before.classes
+        self.outputs, self._known = before.outputs, before.classes
         self._found: list[np.ndarray] = []  # numbers, or the places of classes among those of the block
         self._classes: list[np.ndarray] = []  # classes of each block, in ascending order
-        if before is not None:
-            self.outputs = before.outputs
+        if before.parts:
             if "targets" not in before.parts[0].crc32:
                 self._kind = "none"
             elif before.classes is None:
@@ -311,39 +319,22 @@ class Writer:
         Folder of the files.
     wanted : Wanted
         Settings of the store.
-    before : Manifest, optional
-        Manifest of the store to append to. New rows must match its layout and types.
+    before : Manifest
+        Manifest of the store to append to, or an empty one. New rows must match its layout and types.
     """
 
-    def __init__(self, folder: Path, wanted: Wanted, before: Manifest | None = None):
+    def __init__(self, folder: Path, wanted: Wanted, before: Manifest):
         self.wanted, self.before = wanted, before
         self.rows = 0  # number of rows so far
-        self._dtype, self._layout, self._width = wanted.dtype, "", wanted.columns or 0
-        self._index: np.dtype = np.dtype(np.int32)
+        self._dtype, self._index = np.dtype(before.values) if before.values else None, np.dtype(before.indices)
+        self._layout, self._width = before.layout, before.columns
         self._weights: list[np.ndarray] = []
-        self._weighted: bool | None = None
-        if before is not None:
-            self._match_store(before)
+        self._weighted = "weights" in before.parts[0].crc32 if before.parts else None
         self._targets = Targets(before)
         self._pending: list[Any] = []
         self._pending_bytes = 0
-        self._out = ShardWriter(folder, len(before.shards) if before is not None else 0)
+        self._out = ShardWriter(folder, len(before.shards))
         self.close = self._out.close
-
-    def _match_store(self, before: Manifest) -> None:
-        """Adopt layout and types of the store to append to. Raise ValueError if the settings differ from them."""
-        wanted = self.wanted
-        if wanted.dtype is not None and wanted.dtype != before.values:
-            raise ValueError(f"the store holds {before.values}: {wanted.dtype} cannot be added to it")
-        if wanted.names is not None and before.names is not None and list(wanted.names) != before.names:
-            raise ValueError("the names of the columns differ from those in the store")
-        if wanted.first_column != before.first_column:
-            raise ValueError(
-                f"columns are counted from {wanted.first_column} here, and from {before.first_column} in the store"
-            )
-        self._dtype, self._layout = np.dtype(before.values), before.layout
-        self._index, self._width = np.dtype(before.indices), before.columns
-        self._weighted = "weights" in before.parts[0].crc32
 
     def take(self, block: RowBlock) -> None:
         """Validate and add a block. Write each shard that is full."""
@@ -391,7 +382,7 @@ class Writer:
             kinds = {"dense": "dense", "csr": "sparse"}
             raise ValueError(f"the block is {kinds[layout]}, and the rows before it are {kinds[self._layout]}")
         d, wanted = matrix.shape[1], self.wanted
-        fixed = layout == "dense" or wanted.columns is not None or wanted.names is not None
+        fixed = layout == "dense" or wanted.names is not None
         if self._width and d != self._width and (fixed or d > 2**31 - 1 >= self._width):
             raise ValueError(f"the block has {d:,} columns, and {self._width:,} are expected")
         self._width = max(self._width, d)
@@ -422,12 +413,11 @@ class Writer:
     def finish(self) -> Manifest:
         """Write the last shard, the column statistics, the targets and the weights. Return the manifest."""
         self._flush()
-        out, before = self._out, self.before
+        out, parts = self._out, self.before.parts
         out.wait()
         if not out.shards or self._dtype is None:
             raise ValueError("there are no rows to write")
         out.widen(self._width)
-        parts, names = ([], self.wanted.names) if before is None else (before.parts, before.names)
         found = {"counts": out.counts, "squares": out.squares, "targets": self._targets.numbers()}
         found["weights"] = np.concatenate(self._weights) if self._weights else None
         crc32 = {
@@ -436,14 +426,13 @@ class Writer:
             if values is not None
         }
         out.close()
-        return Manifest(
-            self._layout,
-            self._width,
-            self._dtype.name,
-            self._index.name,
-            self._targets.outputs,
-            None if names is None else [str(name) for name in names],
-            self._targets.classes,
-            self.wanted.first_column,
-            [*parts, WrittenPart(len(parts), self._width, out.shards, crc32)],
+        return replace(
+            self.before,
+            layout=self._layout,
+            columns=self._width,
+            values=self._dtype.name,
+            indices=self._index.name,
+            outputs=self._targets.outputs,
+            classes=self._targets.classes,
+            parts=[*parts, WrittenPart(len(parts), self._width, out.shards, crc32)],
         )
