@@ -188,10 +188,10 @@ class Cluster:
 
         Every later call compares the rows of a part with its digest. ``sizes`` are in bytes.
         """
-        self.loader.keep_groups(kept)
+        self.loader.groups = [self.loader.groups[k] for k in kept]
+        self.placement.homes = [self.placement.homes[k] for k in kept]
         self.parts = [self.parts[k] for k in kept]
         self._digests, self._largest = digests, max(sizes)
-        self.placement.keep(kept)
 
     def handle(self, call: Call, shape: tuple[int, ...] = ()) -> Handle:
         """Return a handle to the result of a task, which each part computes when a call first needs it."""

@@ -262,10 +262,6 @@ class Placement:
         self.homes = homes
         self._schedule_query()
 
-    def keep(self, kept: list[int]) -> None:
-        """Drop all parts except those with the indices ``kept``."""
-        self.homes = [self.homes[k] for k in kept]
-
     def disturbed(self) -> None:
         """Force the next `settle` to query the scheduler: workers may have changed."""
         self._next_query = 0.0

@@ -14,6 +14,7 @@ from dask._task_spec import convert_legacy_graph  # private: tried on Dask 2026.
 from dask.delayed import Delayed
 from dask.distributed import Client, Future, LocalCluster, default_client, futures_of
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.optimization import cull
 from dask.task_spec import List, Task, TaskRef
 from dask.utils import parse_bytes
 from scipy import sparse
@@ -61,25 +62,6 @@ def graph_of(chunks: Iterable[Delayed]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for graph in graphs.values():
         found.update(graph)
-    return found
-
-
-def needed(tasks: dict[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
-    """Return the tasks on which some keys depend, directly or indirectly. Persisted results depend on no tasks.
-
-    Examples
-    --------
-    >>> import dask
-    >>> one, other = dask.delayed(abs)(-2, dask_key_name="one"), dask.delayed(abs)(-3, dask_key_name="other")
-    >>> [*needed(convert_legacy_graph(graph_of([one, other])), ["other"])]
-    ['other']
-    """
-    found, left = {}, [*keys]
-    while left:
-        key = left.pop()
-        if key in tasks and key not in found:
-            found[key] = tasks[key]
-            left += tasks[key].dependencies
     return found
 
 
@@ -204,10 +186,6 @@ class Loader:
         self.groups = list(enumerate(groups))
         return addresses
 
-    def keep_groups(self, kept: list[int]) -> None:
-        """Drop all groups except those with the indices ``kept``. Their part numbers do not change."""
-        self.groups = [self.groups[k] for k in kept]
-
     def add(self, k: int, address: str | None, submission: Submission) -> str:
         """Add the tasks that load part ``k`` to a submission. Return the key of the task that returns the part.
 
@@ -219,7 +197,8 @@ class Loader:
         if address is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
             rules |= {"workers": [address], "allow_other_workers": True}
         name = f"frankwolfe-load-{uuid4().hex[:8]}-{number}"
-        submission.add_tasks(f"{name}-chunks", needed(self._tasks, chain(*keys)), **rules)
+        chunks, _ = cull(self._tasks, [key for key in chain(*keys) if key is not None])
+        submission.add_tasks(f"{name}-chunks", chunks, **rules)
         submission.add(name, load_part, number, group, *map(listed, keys), columns, loss, **rules)
         submission.loads += 1
         return name
