@@ -158,17 +158,14 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
 
 def _shown(blocks: Iterator[RowBlock], progress: bool) -> Generator[RowBlock]:
     """Yield the blocks, with a progress bar that counts rows if ``progress``."""
-    if not progress:
-        yield from blocks
-        return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError("progress=True needs tqdm: pip install 'frankwolfe[progress]'") from None
-    with tqdm(unit=" rows", unit_scale=True) as bar:
+    from frankwolfe.display import Progress
+
+    done = 0
+    with Progress(progress, "writing", np.inf, "rows") as bar:
         for block in blocks:
             yield block
-            bar.update(np.shape(block.X)[0])
+            done += np.shape(block.X)[0]
+            bar.update(done)
 
 
 def is_stream(source: Any) -> bool:
@@ -273,7 +270,7 @@ def from_columns(path: Path, kind: str, named: Named, features: Features) -> Ite
                 columns = Columns(piece, kind, rows=part)
                 if not columns.size:
                     return
-                data = read_columns(columns, named.target, named.weights, named.ignore, features, ADVICE)
+                data = read_columns(columns, *named, features, ADVICE)
             except ValueError as error:
                 raise ValueError(_relocated(str(error), piece, path, lines)) from None
             yield RowBlock(data.X, data.targets, data.weights)
