@@ -100,9 +100,10 @@ def model_sums(local: Local, blocks: "RowBlocks", D: np.ndarray, chosen: np.ndar
 
 def joined_images(local: Local, images: tuple[np.ndarray, ...]) -> "RowBlocks":
     """Return the matrix whose columns are some predictions."""
-    values = np.vstack([image.ravel() for image in images]).T
-    whole = local.samples.rows.outputs > 0  # matrices of curvatures need a single block
-    parts = [slice(0, len(values))] if whole else even_parts(len(values), len(images), JOINED_ENTRIES)
+    values, k = np.vstack([image.ravel() for image in images]).T, max(1, local.samples.rows.outputs)
+    parts = [
+        slice(k * part.start, k * part.stop) for part in even_parts(len(values) // k, k * len(images), JOINED_ENTRIES)
+    ]
     return RowBlocks([DenseBlock(part, values[part]) for part in parts], local.executor)
 
 
@@ -126,12 +127,9 @@ def copied_columns(local: Local, active: np.ndarray) -> "RowBlocks":
 
     if isinstance(rows, CSR):  # rows in memory need not be copied in small blocks
         local.executor.run(task, [DataBlock(part, local.samples.block(part)) for part in _large_parts(local, place)])
-        return RowBlocks([found[start] for start in sorted(found)], local.executor)
-    local.each(task)
-    blocks = [found[start] for start in sorted(found)]
-    found.clear()
-    # matrices of curvatures need a single block
-    return RowBlocks([SparseBlock.joined(blocks)] if outputs else _joined_blocks(blocks), local.executor)
+    else:
+        local.each(task)
+    return RowBlocks([found[start] for start in sorted(found)], local.executor)
 
 
 def _large_parts(local: Local, place: np.ndarray) -> list[slice]:
@@ -167,20 +165,6 @@ def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
 
         local.each(task)
     return [DenseBlock(part, values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
-
-
-def _joined_blocks(blocks: list["SparseBlock"]) -> list["SparseBlock"]:
-    """Join successive blocks to larger ones. Each block is released once it is joined."""
-    joined: list[SparseBlock] = []
-    waiting, stored = [], 0
-    blocks.reverse()
-    while blocks:
-        waiting.append(blocks.pop())
-        stored += waiting[-1].stored
-        if stored >= JOINED_ENTRIES or not blocks:
-            joined.append(SparseBlock.joined(waiting))
-            waiting, stored = [], 0
-    return joined
 
 
 def _active_outputs(rows: MultiOutput, active: np.ndarray) -> CSR:
@@ -245,13 +229,13 @@ class RowBlocks:
 
     def gram(self, curvatures: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return ``A' D A`` for some of the columns, in ascending order."""
-        size = len(chosen)
+        size, k = len(chosen), curvatures.shape[1] if curvatures.ndim == 3 else 1
 
         def task(group: list[Any]) -> tuple:
             H = np.zeros((size, size))
-            for block in group:
-                # with a matrix of curvatures per sample there is a single block
-                block.add_gram(curvatures if curvatures.ndim == 3 else curvatures[block.part], chosen, H)
+            for block in group:  # with a matrix of curvatures per sample, that has a row for each output
+                part = slice(block.part.start // k, block.part.stop // k)
+                block.add_gram(curvatures[part], chosen, H)
             return (H,)
 
         (H,) = self.executor.run(task, self._groups(PRODUCTS_PER_HESSIAN_ENTRY * size * size))
@@ -263,8 +247,6 @@ class RowBlocks:
 
     def _groups(self, work: float) -> list[list[Any]]:
         """Return the blocks in groups, each of which multiplies at least ``work`` pairs of entries on average."""
-        if len(self.blocks) == 1:
-            return [self.blocks]
         rows = self.blocks[-1].part.stop
         pairs = self.stored * (self.stored / max(rows, 1))
         count = int(min(len(self.blocks), max(1.0, pairs / max(work, 1.0))))
@@ -371,18 +353,6 @@ class SparseBlock(NamedTuple):
         for c, left in enumerate(parts):
             for d, right in enumerate(parts):
                 H[np.ix_(homes[c], homes[d])] += _sparse_gram(left, right, curvatures[:, c, d])
-
-    @classmethod
-    def joined(cls, blocks: "list[SparseBlock]") -> "SparseBlock":
-        """Return successive blocks as a single block."""
-        if len(blocks) == 1:
-            return blocks[0]
-        rows = [block.rows for block in blocks]
-        starts = np.cumsum(np.concatenate([[0], *(np.diff(row.indptr) for row in rows)]), dtype=np.int64)
-        data = np.concatenate([row.data for row in rows])
-        columns = np.concatenate([row.indices for row in rows])
-        part = slice(blocks[0].part.start, blocks[-1].part.stop)
-        return blocks[0]._replace(part=part, rows=CSR(data, columns, starts))
 
 
 def _sparse_gram(A: sparse.csr_array, B: sparse.csr_array, curvatures: np.ndarray) -> np.ndarray:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.compile.waiting import waiting
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
@@ -25,16 +24,8 @@ from frankwolfe.solvers.corrective.active_atoms import column_room
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.loop import generator_of
-from frankwolfe.solvers.protocol import Evidence, LowerBound
-from frankwolfe.solvers.state import (
-    ESTIMATE,
-    attributes,
-    below,
-    flat,
-    handed_over,
-    require_entries,
-    under,
-)
+from frankwolfe.solvers.protocol import Evidence
+from frankwolfe.solvers.state import ESTIMATE, attributes, below, flat, handed_over, require_entries, under
 from frankwolfe.solvers.stepwise import StepwiseSolver
 
 BATCH = 10
@@ -45,6 +36,12 @@ SLICES = 16
 
 INNER_SHARE = 0.5
 """The problem in memory is solved to this fraction of the tolerance. Columns outside memory may use the rest."""
+
+GAP_LEFT = 0.03
+"""With columns that were missed, the problem in memory is solved to this fraction of the last exact gap."""
+
+LEAST_JOINING = 4
+"""Once the columns with weight fill the memory, this many more are copied all the same, so that the run goes on."""
 
 
 class FewReadsSolver(RoundSolver):
@@ -62,7 +59,7 @@ class FewReadsSolver(RoundSolver):
         Random generator of the stochastic steps.
     """
 
-    remembered = (*RoundSolver.remembered, "scouting", "columns", "w", "slope", "mended")
+    remembered = (*RoundSolver.remembered, "scouting", "columns", "w", "slope", "last_gap")
 
     def __init__(
         self,
@@ -75,7 +72,7 @@ class FewReadsSolver(RoundSolver):
         hull = problem.constraint.structure().hull
         assert hull is not None
         self.hull: Hull = hull
-        self.batch = min(BATCH, problem.n)
+        self.batch, self._outputs = min(BATCH, problem.n), max(1, problem.outputs)
         self.scouting = problem.n // self.batch  # stochastic steps left in the first pass
         self.scout: StepwiseSolver | None = None
         if earlier is not None and earlier["rows"] == problem.n:  # select columns by the known gradient
@@ -85,31 +82,22 @@ class FewReadsSolver(RoundSolver):
             self.scout = StepwiseSolver(problem, METHODS["sfw"], self.batch, rng, w, earlier)
             self.slope = np.zeros(problem.size)
         self.inner: CorrectiveSolver | None = None
-        self.rest: CorrectiveSolver | None = None
-        self.mended = 0  # number of times that missed columns were copied
         self.columns = np.empty(0, np.int64)  # columns of the data that are in memory
+        self.last_gap = 0.0  # the exact gap where they were chosen
         self.w = w
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, without a step."""
-        head = self._solver(self.problem.head(8).with_columns(self.problem.X.head(8), set_of(self.hull)), None)
-        head.warm_up()
+        head = self.problem.head(8).with_columns(self.problem.X.head(8), set_of(self.hull))
+        CorrectiveSolver(head, head.default_start()).warm_up()
 
-    def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
-        """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run."""
-        with waiting().counted():
-            self.warm_up()
-        self.budget, self.target, self.bound = budget, target, self.bound if bound is None else bound
+    def _ready(self) -> None:
+        """Pass budget and target to the inner solver."""
         if self.scout is not None:
-            self.scout.begin(min(budget, self.problem.n), 0.0)  # the prefetch stops at the end of the pass
+            self.scout.begin(min(self.budget, self.problem.n), 0.0)  # the prefetch stops at the end of the pass
         if self.inner is not None:
-            self._begin_inner()
-        if self.rest is not None:
-            self.rest.begin(budget - self.rows_read + self.rest.rows_read, target, self.bound)
-
-    def _begin_inner(self) -> None:
-        assert self.inner is not None
-        self.inner.begin(self.budget - self.rows_read + self.inner.rows_read, INNER_SHARE * self.target)
+            target = max(INNER_SHARE * self.target, GAP_LEFT * self.last_gap)
+            self.inner.begin(self.budget - self.rows_read + self.inner.rows_read, target)
 
     # --- a step ---------------------------------------------------------------------------------------------------
 
@@ -119,52 +107,19 @@ class FewReadsSolver(RoundSolver):
             for made in range(steps):
                 if self.finished() is not None:
                     return made
-                self._step()
+                if self.scout is not None:
+                    self._scout(self.scout)
+                elif self._found is not None:
+                    self._round(self._found)
+                elif self.inner is None:
+                    self._copy_columns(self.slope)
+                else:
+                    before = self.inner.rows_read
+                    self.inner.advance(1)
+                    self.rows_read += self.inner.rows_read - before
+                    self._look_inside(self.inner)
                 self.steps += 1
         return steps
-
-    def _round(self, found: Evaluation) -> None:
-        """Copy the missed columns if they fit into memory. Otherwise switch to corrective rounds that read all rows."""
-        outputs = max(1, self.problem.outputs)
-        level = -float(found.gradient @ self.w) / self.hull.radius
-        keys = np.abs(found.gradient) if self.hull.signed else -found.gradient
-        wanted = np.unique(np.flatnonzero((keys > level) | (self.w != 0.0)) // outputs)
-        chosen = self._chosen(found.gradient)
-        if np.isin(wanted, self.columns).all():
-            self.stuck = True  # no column was missed: only rounding is left
-        elif np.isin(chosen, self.columns).all() or (self.mended > 0 and not np.isin(wanted, chosen).all()):
-            self.rest = CorrectiveSolver(self.problem, self.w)
-            self.rest.at, self.rest._found, self.inner = self.at, found, None
-            self.rest.begin(self.budget - self.rows_read, self.target, self.bound)
-            self._go_on_from_disk(self.rest)
-        else:
-            self.mended += 1
-            self._copy_columns()
-
-    def _go_on_from_disk(self, rest: CorrectiveSolver) -> None:
-        """Make a round of the corrective method on the data on disk. It copies the active columns into memory."""
-        before = rest.rows_read
-        rest.advance(1)
-        self.rows_read += rest.rows_read - before
-        self.w, self.at, self._found, self.stuck = rest.point(), rest.at, rest.evidence().exact, rest.stuck
-
-    def _step(self) -> None:
-        if self.scout is not None:
-            self._scout(self.scout)
-            return
-        if self.rest is not None:
-            self._go_on_from_disk(self.rest)
-            return
-        if self._found is not None:
-            self._round(self._found)
-            return
-        if self.inner is None:
-            self._copy_columns()
-            return
-        before = self.inner.rows_read
-        self.inner.advance(1)
-        self.rows_read += self.inner.rows_read - before
-        self._look_inside()
 
     def _scout(self, scout: StepwiseSolver) -> None:
         """Make a slice of the first pass. At its end, use the gradient estimate to select columns."""
@@ -176,53 +131,50 @@ class FewReadsSolver(RoundSolver):
             self.slope = scout.gradient.dense()
             self.scout = None
 
-    def _copy_columns(self) -> None:
-        """Read the columns with the largest slopes into memory and start the solver of their problem."""
-        chosen = self._chosen(self.slope if self._found is None else self._found.gradient)
-        self.columns, self.inner, self._found = chosen, None, None  # free the old copy before reading the new one
-        small = self.problem.with_columns(read_columns(self.problem, chosen), set_of(self.hull))
-        self.inner = self._solver(small, self._narrow(self.w))
-        before = self.rows_read
-        self._begin_inner()
-        self.rows_read = before + self.inner.rows_read
-        self._look_inside()
+    def _round(self, found: Evaluation) -> None:
+        """Copy the missed columns. Without any, and once the problem in memory is solved, only rounding is left."""
+        level = -float(found.gradient @ self.w) / self.hull.radius
+        missed = np.setdiff1d(np.flatnonzero(self._keys(found.gradient) > level), self.columns)
+        if len(missed):
+            self.last_gap = found.gap
+            self._copy_columns(found.gradient)
+        elif self.last_gap > 0.0:  # go on in memory
+            self.last_gap, self._found = 0.0, None
+            self._ready()
+        else:
+            self.stuck = True
 
-    @staticmethod
-    def _solver(problem: Problem, w: np.ndarray | None) -> CorrectiveSolver:
-        return CorrectiveSolver(problem, problem.default_start() if w is None else w)
+    def _keys(self, slope: np.ndarray) -> np.ndarray:
+        """Return how steep the slopes of each column of the data are."""
+        return (np.abs(slope) if self.hull.signed else -slope).reshape(-1, self._outputs).max(axis=1)
 
-    def _chosen(self, slope: np.ndarray) -> np.ndarray:
-        """Return the columns to copy, ascending: those with weight, then those with the largest slopes that fit."""
-        outputs = max(1, self.problem.outputs)
-        keys = (np.abs(slope) if self.hull.signed else -slope).reshape(-1, outputs).max(axis=1)
-        weighted = np.abs(self.w).reshape(-1, outputs).max(axis=1)
-        order = np.lexsort((-keys, weighted == 0.0))
-        sizes = self.problem.X.counts[order]
-        fitting = np.searchsorted(np.cumsum(sizes), column_room(self.problem), side="right")
-        return np.sort(order[: max(fitting, 1)])
+    def _copy_columns(self, slope: np.ndarray) -> None:
+        """Read columns into memory and start the solver of their problem.
 
-    def _narrow(self, w: np.ndarray) -> np.ndarray | None:
-        """Return the weights of the columns in memory, from those of all columns.
-
-        Returns None if weight outside these columns makes the restriction infeasible, as on the simplex.
+        These are the columns with weight, then those with the steepest slopes, as many as fit. At an optimum over the
+        last columns, some columns join even if they do not fit.
         """
-        outputs = max(1, self.problem.outputs)
-        found = w.reshape(-1, outputs)[self.columns].ravel()
-        kept = np.count_nonzero(found) == np.count_nonzero(w)
-        return found if kept or self.hull.filled or self.hull.signed else None
+        weighted = self.w.reshape(-1, self._outputs).any(axis=1)
+        order = np.lexsort((-self._keys(slope), ~weighted))
+        fitting = int(np.searchsorted(np.cumsum(self.problem.X.counts[order]), column_room(self.problem), side="right"))
+        least = 1 if self._found is None else np.count_nonzero(weighted) + LEAST_JOINING
+        self.columns, self.inner, self._found = np.sort(order[: max(fitting, least)]), None, None
+        columns = read_columns(self.problem, self.columns)  # the old copy has been freed
+        small = self.problem.with_columns(columns, set_of(self.hull))
+        u = self.w.reshape(-1, self._outputs)[self.columns].ravel()
+        if not (self.hull.filled or self.hull.signed or np.count_nonzero(u) == np.count_nonzero(self.w)):
+            u = small.default_start()  # weight on other columns makes the restriction infeasible, as on the simplex
+        self.inner, before = CorrectiveSolver(small, u), self.rows_read
+        self._ready()
+        self.rows_read = before + self.inner.rows_read
+        self._look_inside(self.inner)
 
-    def _wide(self, u: np.ndarray) -> np.ndarray:
-        """Return the weights of all columns, from those of the columns in memory."""
-        outputs = max(1, self.problem.outputs)
-        w = np.zeros((self.problem.d, outputs))
-        w[self.columns] = u.reshape(-1, outputs)
-        return w.ravel()
-
-    def _look_inside(self) -> None:
+    def _look_inside(self, inner: CorrectiveSolver) -> None:
         """Update the iterate from the problem in memory. Once that is solved, compute the exact gradient."""
-        assert self.inner is not None
-        self.w = self._wide(self.inner.point())
-        if self.inner.finished() is not None or self.inner.evidence().gap_estimate <= self.inner.target:
+        w = np.zeros((self.problem.d, self._outputs))
+        w[self.columns] = inner.point().reshape(-1, self._outputs)
+        self.w = w.ravel()
+        if inner.finished() is not None or inner.evidence().gap_estimate <= inner.target:
             self._exact()
 
     # --- iterate and evidence -------------------------------------------------------------------------------------
@@ -248,9 +200,8 @@ class FewReadsSolver(RoundSolver):
 
     @property
     def unhindered(self) -> bool:
-        """Whether the budget has not limited any solver so far, in memory or on disk."""
-        inside = (self.scout, self.inner, self.rest)
-        return super().unhindered and all(solver is None or solver.unhindered for solver in inside)
+        """Whether the budget has not limited any solver so far."""
+        return super().unhindered and all(solver is None or solver.unhindered for solver in (self.scout, self.inner))
 
     def finished(self) -> Status | None:
         """Return the reason why no further step can be made, or None."""
@@ -262,48 +213,37 @@ class FewReadsSolver(RoundSolver):
 
     # --- state ----------------------------------------------------------------------------------------------------
 
-    def _slopes_so_far(self) -> dict[str, Any]:
-        """Return the gradient and the loss derivatives for a later run: exact ones if there are any, else estimates."""
-        found = self._found
-        if found is not None:
-            return {"gradient": found.gradient} | flat(f"{ESTIMATE}.alpha", found.alpha)
-        if self.scout is not None:
-            return handed_over(self.scout.state())
-        alpha = self.problem.objective.zeros() if self.inner is None else self.inner.at.alpha
-        return {"gradient": self.slope, f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape)}
-
-    def _parts(self) -> dict[str, Any]:
-        """Return the inner solvers by name."""
-        parts = {"scout": self.scout, "inner": self.inner, "rest": self.rest}
-        return {name: solver for name, solver in parts.items() if solver is not None}
-
     def state(self) -> dict[str, Any]:
         """Return the state from which `from_state` continues. Arrays are not copied. Columns are read again later."""
-        state = self._slopes_so_far() | {"steps": self.steps, "rows": self.problem.n}
-        state |= attributes(self, self.remembered)
-        if self._found is not None:
-            state |= {"found.gap": self._found.gap, "found.intercept": self._found.intercept}
-        for name, solver in self._parts().items():
-            state |= under(name, solver.state())
+        found = self._found
+        state: dict[str, Any] = {"steps": self.steps, "rows": self.problem.n} | attributes(self, self.remembered)
+        # gradient and derivatives for a later run: exact ones if there are any, else estimates
+        if found is not None:
+            state |= {"gradient": found.gradient, "found.gap": found.gap, "found.intercept": found.intercept}
+            state |= flat(f"{ESTIMATE}.alpha", found.alpha)
+        elif self.scout is not None:
+            state |= handed_over(self.scout.state()) | {"steps": self.steps}
+        else:
+            alpha = self.problem.objective.zeros() if self.inner is None else self.inner.at.alpha
+            state |= {"gradient": self.slope, f"{ESTIMATE}.alpha": alpha.reshape(self.problem.samples.shape)}
+        for name, solver in (("scout", self.scout), ("inner", self.inner)):
+            state |= {} if solver is None else under(name, solver.state())
         return state
 
     def _restore_point(self, state: Mapping[str, Any]) -> None:
         """Restore the inner solvers, and with them the point. Reading the columns again takes one read."""
         require_entries(self.problem, state)
-        scout, inner, rest = (below(name, state) for name in ("scout", "inner", "rest"))
+        scout, inner = below("scout", state), below("inner", state)
         self.scout = None
         if scout:
             self.scout = StepwiseSolver.from_state(self.problem, scout, METHODS["sfw"], self.batch, generator_of(scout))
         if inner:
             small = self.problem.with_columns(read_columns(self.problem, self.columns), set_of(self.hull))
             self.inner = CorrectiveSolver.from_state(small, inner)
-        if rest:
-            self.rest = CorrectiveSolver.from_state(self.problem, rest)
         if "found.gap" in state:
-            solver = self.rest or self.inner
-            if solver is None:
+            if self.inner is None:
                 raise ValueError("it knows a gap, and no point that has it")
-            self.at = solver.at
+            self.at = self.inner.at
 
 
 # --- columns of a store, in memory -----------------------------------------------------------------------------------

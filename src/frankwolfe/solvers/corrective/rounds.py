@@ -78,13 +78,14 @@ class RoundSolver(ABC):
         return not (self.spent or self.denied)
 
     def begin(self, budget: float, target: float, bound: LowerBound | None = None) -> None:
-        """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run.
-
-        This computes the exact gradient for the first round.
-        """
+        """Compile the kernels, and set the budget, in rows read, the target gap and the lower bound of the run."""
         with waiting().counted():
             self.warm_up()
         self.budget, self.target, self.bound = budget, target, self.bound if bound is None else bound
+        self._ready()
+
+    def _ready(self) -> None:
+        """Compute the exact gradient for the first round."""
         self._exact()
 
     def advance(self, steps: int) -> int:
