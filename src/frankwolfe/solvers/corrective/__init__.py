@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from frankwolfe.problem import Problem
-from frankwolfe.rows.multi_output import MultiOutput
-from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.corrective.conditions import ConditionedSolver
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
+from frankwolfe.solvers.corrective.hessian import column_moments
 from frankwolfe.solvers.corrective.interior import InteriorSolver
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
@@ -38,7 +37,7 @@ def solver_for(problem: Problem) -> type[RoundSolver]:
     if problem.side is not None:
         return ConditionedSolver
     structure = problem.constraint.structure()
-    if has_working_sets(problem):
+    if structure.knapsack is not None and has_working_sets(problem):
         return WorkingSetSolver
     if structure.hull is None and problem.size <= 600:
         barrier = problem.barrier()
@@ -66,16 +65,3 @@ def is_uneven(problem: Problem) -> bool:
     if lengths.max() > UNEVEN_RATIO * lengths.min():
         return True
     return not problem.intercept and float(means @ means) * len(lengths) > UNEVEN_RATIO * float(squares.sum())
-
-
-def column_moments(local: Local) -> tuple:
-    """Return, in one read, the weighted sums of squares of each column, and the weighted sum of each column."""
-    weights, d = local.samples.weights, local.size // max(1, local.samples.rows.outputs)
-
-    def add(block: DataBlock) -> tuple:
-        rows, some = block.samples.rows, weights[block.part]
-        rows = rows.rows if isinstance(rows, MultiOutput) else rows
-        return rows.column_norms(some, d) ** 2, np.asarray(rows.add_all(some, d), np.float64)
-
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is detected in the objective
-        return local.each(add)

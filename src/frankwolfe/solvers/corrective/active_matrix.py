@@ -167,6 +167,11 @@ def _dense_blocks(local: Local, active: np.ndarray) -> list["DenseBlock"]:
     return [DenseBlock(part, values[part]) for part in even_parts(n, len(active), JOINED_ENTRIES)]
 
 
+def features_of(rows: Any) -> Any:
+    """Return rows without the wrapper for several outputs."""
+    return rows.rows if isinstance(rows, MultiOutput) else rows
+
+
 def _active_outputs(rows: MultiOutput, active: np.ndarray) -> CSR:
     """Return active columns for several outputs: a row per sample and output. A column belongs to one output."""
     features, place = np.unique(active // rows.outputs, return_inverse=True)

@@ -16,11 +16,11 @@ from scipy import sparse
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Status
-from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.sets.base import Hull
 from frankwolfe.sets.coordinate import L1Ball, NonNegativeL1Ball, Simplex
 from frankwolfe.shards.local import DataBlock
 from frankwolfe.solvers.corrective.active_atoms import column_room
+from frankwolfe.solvers.corrective.active_matrix import features_of
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.loop import generator_of
@@ -276,14 +276,14 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
         values = np.empty((n, len(columns)), problem.X.dtype)
 
         def take(block: DataBlock) -> tuple:
-            values[block.part] = _plain(block).values[:, columns]
+            values[block.part] = features_of(block.samples.rows).values[:, columns]
             return ()
 
         problem.objective.shards.each(take)
         return values
 
     def press(block: DataBlock) -> tuple:
-        pieces[block.part.start] = _plain(block).pressed(place)
+        pieces[block.part.start] = features_of(block.samples.rows).pressed(place)
         return ()
 
     problem.objective.shards.each(press)
@@ -300,9 +300,3 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
     matrix = sparse.csr_array((data, indices, starts), shape=(n, len(columns)))
     matrix.has_canonical_format = True  # rows are stored with sorted indices and no duplicates
     return matrix
-
-
-def _plain(block: DataBlock) -> Any:
-    """Return the rows of a block, without the wrapper for several outputs."""
-    rows = block.samples.rows
-    return rows.rows if isinstance(rows, MultiOutput) else rows

@@ -22,9 +22,9 @@ from frankwolfe.compile.kernels import compile_above
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
-from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.shards.local import ChunkedRows, Local
 from frankwolfe.solvers.corrective.active_atoms import HessianLimits, atoms_of
+from frankwolfe.solvers.corrective.active_matrix import features_of
 from frankwolfe.solvers.corrective.column_model import ColumnModel
 from frankwolfe.solvers.corrective.hessian import coupled_curvatures, slopes_on_face
 from frankwolfe.solvers.corrective.hessian_model import HessianModel, Model, minimise
@@ -126,13 +126,16 @@ class CorrectiveSolver(RoundSolver):
         self.atoms: Any = self._atoms_at(w)
         self._costly = problem.objective.shards.calls_are_costly
         self._last_pass: Passed | None = None
-        # fraction of the gap that the last Newton step left, and whether that step used the column model
-        self.left, self.by_columns = 0.0, False
+        self._forget_progress()
+        # True at a cold start. The first round may then begin at the optimum of a row subsample.
+        self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
+
+    def _forget_progress(self) -> None:
+        """Set what rounds know about earlier rounds as at a start."""
+        self.left, self.by_columns = 0.0, False  # fraction of the gap that the last Newton step left, by which model
         self.lowest_gap = self.lowest_value = np.inf
         self.caution, self.vain = 1.0, 0  # factor of the damping, and rounds since the last progress
         self.promised = np.inf  # decrease that the model predicted for the last step, if that was a full Newton step
-        # True at a cold start. The first round may then begin at the optimum of a row subsample.
-        self.fresh = not self.atoms.indirect and earlier is None and np.array_equal(w, problem.default_start())
         self.unseen = 0  # steps since the gap last fell whose change of the objective was below rounding
 
     def _atoms_at(self, w: np.ndarray) -> Any:
@@ -161,9 +164,7 @@ class CorrectiveSolver(RoundSolver):
         self.bound = LowerBound(problem)
         self.atoms.hull = hull
         self.atoms.u = self.atoms.hull.fit(before)
-        self.lowest_gap = self.lowest_value = np.inf
-        self.caution, self.vain, self.left, self.by_columns = 1.0, 0, 0.0, False
-        self.unseen, self.promised = 0, np.inf
+        self._forget_progress()
         if np.array_equal(self.atoms.u, before):
             gap = problem.gap_for(found.gradient, self.point())
             self._found = found._replace(gap=self.at.proven(0.0 if gap < 0.0 else gap))
@@ -469,7 +470,9 @@ def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, li
     weights = local.samples.weights[chosen]
     if not weights.any():
         return ([],)
-    matrices = [_matrix(chunk, local)[::SAMPLED] for chunk in chunks]
+    d = local.size // max(1, rows.outputs)
+    matrices = [rows.matrix(d) if rows.is_sparse else rows.values for rows in map(features_of, chunks)]
+    matrices = [matrix[::SAMPLED] for matrix in matrices]
     X = np.concatenate(matrices) if isinstance(matrices[0], np.ndarray) else sparse.vstack(matrices, format="csr")
     sample = Problem(X, local.samples.targets[chosen], loss, constraint, sample_weight=weights, intercept=intercept)
     with compile_above(0) if local.losses.compiled else nullcontext():  # kernels are loaded already
@@ -481,9 +484,3 @@ def sample_optimum(local: Local, loss: Any, constraint: Any, intercept: bool, li
     w = solver.point()
     support = np.flatnonzero(w)
     return ([((support, w[support]), float(weights.sum()), solver.rows_read)],)
-
-
-def _matrix(rows: Any, local: Local) -> Any:
-    """Return rows as a dense or sparse matrix."""
-    rows = rows.rows if isinstance(rows, MultiOutput) else rows
-    return rows.matrix(local.size // max(1, local.samples.rows.outputs)) if rows.is_sparse else rows.values

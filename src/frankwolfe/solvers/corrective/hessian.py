@@ -19,10 +19,10 @@ from frankwolfe.objective.point import Point
 from frankwolfe.objective.tasks import fill_coupled_curvatures, shifted_by
 from frankwolfe.problem import Problem
 from frankwolfe.rows.centred import Centred
-from frankwolfe.rows.multi_output import MultiOutput
 from frankwolfe.rows.samples import even_parts
 from frankwolfe.sets.base import Hull
 from frankwolfe.shards.local import DataBlock, Local
+from frankwolfe.solvers.corrective.active_matrix import features_of
 from frankwolfe.solvers.dual_bound import slopes_after
 
 MIN_PIVOT = 1e-5
@@ -119,7 +119,7 @@ def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessi
     shards, free = problem.objective.shards, at.shift is not None
     means = None
     if free and problem.samples.rows.is_sparse:  # centre the rows against cancellation; dense rows are centred already
-        (means,) = shards.run(mean_row)
+        _, means = shards.run(column_moments)
     H, *mixed = shards.run(hessian_sums, curvatures, means, free)
     if free:
         H = eliminated(H, *mixed)
@@ -131,17 +131,16 @@ def objective_hessian(problem: Problem, at: Point, curvatures: Any) -> FullHessi
 # --- tasks ------------------------------------------------------------------------------------------------------------
 
 
-def mean_row(local: Local) -> tuple:
-    """Return the weighted sum of all rows."""
-    weights = local.samples.weights
+def column_moments(local: Local) -> tuple:
+    """Return, in one read, the weighted sums of squares of each column, and the weighted sum of each column."""
+    weights, d = local.samples.weights, _sizes(local)[1]
 
     def add(block: DataBlock) -> tuple:
-        rows = block.samples.rows
-        rows = rows.rows if isinstance(rows, MultiOutput) else rows
-        d = local.size // max(1, local.samples.rows.outputs)
-        return (np.asarray(rows.add_all(weights[block.part], d), np.float64),)
+        rows, some = features_of(block.samples.rows), weights[block.part]
+        return rows.column_norms(some, d) ** 2, np.asarray(rows.add_all(some, d), np.float64)
 
-    return local.each(add)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is detected in the objective
+        return local.each(add)
 
 
 def hessian_sums(local: Local, D: np.ndarray, means: np.ndarray | None, free: bool) -> tuple:
@@ -193,8 +192,7 @@ def _dense_rows(
     """Yield parts of a block as dense, centred rows with their curvatures. Parts are smaller for a large ``width``."""
     some = matrices[block.part]
     for part in even_parts(len(some), width, 2**21):
-        rows = block.samples.rows.block(part)
-        rows = rows.rows if isinstance(rows, MultiOutput) else rows
+        rows = features_of(block.samples.rows.block(part))
         dense = np.asarray(rows.matrix(d).toarray() if rows.is_sparse else rows.values, dtype=np.float64)
         taken = rows.means if isinstance(rows, Centred) else means
         yield dense if taken is None else dense - taken, some[part]
