@@ -1,7 +1,7 @@
 """Follow an index within limits: weights that sum to one, none above a cap, sectors within bounds.
 
 A fund is to follow an index, but its rules allow less of some stocks and sectors than the index has. Weights in a
-capped simplex sum to one, and none is above 10%; limits on sectors are linear conditions. All hold exactly, and the
+simplex sum to one; the cap on each stock and the limits on sectors are rules by name. All hold exactly, and the
 distance to the best such portfolio is proven. Prices say which limits cost most.
 """
 
@@ -36,30 +36,27 @@ def main():
     days, stocks = (120, 24) if given.small else (500, 80)
     returns, sector, index = market(days, stocks)
     past = days // 2
-    members = np.array([sector == name for name in SECTORS], dtype=float)
-    limits = fw.LinearBounds(
-        members, upper=list(SECTORS.values()), names=[f"{k} <= {v:.0%}" for k, v in SECTORS.items()]
-    )
-    problem = fw.Problem(returns[:past], index[:past], "squared", fw.CappedSimplex(CAP), side=limits)
-    result = fw.minimize(problem, tol=1e-8)
-    print(result.summary())
-    free = fw.minimize(fw.Problem(returns[:past], index[:past], "squared", fw.Simplex()), tol=1e-8)
-    tracked, equal = returns.to_numpy() @ result.x, returns.mean(axis=1)
+    limits = [f'sum("{name}_*") <= {limit}' for name, limit in SECTORS.items()]
+    model = fw.SimplexRegressor(bounds=(None, CAP), conditions=limits).fit(returns[:past], index[:past])
+    print(model.summary())
+    free = fw.SimplexRegressor().fit(returns[:past], index[:past])
+    weights, tracked, equal = model.coef_, model.predict(returns), returns.mean(axis=1)
     print(f"tracking error a day after the fit: {np.std(tracked[past:] - index[past:]):.3f}%")
 
+    members = np.array([sector == name for name in SECTORS], dtype=float)
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.7), layout="constrained")
-    order = np.argsort(-result.x, kind="stable")[: np.count_nonzero(result.x > 1e-9)]
-    left.bar(np.arange(len(order)), 100.0 * result.x[order], color=[COLOURS[name] for name in sector[order]])
+    order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights > 1e-9)]
+    left.bar(np.arange(len(order)), 100.0 * weights[order], color=[COLOURS[name] for name in sector[order]])
     left.axhline(100.0 * CAP, color="black", lw=0.8, ls=":")
     for name, colour in COLOURS.items():
         left.bar(0, 0, color=colour, label=name)
     left.set(xlabel="stocks that are held", ylabel="weight, %", title=f"{len(order)} stocks, none above 10%")
     places = np.arange(len(SECTORS))
-    middle.bar(places - 0.2, 100.0 * members @ free.x, 0.35, color=GREY, label="without limits")
-    middle.bar(places + 0.2, 100.0 * members @ result.x, 0.35, color=list(COLOURS.values()))
+    middle.bar(places - 0.2, 100.0 * members @ free.coef_, 0.35, color=GREY, label="without limits")
+    middle.bar(places + 0.2, 100.0 * members @ weights, 0.35, color=list(COLOURS.values()), label="with limits")
     for place, limit in zip(places, SECTORS.values(), strict=True):
         middle.plot([place - 0.4, place + 0.4], [100.0 * limit] * 2, color="black", lw=1.5, ls=":")
-    labels = [f"{name}\nprice {price:.2g}" for name, price in zip(SECTORS, result.prices["side"], strict=True)]
+    labels = [f"{name}\nprice\n{model.prices_[limit]:.2g}" for name, limit in zip(SECTORS, limits, strict=True)]
     middle.set(xticks=places, xticklabels=labels, ylabel="sum of weights, %", title="Sectors, limits, and their prices")
     for values, colour, label in (
         (index, "black", "index"),

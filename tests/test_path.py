@@ -67,6 +67,24 @@ def test_the_grid_of_data_without_a_signal_is_a_grid():
     assert len(radius_grid(problem, 1)) == 1
 
 
+@pytest.mark.parametrize("constraint", ["l1", "l2", fw.Budget([0.1, *[-1.0] * 9], 1.0, 1.0)], ids=str)
+def test_conditions_hold_at_every_radius_and_the_grid_begins_where_they_can(constraint):
+    X, y = load_diabetes(return_X_y=True)
+    side = fw.LinearBounds(np.vstack([np.ones(10), np.eye(10)[0] - np.eye(10)[2]]), [2.0, 0.0], [2.0, np.inf])
+    X, given = scale(X), {"loss": "squared", "constraint": constraint, "side": side, "tol": 1e-6}
+    path = fw.radius_path(X, y / y.std(), n_radii=6, **given)
+    assert path.success.all()
+    assert all(side.violation(path.coef(k)) <= 1e-12 for k in range(6))
+    least = np.sqrt(0.4) if constraint == "l2" else 2.0
+    assert least <= path.radii[0] <= 1.01 * least
+    assert (np.diff(path.funs) <= path.gaps[1:]).all()
+    with pytest.raises(ValueError, match=r"no weights of the set .* satisfy row 0"):
+        fw.radius_path(X, y, radii=[0.5 * least], **given)
+    side = fw.LinearBounds(np.ones((2, 10)), [1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="row 0 and row 1 together"):
+        fw.radius_path(X, y, **(given | {"side": side}))
+
+
 def test_a_path_costs_less_than_its_runs_one_by_one():
     X, y = cases.data("rcv1_subset")
     radii = np.geomspace(10.0, 1000.0, 20)

@@ -1,7 +1,9 @@
 """What a summary shows, as text, as HTML and as a frame."""
 
 import numpy as np
+import pytest
 
+import frankwolfe as fw
 from frankwolfe.summary import Summary, certificate_sentence
 
 NAMES = ["price", "tv<1>", "rent"]
@@ -36,6 +38,23 @@ def test_few_of_many_rules_are_listed():
     assert "6 more rules bind, at lower prices." in found._repr_html_()
     assert "rule 8" in str(found)
     assert "rule 5" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rules"),
+    [
+        (fw.Simplex(), {"sum of all weights"}),
+        (fw.CappedSimplex(0.6), {"x0 <= 0.6", "sum of all weights"}),
+        (fw.NonNegativeL1Ball(1.0), {"radius"}),
+        (fw.Budget([0.0, -0.1, 0.0], 0.7, 1.0), {"radius", "x0 <= 0.7", "x1 >= -0.1"}),
+        (fw.Box([0.0, -0.1, 0.0], 1.0), {"x0 <= 1", "x1 >= -0.1"}),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("interpreted")
+def test_a_set_lists_the_bounds_that_it_was_given(constraint, rules):
+    problem = fw.Problem(np.eye(3), [3.0, -2.0, 1.0], "squared", constraint)
+    assert set(fw.minimize(problem, tol=1e-9).summary().binding) == rules
 
 
 def test_html_is_escaped():

@@ -14,7 +14,7 @@ from frankwolfe.compile.waiting import timed
 from frankwolfe.linalg.threads import single_threaded
 from frankwolfe.methods.registry import as_method, pick
 from frankwolfe.problem import Problem
-from frankwolfe.problem.linear_bounds import LinearBounds
+from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
 from frankwolfe.running.driver import Driver, Limits
@@ -22,6 +22,7 @@ from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
 from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.corrective import solver_for
+from frankwolfe.solvers.corrective.feasible_point import feasible_point
 
 # --- Runs along ascending radii, each started from the solution of the last one.
 
@@ -129,6 +130,9 @@ SHORTEST = 1e-3
 SLACK = 1e-2
 """A grid ends at the radius whose doubling lowers the objective by less than this part of the total decrease."""
 
+BISECTIONS = 10
+"""Number of bisections, and of fourfold radii before, to find the smallest radius that conditions admit."""
+
 DOUBLINGS = 40
 """Most doublings of the first guess of the last radius."""
 
@@ -158,7 +162,7 @@ def radius_grid(problem: Problem, n_radii: int, least: float = 0.0) -> np.ndarra
     n_radii : int
         Number of radii.
     least : float
-        Side conditions hold for no smaller radius.
+        Side conditions hold for no smaller radius. By default that radius is searched for.
 
     Returns
     -------
@@ -174,6 +178,9 @@ def radius_grid(problem: Problem, n_radii: int, least: float = 0.0) -> np.ndarra
     if not np.isfinite(begin.value) or not np.isfinite(slope):
         raise ValueError("the objective or its gradient at zero is not finite, so there is no grid: rescale X or y")
     first = max(problem.zero_value / slope if slope > 0.0 else 1.0, low)
+    if problem.side is not None and not least:
+        low = least_radius(problem, max(SHORTEST * first, low), min(first, high), high)
+        first = max(first, low)
     doubled = np.minimum(first * 2.0 ** np.arange(DOUBLINGS), high)
     end, last = doubled[0], np.inf
     for radius, found in zip(doubled, follow(problem, doubled, tol=ROUGH, max_passes=100.0), strict=True):
@@ -188,6 +195,35 @@ def radius_grid(problem: Problem, n_radii: int, least: float = 0.0) -> np.ndarra
             break
         end /= 2.0
     return np.geomspace(max(SHORTEST * end, low), end, n_radii)
+
+
+def least_radius(problem: Problem, low: float, first: float, most: float) -> float:
+    """Return nearly the smallest radius above ``low`` for which some weights satisfy the side conditions.
+
+    Raises ValueError, with conditions that contradict each other, if there is none up to ``most``, or for far larger
+    radii than ``first``.
+    """
+
+    def contradiction(radius: float) -> Infeasible | None:
+        here = problem.over(problem.constraint.with_radius(radius))
+        try:
+            feasible_point(here, problem.side, here.flat("x", here.default_start()))
+        except Infeasible as error:
+            return error
+        return None
+
+    error = None
+    for high in np.minimum(first * 4.0 ** np.arange(BISECTIONS), most):
+        error = contradiction(high)
+        if error is None:
+            break
+        low = high
+    if error is not None:
+        raise error
+    for _ in range(BISECTIONS):
+        middle = np.sqrt(low * high)
+        low, high = (low, middle) if contradiction(middle) is None else (middle, high)
+    return high
 
 
 # --- `radius_path` and its result.
@@ -274,6 +310,7 @@ def radius_path(
     n_radii: int = 30,
     intercept: bool = False,
     sample_weight: Any = None,
+    side: LinearBounds | None = None,
     max_nonzeros: int | None = None,
     method: Any = "auto",
     tol: float = 1e-4,
@@ -304,6 +341,8 @@ def radius_path(
         Whether to fit a free intercept.
     sample_weight : array of shape (n,), optional
         Non-negative weights.
+    side : LinearBounds, optional
+        Linear conditions beside the set, which hold at every radius. The grid begins where some weights satisfy them.
     max_nonzeros : int, optional
         Most features with a weight that is not zero, at each radius. Gaps compare with the best model of so many
         features (docs/best-subset.md).
@@ -324,7 +363,7 @@ def radius_path(
            [0. , 1. ],
            [1. , 2. ]])
     """
-    problem = make_problem(X, y, loss, constraint, sample_weight, intercept)
+    problem = make_problem(X, y, loss, constraint, sample_weight, intercept, side)
     options = {
         "max_nonzeros": max_nonzeros,
         "method": method,
@@ -340,12 +379,11 @@ def radius_path(
 def make_problem(
     X: Any, y: Any, loss: Any, constraint: Any, sample_weight: Any, intercept: bool, side: LinearBounds | None = None
 ) -> Problem:
-    """Return the problem over a set that is given by name or as an object; side conditions need an object."""
-    if not isinstance(constraint, str):
-        return Problem(X, y, loss, constraint, sample_weight, intercept=intercept, side=side)
-    stand_in = as_constraint("l1", None, 0, 0)  # until the numbers of columns and outputs are known
-    problem = Problem(X, y, loss, stand_in, sample_weight, intercept=intercept)
-    return problem.over(as_constraint(constraint, None, problem.d, problem.outputs))
+    """Return the problem over a set that is given by name or as an object."""
+    named = isinstance(constraint, str)
+    first = as_constraint("l1", None, 0, 0) if named else constraint  # until d and the number of outputs are known
+    problem = Problem(X, y, loss, first, sample_weight, intercept=intercept, side=side)
+    return problem.over(as_constraint(constraint, None, problem.d, problem.outputs)) if named else problem
 
 
 def collected(problem: Problem, radii: np.ndarray, results: list[Result]) -> RadiusPath:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from frankwolfe.compile.part import short
+from frankwolfe.sets import Box, Budget, CappedSimplex, Simplex
 
 if TYPE_CHECKING:
     from frankwolfe.result import Result
@@ -196,16 +197,32 @@ def summary_of(found: "Result", names: Sequence[str] | None = None) -> Summary:
     title, side, rows = f"Model by {found.method}", None, None
     if problem is not None:
         title, side, rows = f"{short(problem.loss)} over {short(problem.constraint)}", problem.side, problem.n
-    prices = {"radius": found.prices["radius"]} if "radius" in found.prices else {}
-    for name, sign in (("lower", ">= lower"), ("upper", "<= upper")):
-        ends = found.prices.get(name, np.zeros(0))
-        marks = [f"{a}{b}" for a in names for b in (outputs_of(found.x, "[{}]") or [""])]
-        prices |= {f"{marks[at]} {sign}": float(ends[at]) for at in np.flatnonzero(ends)}
+    prices = binding_bounds(found, None if problem is None else problem.constraint, names)
     for k, price in enumerate(found.prices.get("side", ())):
         label = f"row {k}" if side is None or side.names is None else side.names[k]
         prices[label] = prices.get(label, 0.0) + float(price)
     facts = run_facts(found) | ({} if rows is None else {"data": f"{rows:,} rows, {d:,} columns"})
     return Summary(title, names, found.x, outputs_of(found.x), facts, proven(found), prices)
+
+
+def binding_bounds(found: "Result", constraint: Any, names: Sequence[str]) -> dict[str, float]:
+    """Return the prices of the budget and of the bounds on single weights that bind, by their text.
+
+    Of the bounds only those that the set was given count: all weights of a simplex are at least zero.
+    """
+    prices = dict[str, float]()
+    if "radius" in found.prices:
+        is_sum = isinstance(constraint, Simplex | CappedSimplex)
+        prices["sum of all weights" if is_sum else "radius"] = found.prices["radius"]
+    if isinstance(constraint, Box | Budget | CappedSimplex):
+        marks = [f"{a}{b}" for a in names for b in (outputs_of(found.x, "[{}]") or [""])]
+        ends = constraint.structure().ends()
+        for k, (name, sign) in enumerate((("lower", ">="), ("upper", "<="))):
+            if name in found.prices and not (k == 0 and isinstance(constraint, CappedSimplex)):
+                bounds = np.broadcast_to(ends[k], len(marks))
+                for at in np.flatnonzero(found.prices[name]):
+                    prices[f"{marks[at]} {sign} {bounds[at]:g}"] = float(found.prices[name].flat[at])
+    return prices
 
 
 def outputs_of(w: np.ndarray, text: str = "output {}") -> list[str]:

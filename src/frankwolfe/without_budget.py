@@ -60,6 +60,8 @@ def minimize_without_budget(
     >>> minimize_without_budget(problem, tol=1e-9).x.round(6)
     array([2., 0.])
     """
+    if max_features is not None:
+        problem.source.require_memory("max_features")
     of_runs = {name: options[name] for name in ("method", "max_passes", "random_state", "n_threads") if name in options}
     if problem.constraint.own_radius() is None or isinstance(problem.constraint, Box):
         if max_features is not None:
@@ -149,7 +151,9 @@ def in_units(found: Result, scale: np.ndarray) -> Result:
     if found.max_features is None:
         gradient = found.state["gradient"]
         state["gradient"] = gradient * np.repeat(scale, np.size(gradient) // len(scale)).reshape(np.shape(gradient))
-    message = found.message.replace("absolute values sum", "absolute values, for columns of norm one, sum")
+    message = found.message
+    if (scale != 1.0).any():
+        message = message.replace("absolute values sum", "absolute values, for columns of norm one, sum")
     return replace(found, x=x, state=state, known_advice=[], message=message)
 
 
