@@ -26,12 +26,14 @@ test: $(VENV)/installed
 test-processors: $(VENV)/installed
 	$(BIN)/python -m tests.processors
 
-# random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10; OPTIMA=1: each beside a solver's
+# random problems, every answer checked from scratch: make fuzz SEED=3 CASES=5000, or MINUTES=10; OPTIMA=1: each beside a solver's;
+# then a thousand of non-negative least squares beside SciPy's
 SEED ?= 0
 CASES ?=
 MINUTES ?=
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASES),--cases $(CASES)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OPTIMA),--optima $(OPTIMA))
+	$(BIN)/python -m tests.fuzz.nonnegative
 
 # stores, checkpoints and models that somebody edited, with checksums that fit: make edits SEED=3 CASES=5000
 edits: $(VENV)/installed

@@ -7,10 +7,7 @@ from scipy.optimize import nnls
 
 import frankwolfe as fw
 from frankwolfe.without_budget import minimize_without_budget, unit_columns
-
-
-def value(A, b, x):
-    return 0.5 * np.mean((A @ x - b) ** 2)
+from tests.fuzz import nonnegative
 
 
 def solved(A, b, tol=1e-10):
@@ -21,36 +18,13 @@ def solved(A, b, tol=1e-10):
     return found.x / scales, found
 
 
-def case(seed):
-    """Return a least-squares problem: well-behaved, duplicated, ill-scaled, ill-conditioned or nearly low rank."""
-    rng = np.random.default_rng(seed)
-    n, d = rng.integers(1, 50, size=2)
-    A = rng.normal(size=(n, d))
-    match seed % 5:
-        case 1:
-            A[:, d // 2 :] = A[:, : d - d // 2]
-        case 2:
-            A = A * 10.0 ** rng.uniform(-8, 8, d)
-        case 3:
-            A = np.vander(np.linspace(0.01, 1.0, n), d)
-        case 4:
-            A = np.abs(A[:, :1]) * np.abs(rng.normal(size=d)) + 1e-7 * A
-    b = A @ np.maximum(rng.normal(size=d), 0.0) if seed % 2 else rng.normal(size=n)
-    return A, b + 1e-6 * rng.normal(size=n)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_non_negative_least_squares_is_as_good_as_scipys(seed):
-    A, b = case(seed)
-    x, found = solved(A, b)
-    assert found.success
-    assert (x >= 0.0).all()
-    unit = value(A, b, np.zeros(len(x)))
-    try:
-        best = value(A, b, nnls(A, b)[0])
-    except RuntimeError:  # SciPy gives up
-        return
-    assert value(A, b, x) <= best + 1e-9 * unit
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("kind", nonnegative.KINDS, ids=lambda kind: kind.__name__)
+def test_non_negative_least_squares_is_as_good_as_scipys(kind):
+    count = len(nonnegative.KINDS)
+    for number in range(nonnegative.KINDS.index(kind), 4 * count, count):
+        wrong, _ = nonnegative.examine(number)
+        assert wrong is None, f"python -m tests.fuzz.nonnegative --first {number} --cases 1: {wrong}"
 
 
 def test_single_precision_and_more_columns_than_rows():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.optimize import LinearConstraint, lsq_linear, minimize, nnls
+from scipy.optimize import LinearConstraint, lsq_linear, minimize
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -213,23 +213,6 @@ def test_partial_fit_keeps_bounds_within_a_budget():
 
 
 # --- no budget ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_non_negative_least_squares(seed):
-    rng = np.random.default_rng(1000 + seed)
-    n, d = rng.integers(1, 40, size=2)
-    A = rng.normal(size=(n, d))
-    if seed % 4 == 1:
-        A[:, d // 2 :] = A[:, : d - d // 2]
-    if seed % 4 == 2:
-        A = A * 10.0 ** rng.uniform(-6, 6, d)
-    b = A @ np.maximum(rng.normal(size=d), 0.0) if seed % 2 else rng.normal(size=n)
-    b = b + 1e-6 * rng.normal(size=n)
-    model = fw.NonNegativeRegressor(fit_intercept=False, tol=1e-10).fit(A, b)
-    assert model.coef_.min() >= 0.0
-    best = nnls(A, b, maxiter=50 * d)[1] ** 2 / (2 * n)
-    assert objective(model, A, b) <= best + 1e-9 * 0.5 * np.mean(b**2)
 
 
 @pytest.mark.parametrize("seed", range(10))
