@@ -40,6 +40,12 @@ SHORTER_RADII = 8
 MOST_COLUMNS_CHECKED = 2000
 """Features that cannot be zero are looked for among at most so many."""
 
+BY_COLUMNS = ("passes", "certificate_passes")
+"""What a run cost, by the names in a `Result`: runs over some columns cost less than those over all."""
+
+WHOLE = ("nit", "checks", "seconds", "certificate_seconds", "compile_seconds")
+"""What a run cost, whatever the number of columns."""
+
 Columns = tuple[int, ...]
 """Numbers of features."""
 
@@ -151,8 +157,7 @@ class Search:
         self.undecided: set[Columns] = set()
         self.best: Columns | None = None
         self.root, self.nodes = -np.inf, 0
-        self.steps, self.passes, self.certificate_passes, self.checks = 0, 0.0, 0.0, 0
-        self.seconds = self.certificate_seconds = self.compile_seconds = 0.0
+        self.effort: dict[str, Any] = dict.fromkeys((*BY_COLUMNS, *WHOLE), 0)
         self.trace = Trace(problem)
         self.part(range(problem.d))  # raises if the set does not know its points of some features
 
@@ -176,14 +181,9 @@ class Search:
     def minimized(self, problem: Problem, x0: Any = None, **changed: Any) -> Result:
         """Return the result of a run, which is charged. Raise Infeasible if no point satisfies the side constraints."""
         found = minimize(problem, x0=x0, **{**self.options, **changed})
-        share = problem.d / self.problem.d
-        self.steps += found.nit
-        self.passes += share * found.passes
-        self.certificate_passes += share * found.certificate_passes
-        self.checks += found.checks
-        self.seconds += found.seconds
-        self.certificate_seconds += found.certificate_seconds
-        self.compile_seconds += found.compile_seconds
+        for name in self.effort:
+            share = problem.d / self.problem.d if name in BY_COLUMNS else 1
+            self.effort[name] += share * getattr(found, name)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return found
@@ -210,14 +210,8 @@ class Search:
 
     def _note(self, lower: float) -> None:
         """Trace the best model so far."""
-        self.trace.note(
-            nit=self.steps,
-            passes=self.passes,
-            seconds=self.seconds,
-            fun=self._least(),
-            lower_bound=lower,
-            fw_gap=np.inf,
-        )
+        effort = {name: self.effort[name] for name in ("nit", "passes", "seconds")}
+        self.trace.note(**effort, fun=self._least(), lower_bound=lower, fw_gap=np.inf)
 
     def _least(self) -> float:
         """Return the objective of the best model so far."""
@@ -230,7 +224,7 @@ class Search:
 
     def exhausted(self) -> bool:
         """Return whether the budget of the search is."""
-        return self.passes >= self.most_passes
+        return self.effort["passes"] >= self.most_passes
 
     # --- relaxations ------------------------------------------------------------------------------------------
 
@@ -280,16 +274,15 @@ class Search:
 
     def propose(self, x0: Any) -> None:
         """Fit the features that simple rules select."""
-        everything = np.arange(self.problem.d)
         if x0 is not None:
-            order = np.argsort(-self._effects(np.asarray(x0), everything), kind="stable")
+            order = np.argsort(-self._effects(np.asarray(x0), np.arange(self.problem.d)), kind="stable")
             self.fit(order[: self.k])
         for propose in (self._along_radii, self._forward, self._swaps):
             if self.proven(self.root):
                 return
-            propose(everything)
+            propose()
 
-    def _along_radii(self, everything: np.ndarray) -> None:
+    def _along_radii(self) -> None:
         """Fit the features with the largest effect at smaller radii, for sets whose points are sparse there."""
         constraint = self.problem.constraint
         hull, radius, start = constraint.structure().coordinates, constraint.own_radius(), None
@@ -302,11 +295,11 @@ class Search:
             except Infeasible:
                 continue
             start = carried(found.x, here.constraint, constraint.with_radius(2.0 * here.constraint.own_radius()))
-            effects = self._effects(found.x, everything)
+            effects = self._effects(found.x, np.arange(self.problem.d))
             order = np.argsort(-effects, kind="stable")[: self.k]
             self.fit(order[effects[order] > 0.0] if effects.any() else order)
 
-    def _forward(self, everything: np.ndarray) -> None:
+    def _forward(self) -> None:
         """Add the steepest features, one or a few at a time."""
         chosen, w = list(self.forced()), self.problem.zero()
         at_once = -(-self.k // FORWARD_STEPS)
@@ -317,9 +310,9 @@ class Search:
             chosen += steep
             found = self.fit(chosen)
             if found is not None:
-                w = self._flat_whole(chosen, found.x)
+                w = self._whole(chosen, found.x)
 
-    def _swaps(self, everything: np.ndarray) -> None:
+    def _swaps(self) -> None:
         """Replace a feature of little effect by one that is steep, while that helps."""
         improves = True
         while improves and not self.exhausted() and self.best is not None:
@@ -329,7 +322,7 @@ class Search:
             for place in np.argsort(self._effects(found.x, np.asarray(chosen)), kind="stable")[:SWAPPED]:
                 others = [*chosen[:place], *chosen[place + 1 :]]
                 without = self.fit(others) if others else None
-                w = self.problem.zero() if without is None else self._flat_whole(others, without.x)
+                w = self.problem.zero() if without is None else self._whole(others, without.x)
                 for new in self._steepest(w, chosen)[:REPLACEMENTS]:
                     self.fit([*others, new])
             improves = self._least() < start - 0.1 * self.tolerance
@@ -440,24 +433,18 @@ class Search:
             )
         return self._as_result(max(self.root, lower), interrupted)
 
-    def whole(self, columns: Features, weights: np.ndarray) -> np.ndarray:
-        """Return weights of all features, given those of some, in ascending order."""
-        whole = np.zeros(self.problem.shape)
-        whole[sorted(columns)] = weights
+    def _whole(self, columns: Features, weights: np.ndarray) -> np.ndarray:
+        """Return the flat weights of all features, given those of some, in ascending order."""
+        whole = np.zeros(self.problem.size)
+        whole[self.flat(sorted(columns))] = np.ravel(weights)
         return whole
-
-    def _flat_whole(self, columns: Features, weights: np.ndarray) -> np.ndarray:
-        flat: np.ndarray = self.problem.flat("x", self.whole(columns, weights))
-        return flat
 
     def _prices(self, polished: Result) -> dict[str, Any]:
         """Return prices among models with the best features. Bounds on the weights of others have none."""
         prices = dict(polished.prices)
         for end in ("lower", "upper"):
             if end in prices and self.best is not None:
-                whole = np.zeros(self.problem.size)
-                whole[self.flat(self.best)] = np.ravel(prices[end])
-                prices[end] = whole
+                prices[end] = self._whole(self.best, prices[end])
         return prices
 
     @single_threaded
@@ -465,7 +452,7 @@ class Search:
         assert self.best is not None
         polished = self.fits[self.best]
         assert polished is not None
-        problem, x = self.problem, self.whole(self.best, polished.x)
+        problem, x = self.problem, self.problem.shaped(self._whole(self.best, polished.x))
         exact = problem.evaluate(x)
         convex = bool(problem.loss.convex)
         gap = min(exact.value - lower, exact.gap) if convex else np.inf
@@ -490,18 +477,12 @@ class Search:
             status=status,
             message=message(status, exact.value, gap, self.tolerance, self.given, polished),
             tolerance=self.tolerance,
-            nit=self.steps,
-            passes=self.passes,
-            checks=self.checks,
-            certificate_passes=self.certificate_passes,
-            seconds=self.seconds,
-            certificate_seconds=self.certificate_seconds,
-            compile_seconds=self.compile_seconds,
             trace=self.trace,
             state={},
             violation=None if problem.side is None else problem.violation(x),
             prices=self._prices(polished),
             max_features=self.given,
+            **self.effort,
         )
 
 

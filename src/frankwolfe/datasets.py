@@ -58,13 +58,9 @@ def fetch_housing() -> tuple[np.ndarray, np.ndarray]:
 
 
 def bundled_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
-    """Return scikit-learn's breast cancer data, from another study. Without scikit-learn, generate a table."""
-    try:
-        from sklearn.datasets import load_breast_cancer
-    except ImportError:
-        rng = np.random.default_rng(0)
-        X = scaled(rng.gamma(2.0, size=(569, 30)))
-        return X, np.where(X[:, :5].sum(axis=1) + 0.5 * rng.normal(size=569) > -3.0, -1.0, 1.0)
+    """Return scikit-learn's breast cancer data, from another study."""
+    from sklearn.datasets import load_breast_cancer
+
     X, y = load_breast_cancer(return_X_y=True)
     return scaled(X), np.where(y == 0, 1.0, -1.0)
 

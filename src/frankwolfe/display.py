@@ -96,8 +96,8 @@ def html_of(result: "Result") -> str:
     sure, words = verdict(result)
     word, _, rest = words.partition(":" if sure else ".")
     numbers = [
-        *_known(result),
-        *([] if result.violation is None else [("violation", f"{result.violation:.3g} of a side constraint's size")]),
+        *result.numbers_in_words(),
+        *([] if result.violation is None else [("violation", result.violation_in_words())]),
         ("x", result.size_in_words()),
         ("method", f"{result.method}, batches of {result.batch_size:,}"),
         ("effort", f"{result.passes:.4g} passes, {result.nit:,} steps, {result.seconds:.3g} s"),
@@ -109,21 +109,6 @@ def html_of(result: "Result") -> str:
         f'<p><span class="word{" sure" if sure else ""}">{word}</span>{":" if sure else "."}{escape(rest)}</p>{advice}'
         f'<div class="side"><dl>{items}</dl>{_picture(result)}</div></div>'
     )
-
-
-def _known(result: "Result") -> list[tuple[str, str]]:
-    """Return what is known of the objective."""
-    if result.is_likely:
-        likely = f"{result.likely_gap:.3g} with {result.confidence:.0%} confidence"
-        return [("objective", "not evaluated"), ("likely gap", likely)]
-    return [("objective", f"{result.fun:.10g}"), ("gap", f"{result.gap:.3g} ({_ratio(result)})")]
-
-
-def _ratio(result: "Result") -> str:
-    """Return the ratio of gap and tolerance in words."""
-    if not result.tolerance > 0.0:
-        return "no tolerance was set"
-    return f"{result.gap / result.tolerance:.2g} times the tolerance"
 
 
 def _picture(result: "Result") -> str:

@@ -149,7 +149,7 @@ def test_signs_are_kept_and_optimal():
 
 @pytest.mark.parametrize(
     ("signs", "message"),
-    [([1, 2], "one for each of 3"), ([1, 2, 0], "got 2"), ({"height": 1}, "'height', which is not in X")],
+    [([1, 2], "one for each of 3"), ([1, 2, 0], "got 2"), ({"height": 1}, "signs: there is no column 'height'")],
 )
 def test_signs_that_do_not_fit_are_refused(signs, message):
     with pytest.raises(ValueError, match=message):

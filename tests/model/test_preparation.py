@@ -177,7 +177,7 @@ def test_a_name_twice_and_words_for_numbers_are_refused():
         as_table(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ["a"], 1)
     with pytest.raises(TypeError, match="column b not numeric"):
         as_table(pd.DataFrame({"a": [1.0], "b": ["x"]}), ["a", "b"], 2)
-    with pytest.raises(TypeError, match="rectangle of real numbers"):
+    with pytest.raises(TypeError, match="must hold numbers"):
         as_table([["x"]], None, 1)
     with pytest.raises(TypeError, match="pass a data frame"):
         as_table(sparse.csr_array(np.eye(2)), None, 2, words=[0])

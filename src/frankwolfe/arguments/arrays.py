@@ -5,6 +5,7 @@ orders become C order; input whose conversion would lose digits or rows is rejec
 """
 
 import re
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -16,7 +17,7 @@ FLOATS = (np.float64, np.float32)
 
 def as_matrix(X: Any) -> Any:
     """Return ``X`` as a C-ordered array or a CSR array of float64 or float32, finite, not empty."""
-    matrix = _as_csr(X) if sparse.issparse(X) else _as_dense(X)
+    matrix = _as_csr(X) if sparse.issparse(X) else as_dense(X)
     n, d = matrix.shape
     if n == 0 or d == 0:
         raise ValueError(f"X is empty: it has {n} rows and {d} columns")
@@ -41,8 +42,8 @@ def all_finite(values: Any) -> bool:
         return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def _as_dense(X: Any) -> np.ndarray:
-    """Return an array, a nested list or a data frame as a C-ordered float array."""
+def as_dense(X: Any) -> np.ndarray:
+    """Return an array, a nested list or a data frame as a C-ordered float array. None becomes NaN."""
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array: fill it first, e.g. X.filled(0.0)")
     try:
@@ -52,6 +53,9 @@ def _as_dense(X: Any) -> np.ndarray:
     if array.ndim != 2:
         hint = ": reshape a single feature with X.reshape(-1, 1)" if array.ndim == 1 else ""
         raise ValueError(f"X must have two dimensions (rows, columns), got shape {array.shape}{hint}")
+    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
+        with suppress(TypeError, ValueError):  # an error is raised below
+            array = array.astype(np.float64)
     return np.ascontiguousarray(array, dtype=_float_type("X", array.dtype))
 
 

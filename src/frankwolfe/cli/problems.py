@@ -209,7 +209,7 @@ def target_summary(classes: np.ndarray | None, counts: np.ndarray | None, low: f
     if classes is None or counts is None:
         return f"numbers from {low:.4g} to {high:.4g}"
     shown = [f"{value} ({n:,} row{'' if n == 1 else 's'})" for value, n in zip(classes, counts, strict=True)]
-    return f"{len(classes)} classes: {_few(shown)}"
+    return f"{len(classes)} classes: {listed(shown, quote=False)}"
 
 
 def parsed_class_weight(given: tuple[str, ...], classes: np.ndarray) -> np.ndarray:
@@ -337,15 +337,10 @@ def facts(path: Path, spec: Specification, problem: Problem, preparation: Prepar
     by_class = spec.by_class()
     if by_class is not None and spec.classes is not None:
         weights = [f"{name} {weight:.4g}" for name, weight in zip(spec.classes, by_class, strict=True)]
-        rows.append(("class weights", _few(weights)))
+        rows.append(("class weights", listed(weights, quote=False)))
     if spec.options.rules:
         rows.append(("rules", "; ".join(spec.options.rules)))
     return [*rows, ("loss", f"{spec.loss_name}, {'with a free' if problem.intercept else 'without an'} intercept")]
-
-
-def _few(texts: list[str]) -> str:
-    """Return the first six texts of a list, separated by commas."""
-    return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
 
 
 def _prepared(spec: Specification, preparation: Preparation) -> list[str]:
@@ -355,7 +350,7 @@ def _prepared(spec: Specification, preparation: Preparation) -> list[str]:
         said.append("standardised" if preparation.center is not None else "divided by their standard deviation")
     if preparation.categories:
         counts = [f"{names[place]} ({len(words)})" for place, words in sorted(preparation.categories.items())]
-        said.append(f"categories: {_few(counts)}")
+        said.append(f"categories: {listed(counts, quote=False)}")
     if preparation.fill is not None:
         missing = int(np.isnan(spec.data.X).sum())
         said.append(f"{missing:,} missing number{'s' * (missing != 1)} filled with the mean")

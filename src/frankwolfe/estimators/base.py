@@ -49,6 +49,8 @@ WHAT_TO_DO = {
 """Advice for a run that ended without a certificate, if its own message has none."""
 
 
+ONE_RUN = "checkpoint goes with a fit that is one run"
+
 # --- Parts as parameters --------------------------------------------------------------------------------------
 
 
@@ -165,16 +167,28 @@ class CertifiedEstimator(PartParameters):
         options = self._options(several=len(problems) > 1)
         if checkpoint is not None and len(problems) > 1:
             raise ValueError(
-                f"checkpoint goes with a fit that is one run, and this one is {len(problems)}, one for each class: "
-                "leave checkpoint out, or choose a loss for all classes together, as 'multinomial' is"
+                f"{ONE_RUN}, and this one is {len(problems)}, one for each class: leave checkpoint out, or choose a "
+                "loss for all classes together, as 'multinomial' is"
             )
         # Compiled code releases the interpreter lock, so threads are enough and no data is copied.
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_run)(problem, start, bool(self.verbose), options, checkpoint, self.max_features)
+            delayed(self._run)(problem, start, checkpoint, options)
             for problem, start in zip(problems, starts, strict=True)
         )
         self._record(results)
         return results
+
+    def _run(self, problem: Problem, x0: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> Result:
+        """Solve a problem, or continue the run in the checkpoint file. Tracing costs time: only verbose runs are."""
+        if self.max_features is not None:
+            if checkpoint is not None:
+                raise ValueError(f"{ONE_RUN}, and max_features makes many: leave one out")
+            return best_subset(problem, self.max_features, x0=x0, **options)
+        progress: dict[str, Any] = {"progress": self.verbose > 0}
+        if checkpoint is not None and Path(checkpoint).exists():
+            kept = {name: options[name] for name in ("method", "tol", "max_passes", "n_threads")}
+            return resume(checkpoint, problem, **kept, **progress)
+        return minimize(problem, x0=x0, trace=10 * (self.verbose > 0), checkpoint=checkpoint, **options, **progress)
 
     def _record(self, results: list[Result]) -> None:
         """Set the fitted attributes of the runs, and warn about results that are not certified."""
@@ -197,25 +211,6 @@ class CertifiedEstimator(PartParameters):
     def _advice(self, found: Result) -> list[str]:
         """Return advice on scales and radii that keep the model from fitting."""
         return found.advice
-
-
-def _run(
-    problem: Problem,
-    x0: Any,
-    verbose: bool,
-    options: dict[str, Any],
-    checkpoint: Checkpoint,
-    max_features: int | None = None,
-) -> Result:
-    """Solve a problem, or continue the run in the checkpoint file. Only verbose runs are traced: tracing costs time."""
-    if max_features is not None:
-        if checkpoint is not None:
-            raise ValueError("checkpoint goes with a fit that is one run, and max_features makes many: leave one out")
-        return best_subset(problem, max_features, x0=x0, **options)
-    if checkpoint is not None and Path(checkpoint).exists():
-        kept = {name: options[name] for name in ("method", "tol", "max_passes", "n_threads")}
-        return resume(checkpoint, problem, progress=verbose, **kept)
-    return minimize(problem, x0=x0, progress=verbose, trace=10 if verbose else 0, checkpoint=checkpoint, **options)
 
 
 FREE, NEED_RADIUS = ("l1", "nonnegative-l1", "linf"), ("l2", "trace", "group")
@@ -554,32 +549,19 @@ class LinearModel(CertifiedEstimator, ABC):
         results = self._minimized(problems, starts, checkpoint)
         self._ends = [(problem.constraint, found.x) for problem, found in zip(problems, results, strict=True)]
         self._rows, self.prices_ = problems[0].n, self._prices(results)
+        if self._scale is not None:
+            self._stream_radius = max([DEFAULT_RADIUS, *(10.0 * float(np.abs(found.x).sum()) for found in results)])
         self._adopt(results)
 
-    def _minimized(self, problems: list[Problem], starts: list[Any], checkpoint: Checkpoint = None) -> list[Result]:
-        """Solve the problems and return the results, in the units of the columns."""
+    def _run(self, problem: Problem, x0: Any, checkpoint: Checkpoint, options: dict[str, Any]) -> Result:
+        """Solve a problem, without a budget if there is none. The result is in the units of the columns."""
         if self._scale is None:
-            return super()._minimized(problems, starts, checkpoint)
+            return super()._run(problem, x0, checkpoint, options)
         if checkpoint is not None:
-            raise ValueError(
-                "checkpoint goes with a fit that is one run, and one without a budget is several: set radius"
-            )
-        options = self._options(several=len(problems) > 1)
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(minimize_without_budget)(
-                problem,
-                least=self._least,
-                max_features=self.max_features,
-                progress=bool(self.verbose),
-                trace=10 if self.verbose else 0,
-                **options,
-            )
-            for problem in problems
-        )
-        results = [in_units(result, self._scale) for result in found]
-        self._record(results)
-        self._stream_radius = max([DEFAULT_RADIUS, *(10.0 * float(np.abs(result.x).sum()) for result in results)])
-        return results
+            raise ValueError(f"{ONE_RUN}, and one without a budget is several: set radius")
+        limits: dict[str, Any] = {"least": self._least, "max_features": self.max_features}
+        shown: dict[str, Any] = {"progress": self.verbose > 0, "trace": 10 * (self.verbose > 0)}
+        return in_units(minimize_without_budget(problem, **limits, **options, **shown), self._scale)
 
     def _advice(self, found: Result) -> list[str]:
         """Return advice on a result; a default radius is questioned sooner than a chosen one."""

@@ -1,6 +1,5 @@
 """`MatrixCompletion`: predict the unseen entries of a matrix."""
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +8,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, Transf
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from frankwolfe.arguments.arrays import as_raw_weights, checked_sparse
-from frankwolfe.arguments.names import nearest, teaching
+from frankwolfe.arguments.names import teaching
 from frankwolfe.completion import completion_problem
 from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem.requirements import require_memory
+from frankwolfe.problem.rules import ColumnNames
 from frankwolfe.sets import as_constraint
 
 
@@ -209,29 +209,11 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Regres
         """Return the two columns of ids."""
         if isinstance(self.columns, str) or np.shape(self.columns) != (2,):
             raise ValueError(f"columns must be two column numbers or names of X, got {self.columns!r}")
-        at = [self._column_number(column, X.shape[1]) for column in self.columns]
+        names = ColumnNames(vars(self).get("feature_names_in_"), X.shape[1])
+        at = [names.find(column, f"columns={self.columns!r}") for column in self.columns]
         if at[0] == at[1]:
             raise ValueError(f"columns must be two different columns of X, got {self.columns!r}")
         return [_plain(X[:, number]) for number in at]
-
-    def _column_number(self, column: Any, width: int) -> int:
-        """Return the number of a column that is given by its number or its name."""
-        if isinstance(column, str):
-            names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                raise ValueError(
-                    f"columns names column {column!r}, but X has no column names: pass numbers, or a frame"
-                )
-            if column not in names:
-                hint = nearest(column, names.tolist()) or f". It has {', '.join(map(repr, names[:8].tolist()))}"
-                raise ValueError(f"columns names column {column!r}, but X has no such column{hint}")
-            return names.tolist().index(column)
-        if isinstance(column, bool) or not isinstance(column, Integral):
-            raise TypeError(f"columns must be two column numbers or names of X, got {self.columns!r}")
-        number = int(column)
-        if not -width <= number < width:
-            raise ValueError(f"columns names column {number}, but X has {width} columns")
-        return number % width
 
     def _known(self, X: Any) -> list[np.ndarray]:
         """Return the indices of the row and column ids, -1 for those never seen."""

@@ -13,7 +13,7 @@ from frankwolfe.estimators.streaming import StreamRegressor
 from frankwolfe.linalg.singular import rank_of
 from frankwolfe.losses import MultitaskSquared, Squared, as_loss
 from frankwolfe.problem import Problem
-from frankwolfe.problem.rules import Rules
+from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.sets import NonNegativeL1Ball
 from frankwolfe.sets.checks import numbers
 
@@ -141,22 +141,19 @@ class SignedColumns(NamedTuple):
         return whole
 
 
-def checked_signs(signs: Any, d: int, names: Any) -> np.ndarray:
+def checked_signs(signs: Any, columns: ColumnNames) -> np.ndarray:
     """Return one sign for each feature, from a number, an array, or a dict by feature name or number.
 
     Examples
     --------
-    >>> checked_signs({"age": 1}, 2, ["age", "weight"])
+    >>> checked_signs({"age": 1}, ColumnNames(["age", "weight"], 2))
     array([1, 0])
     """
+    d = len(columns)
     if isinstance(signs, dict):
-        places = {**{j: j for j in range(d)}, **{name: j for j, name in enumerate(() if names is None else names)}}
-        unknown = [name for name in signs if name not in places]
-        if unknown:
-            raise ValueError(f"signs names the feature {unknown[0]!r}, which is not in X")
         found = np.zeros(d)
         for name, sign in signs.items():
-            found[places[name]] = sign
+            found[columns.find(name, "signs")] = sign
     else:
         found = numbers("FrankWolfeRegressor", "signs", signs, "a number or a list")
         if found.ndim > 1 or found.size not in (1, d):
@@ -177,12 +174,7 @@ class SignedRegressor(LinearRegressor):
         """Return one sign for each feature; None if no weight has a sign."""
         if self.signs is None:
             return None
-        return checked_signs(self.signs, self.n_features_in_, getattr(self, "feature_names_in_", None))
-
-    def _for_fold(self) -> Self:
-        model = super()._for_fold()
-        model.signs = self._checked_signs()  # they may be given by column names
-        return model
+        return checked_signs(self.signs, self._columns(self.n_features_in_))
 
     def _rules(self) -> Rules | None:
         """Return the rules. With others, signs are bounds; alone they are signed columns, which are faster."""

@@ -294,7 +294,7 @@ def encoded(
 
 
 def _too_many(classes: np.ndarray, loss_name: str) -> str:
-    shown = ", ".join(str(value) for value in classes[:3]) + (", ..." if classes.size > 3 else "")
+    shown = listed([str(value) for value in classes], quote=False)
     numbers = ", or a loss of real targets such as squared" if classes.dtype.kind in "if" else ""
     return (
         f"the target has {classes.size} classes ({shown}), and the {loss_name} loss takes two: "

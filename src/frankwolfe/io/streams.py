@@ -10,7 +10,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,18 +23,10 @@ _PAIR = re.compile(rb"^\s*[^\s,;#]+(\s+[^\s,;#:]+:[^\s,;#]+)+\s*(#.*)?$")
 _LABELS = re.compile(rb"^\s*[+-]?\d+(,[+-]?\d+)+(\s+\d+:[^\s,;#]+)+\s*(#.*)?$")
 
 
-def _open_zstd(path: Path, mode: str) -> Any:
-    try:
-        return import_module("compression.zstd").open(path, mode)
-    except ImportError:
-        raise ValueError(f"{path} is compressed with zstd, which needs Python 3.14: decompress it first") from None
-
-
 _OPENERS: dict[bytes, Callable[[Path, str], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
 }
 
 FORMATS = (
@@ -58,7 +49,7 @@ def is_compressed(path: Path) -> bool:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file to read its bytes, decompressed if it is a gzip, bzip2, xz or (from Python 3.14 on) zstd file."""
+    """Open a file to read its bytes, decompressed if it is a gzip, bzip2 or xz file."""
     opener = _opener(path)
     return path.open("rb") if opener is None else opener(path, "rb")
 
@@ -124,6 +115,8 @@ def _refuse_binary(path: Path, start: bytes) -> None:
         raise ValueError(
             f"{path} is a zip archive, such as a model that 'frankwolfe fit' wrote, and not data: {FORMATS}"
         )
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        raise ValueError(f"{path} is compressed with zstd: decompress it, or compress it with gzip, bzip2 or xz")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path} is UTF-16 text: save it as UTF-8")
     if b"\x00" in start:

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from frankwolfe.arguments.arrays import checked_sparse, column_names, numeric_frame
+from frankwolfe.arguments.arrays import as_dense, checked_sparse, column_names
 from frankwolfe.arguments.names import nearest
 
 SHOWN = 5
@@ -123,7 +122,7 @@ def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection
     if column_names(X) is not None and names is not None:
         X = _selected(X, names)
     if not words:
-        return Table(_checked(_floats(numeric_frame(X)), number), {})
+        return Table(_checked(_floats(X), number), {})
     if not hasattr(X, "columns"):
         X = _checked(np.asarray(X, dtype=object), number)
         columns = {place: X[:, place].tolist() for place in words}
@@ -132,7 +131,7 @@ def as_table(X: Any, names: Sequence[str] | None, number: int, words: Collection
     labels = list(_checked(X, number).columns)
     found = {place: as_words(X[labels[place]].to_list()) for place in words}
     kept = [label for place, label in enumerate(labels) if place not in found]
-    return Table(_floats(numeric_frame(X[kept])) if kept else np.empty((len(X), 0)), found)
+    return Table(_floats(X[kept]) if kept else np.empty((len(X), 0)), found)
 
 
 def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
@@ -142,20 +141,11 @@ def _sparse(X: Any, words: Collection[int]) -> sparse.csr_array:
 
 
 def _floats(X: Any) -> np.ndarray:
-    """Return numbers as float64, or raise an error."""
-    if np.ma.isMaskedArray(X):
-        raise TypeError("X is a masked array: fill it first, e.g. X.filled(np.nan)")
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        raise ValueError("X must be a rectangle of numbers: its rows differ in length") from None
-    if array.dtype == object and not any(isinstance(value, str | bytes) for value in array.flat):
-        with suppress(TypeError, ValueError):  # an error is raised below
-            array = array.astype(np.float64)  # None becomes NaN
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"X must be a rectangle of real numbers, got {array.dtype} of shape {array.shape}")
-    # in C order: products round differently in other layouts, and equal rows should have equal scores
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    """Return numbers as float64 in C order, or raise an error.
+
+    Products round differently in other layouts, and equal rows should have equal scores.
+    """
+    array = as_dense(X).astype(np.float64, copy=False)
     if np.isinf(array).any():
         raise ValueError(f"X holds infinity (first in row {int(np.argwhere(np.isinf(array))[0, 0])})")
     return array

@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -57,19 +57,9 @@ class RunRecord:
     @classmethod
     def of(cls, problem: Problem, result: Result, seed: int | None) -> "RunRecord":
         """Return the record of a result."""
-        return cls(
-            fun=float(result.fun),
-            gap=float(result.gap),
-            tolerance=float(result.tolerance),
-            convex=result.convex,
-            status=str(result.status),
-            message=result.message,
-            method=result.method,
-            passes=float(result.passes),
-            seconds=float(result.seconds),
-            rows=problem.n,
-            seed=seed,
-        )
+        kept = {part.name: getattr(result, part.name) for part in fields(cls) if hasattr(result, part.name)}
+        numbers = {name: float(kept[name]) for name in ("fun", "gap", "tolerance", "passes", "seconds")}
+        return cls(**{**kept, **numbers, "status": str(result.status)}, rows=problem.n, seed=seed)
 
     @property
     def success(self) -> bool:

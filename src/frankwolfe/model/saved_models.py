@@ -143,15 +143,10 @@ def _prices(stored: Any) -> dict[str, float]:
 
 def _run(stored: dict) -> RunRecord:
     """Return the record of the run, after checking the type of every field."""
-    kinds: dict[Any, tuple] = {
-        float: (float, int),
-        str: (str,),
-        bool: (bool,),
-        int: (int,),
-        int | None: (int, type(None)),
-    }
     for part in fields(RunRecord):
-        if type(stored[part.name]) not in kinds[part.type]:
+        kind: Any = float | int if part.type is float else part.type
+        value = stored[part.name]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"the field {part.name} of its run is {stored[part.name]!r}")
     found = RunRecord(**stored)
     Status(found.status)
