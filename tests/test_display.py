@@ -48,7 +48,7 @@ def test_the_display_is_whole_and_stands_alone(name, results):
     page = results[name]._repr_html_()
     assert Balance(page).open == []
     assert not re.search(r"<script|https?://|src=|url\(", page)
-    assert f"{results[name].fun:.10g}" in page
+    assert f"{results[name].fun:.12g}" in page
     assert ("<polyline" in page) == (name != "one point")
     assert ("dashed: tolerance" in page) == (name in ("certified", "open", "stationary"))
 

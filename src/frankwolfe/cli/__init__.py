@@ -5,7 +5,7 @@ import gc
 try:
     import click
 except ImportError:
-    raise SystemExit("the command line needs click and rich: pip install 'frankwolfe[cli]'") from None
+    raise SystemExit("the command line needs click: pip install 'frankwolfe[cli]'") from None
 
 from frankwolfe import __version__
 from frankwolfe.cli.convert_command import convert

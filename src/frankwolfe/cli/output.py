@@ -5,9 +5,12 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import zip_longest
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -15,8 +18,6 @@ import click
 from frankwolfe.exceptions import ClusterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from frankwolfe.display import Progress
     from frankwolfe.model.fitted_model import FittedModel
 
@@ -96,47 +97,30 @@ class CommandGroup(click.Group):
             sys.exit(NOT_WRITTEN)
 
 
-def console(stderr: bool = False) -> "Console":
-    """Return a console as wide as the terminal, or `WIDTH` columns wide if there is none.
-
-    Characters that the encoding lacks are escaped.
-    """
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
+def echo(text: str, err: bool = False, **style: Any) -> None:
+    """Print a text, in a style on a terminal. Characters that the encoding lacks are escaped."""
+    stream = sys.stderr if err else sys.stdout
     if isinstance(stream, io.TextIOWrapper):  # not a replaced stream
         stream.reconfigure(errors="backslashreplace")
-    there = Console(stderr=stderr, highlight=False)
-    return there if there.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
+    on_screen = stream is not None and stream.isatty()
+    print(click.style(text, **style) if on_screen and style else text, file=stream)
 
 
-def show(rows: list[tuple[str, str]], styles: dict[str, str] | None = None) -> None:
-    """Print a table of names and texts, some in a style."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", justify="right")
-    table.add_column(overflow="fold")
+def show(rows: list[tuple[str, str]], colours: dict[str, str] | None = None) -> None:
+    """Print names and texts, some in a colour. Texts are wrapped at the width of the terminal."""
+    names = max(len(name) for name, _ in rows)
+    width = get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else WIDTH
     for name, text in rows:
-        table.add_row(name, Text(text, style=(styles or {}).get(name, "")))  # brackets are no markup
-    console().print(table)
+        lines = wrap(text, max(20, width - names - 2), break_on_hyphens=False) or [""]
+        for label, line in zip_longest([name], lines, fillvalue=""):
+            echo(f"{label.rjust(names)}  {line}", fg=(colours or {}).get(name))
 
 
-def print_table(
-    heads: Iterable[str], rows: Iterable[Iterable[str]], left: Container[object] = (), **style: Any
-) -> None:
-    """Print a table of numbers: columns are aligned on the right, but for those named in ``left``."""
-    from rich.table import Table
-    from rich.text import Text
+def print_table(heads: Iterable[str], rows: Iterable[Iterable[str]], left: int = 0) -> None:
+    """Print a table of numbers: columns are aligned on the right, but for the first ``left``."""
+    from frankwolfe.summary import aligned
 
-    table = Table(*heads, **style)
-    for column in table.columns:
-        column.justify = "left" if column.header in left else "right"
-        column.overflow = "fold"  # in a narrow window numbers are folded, not cut
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console().print(table)
+    echo(aligned([[*heads], *map(list, rows)], left))
 
 
 def show_weights(model: "FittedModel", most: int) -> None:
@@ -163,10 +147,13 @@ def show_weights(model: "FittedModel", most: int) -> None:
         title += f"; the {len(rows)} largest"
     if model.classes is not None and not outputs:
         title += f"; positive ones favour {model.classes[1]}"
-    console().print(title, markup=False)
-    heads = ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)]
+    echo(title)
     if rows:
-        print_table(heads, rows, left=("column", "output"), box=None, padding=(0, 2, 0, 0), header_style="dim")
+        print_table(
+            ["column", *(["output"] * bool(outputs)), "weight", *(["standardised"] * scaled)],
+            rows,
+            left=1 + bool(outputs),
+        )
 
 
 def show_prices(model: "FittedModel") -> None:
@@ -178,11 +165,10 @@ def show_prices(model: "FittedModel") -> None:
     binding = Summary("", [], model.weights, prices=model.prices).binding
     rules = {rule: price for rule, price in binding.items() if price > NO_PRICE * max(binding.values())}
     if not rules:
-        console().print("\nnone of the rules binds", markup=False)
+        echo("\nnone of the rules binds")
         return
-    console().print("\nwhat binds, and how much the objective would fall per unit of relaxation", markup=False)
-    rows = [[rule, f"{price:.4g}"] for rule, price in rules.items()]
-    print_table(["rule", "price"], rows, left=("rule",), box=None, padding=(0, 2, 0, 0), header_style="dim")
+    echo("\nwhat binds, and how much the objective would fall per unit of relaxation")
+    print_table(["rule", "price"], ([rule, f"{price:.4g}"] for rule, price in rules.items()), left=1)
 
 
 def write_csv(path: Path | None, heads: Iterable[str], rows: Iterable[Iterable]) -> None:
@@ -218,4 +204,4 @@ def progress_bar(title: str, total: float, unit: str, quiet: bool = False) -> "P
 
 def on_terminal(quiet: bool = False) -> bool:
     """Return whether to show progress: standard error is a terminal, and the command is not quiet."""
-    return not quiet and console(stderr=True).is_terminal
+    return not quiet and sys.stderr is not None and sys.stderr.isatty()

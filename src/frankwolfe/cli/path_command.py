@@ -13,7 +13,7 @@ from frankwolfe.cli.output import (
     Complaint,
     Interrupted,
     answering,
-    console,
+    echo,
     print_table,
     progress_bar,
     show,
@@ -141,10 +141,10 @@ def _print_best(found: "RadiusPath", scores: "list[list[Scores]]", problem: "Pro
     means = [_mean(at, name) for at in scores]
     best = means.index(max(means) if name in BETTER_IF_LARGER else min(means))
     radius = float(found.radii[best])
-    console().print(f"best held-out {name}: {means[best]:.4g} at radius {radius:.4g}")
+    echo(f"best held-out {name}: {means[best]:.4g} at radius {radius:.4g}")
     there = problem.over(problem.constraint.with_radius(radius))
     for sentence in at_the_edge(found.radii, best, there, found.coef(best)):
-        console().print(sentence, style="yellow")
+        echo(sentence, fg="yellow")
 
 
 def _draw(out: Path, found: "RadiusPath", names: list[str] | None) -> None:

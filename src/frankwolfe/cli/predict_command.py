@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from frankwolfe.cli.options import DATA, MEMORY, OUT, file_type
-from frankwolfe.cli.output import Complaint, answering, console, write_csv
+from frankwolfe.cli.output import Complaint, answering, echo, write_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ def predict(
         notes = [f"weights keep these rules: {'; '.join(fitted.rules)}", *notes]
     score = _score(fitted, columns["prediction"], found.targets, rows)
     for line in [*notes, *([f"{len(rows):,} rows, {score}"] if score else [])]:
-        console(stderr=True).print(line, markup=False)
+        echo(line, err=True)
 
 
 def _loaded(model: Path, data: Path) -> "FittedModel":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from frankwolfe.cli.options import OUT
-from frankwolfe.cli.output import answering, console, print_table, progress_bar
+from frankwolfe.cli.output import answering, echo, print_table, progress_bar
 
 if TYPE_CHECKING:
     from frankwolfe.paper.reproduce import Findings
@@ -65,6 +65,7 @@ def _show(findings: "Findings", out: Path) -> None:
             ]
             for name, curve in race.curves.items()
         ]
-        print_table(heads, rows, ("method",), title=f"{race.table.label}: {race.problem.n} x {race.problem.d}")
-        console().print(f"{verdict(race)}\n", markup=False)
-    console().print(f"Report: {out / 'report.html'}", markup=False, soft_wrap=True)
+        echo(f"{race.table.label}: {race.problem.n} x {race.problem.d}")
+        print_table(heads, rows, left=1)
+        echo(f"{verdict(race)}\n")
+    echo(f"Report: {out / 'report.html'}")
