@@ -57,7 +57,7 @@ class RunRecord:
     @classmethod
     def of(cls, problem: Problem, result: Result, seed: int | None) -> "RunRecord":
         """Return the record of a result."""
-        kept = {part.name: getattr(result, part.name) for part in fields(cls) if hasattr(result, part.name)}
+        kept = {part.name: getattr(result, part.name) for part in fields(cls) if part.name not in ("rows", "seed")}
         numbers = {name: float(kept[name]) for name in ("fun", "gap", "tolerance", "passes", "seconds")}
         return cls(**{**kept, **numbers, "status": str(result.status)}, rows=problem.n, seed=seed)
 
