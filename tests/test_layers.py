@@ -84,8 +84,6 @@ PROBES = {
     "solvers/state.py": "parts, own ones among them, need not say what arrays of a checkpoint must be like",
     "sets/callbacks.py": "the door for plain Python objects, which are no parts",
     "certificates/verifier.py": "sparse matrices, without an import of SciPy",
-    "estimators/matrix_completion.py": "scikit-learn sets feature_names_in_ for frames only",
-    "estimators/regressor.py": "scikit-learn sets feature_names_in_ for frames only",
     "shards/local.py": "what the operating system offers",
     "linalg/threads.py": "what the operating system offers",
 }
