@@ -161,7 +161,7 @@ def test_errors_that_cannot_be_packed(either):
 
 
 def test_other_rows_are_noticed(either):
-    either._digests[1] = "of other rows"
+    either.parts[1].digest = "of other rows"
     with pytest.raises(fw.exceptions.ClusterError, match="chunks 2, 3 had other rows"):
         either.run(rows)
 
@@ -172,9 +172,10 @@ def test_other_rows_are_noticed(either):
 def test_parts_that_are_elsewhere(cluster):
     handle = cluster.handle(ONE)
     cluster.run(value_of, handle)
-    key, homes = handle.key, cluster.placement.homes.copy()
+    key, homes = handle.key, cluster.placement.homes
     del handle
-    cluster.placement.homes.reverse()
+    for part, home in zip(cluster.parts, reversed(homes), strict=True):
+        part.home = home
     with made(cluster, by_tasks=1):
         assert not any(key in kept for kept in cluster.ask(keys))
     assert cluster.placement.homes == homes
@@ -184,8 +185,8 @@ def test_parts_that_are_elsewhere(cluster):
 
 
 def test_a_part_whose_place_is_not_known(cluster):
-    homes = cluster.placement.homes.copy()
-    cluster.placement.homes[0] = None
+    homes = cluster.placement.homes
+    cluster.parts[0].home = None
     with made(cluster, by_tasks=1):
         assert cluster.run(rows) == (ROWS,)
     with made(cluster, direct=1):

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import cloudpickle
-from dask.distributed import Client, Future, Status
+from dask.distributed import Client, Status
 from dask.task_spec import TaskRef
 from tblib import pickling_support
 
-from frankwolfe.cluster.connection import AS_THEY_SHOULD_BE, LOST, Connection, Moved, Placement, TaskError, said, same
+from frankwolfe.cluster.connection import LOST, Connection, Moved, Placement, TaskError, said, same
 from frankwolfe.cluster.kept import Call, Handle, Missing, Sent, pack, worker_threads
 from frankwolfe.cluster.loading import Chunks, Loader, Submission, listed, named
 from frankwolfe.exceptions import ClusterError
@@ -74,7 +74,7 @@ class PartCall(NamedTuple):
 
     key: Any
     home: str
-    digest: str
+    digest: str | None
 
 
 def answers_of(connection: Connection, recipients: Sequence[PartCall], packed: bytes, forget: list[str]) -> list[Any]:
@@ -108,7 +108,7 @@ async def answer_here(recipients: list[PartCall], packed: bytes, forget: list[st
     return dict(zip((part.key for part in mine), await asyncio.gather(*work), strict=True))
 
 
-def _run_in_thread(part: Any, packed: bytes, forget: list[str], digest: str, threads: int) -> Any:
+def _run_in_thread(part: Any, packed: bytes, forget: list[str], digest: str | None, threads: int) -> Any:
     """Run a call in a thread of a worker. Return an error rather than raise it: the worker would log it."""
     token = worker_threads.set(threads)
     try:
@@ -172,10 +172,9 @@ class Cluster:
         self.calls = self.direct = self.reloads = 0
         self._numbers = count()
         self._token = uuid4().hex[:8]
-        self._digests: list[str] = []
         self._largest = inf
         self._seen = 0.0
-        self.parts: list[Future | None] = []
+        self.parts = self.placement.parts
 
     def __getstate__(self) -> Any:
         raise TypeError("a problem on a cluster cannot be pickled: make it anew from its dask collections")
@@ -183,15 +182,15 @@ class Cluster:
     def __deepcopy__(self, memo: Any) -> "Cluster":
         return self
 
-    def keep_parts(self, kept: list[int], digests: list[str], sizes: list[int]) -> None:
-        """Drop the parts that have no rows. ``kept`` are the indices of the remaining parts.
+    def keep_filled(self, answers: list[dict[str, Any]]) -> None:
+        """Drop the parts that have no rows. Every later call compares the rows of a part with its digest.
 
-        Every later call compares the rows of a part with its digest. ``sizes`` are in bytes.
+        ``answers`` are facts about each part: its number of ``rows``, its ``digest``, and its size in ``bytes``.
         """
-        self.loader.groups = [self.loader.groups[k] for k in kept]
-        self.placement.homes = [self.placement.homes[k] for k in kept]
-        self.parts = [self.parts[k] for k in kept]
-        self._digests, self._largest = digests, max(sizes)
+        for part, answer in zip(self.parts, answers, strict=True):
+            part.digest = answer["digest"]
+        self.parts[:] = [part for part, answer in zip(self.parts, answers, strict=True) if answer["rows"]]
+        self._largest = max(answer["bytes"] for answer in answers)
 
     def handle(self, call: Call, shape: tuple[int, ...] = ()) -> Handle:
         """Return a handle to the result of a task, which each part computes when a call first needs it."""
@@ -234,7 +233,7 @@ class Cluster:
                     raise one if isinstance(one, ClusterError) else TaskError(one)
             return found
         except TaskError as error:
-            chunks = self.loader.failed([part for part in self.parts if part is not None])
+            chunks = self.loader.failed(self.parts)
             if not chunks:
                 raise
             cause = error.cause
@@ -243,19 +242,18 @@ class Cluster:
     def _place_parts(self) -> None:
         """Spread the parts over the workers, and choose a worker for each part that has to be loaded."""
         if not self.parts:
-            self.placement.begin(self.loader.plan())
-            self.parts = [None] * len(self.placement.homes)
+            self.parts += self.loader.plan()
+            self.placement.schedule_query()
             return
-        if any(part is None or part.status not in AS_THEY_SHOULD_BE for part in self.parts):
-            self.placement.disturbed()
-        lost = self.placement.settle(self.parts)
-        self.connection.forget([part for k, part in enumerate(self.parts) if k in lost and part is not None])
-        self.parts = [None if k in lost else part for k, part in enumerate(self.parts)]
+        lost = self.placement.settle()
+        self.connection.forget([part.future for part in lost if part.future is not None])
+        for part in lost:
+            part.future = None
         if lost:
             self.loader.check_persisted()
             self.reloads += 1
-            for k in sorted(lost):
-                self.placement.place(k)
+        for part in lost:
+            self.placement.place(part)
 
     def _packed(self, call: Call, kept: tuple[Handle, ...], whole: bool = False) -> bytes:
         """Pickle a call. Leave out the recipes that the parts already have, unless ``whole``."""
@@ -288,9 +286,9 @@ class Cluster:
         if monotonic() > self._seen + UNSEEN_FOR:
             return []
         found = [
-            PartCall(part.key, home, digest)
-            for part, home, digest in zip(self.parts, self.placement.homes, self._digests, strict=True)
-            if part is not None and part.status == "finished" and home is not None
+            PartCall(part.future.key, part.home, part.digest)
+            for part in self.parts
+            if part.future is not None and part.future.status == "finished" and part.home is not None
         ]
         if len(found) == len(self.parts):
             return found
@@ -300,24 +298,23 @@ class Cluster:
     def _by_tasks(self, name: str, label: str, packed: bytes, forget: list[str], summed: bool) -> list[Any]:
         """Make a call by Dask tasks. Load missing parts first. With many parts, workers sum the results in a tree."""
         tasks = Submission()
-        missing = [k for k, part in enumerate(self.parts) if part is None]
-        loads = {k: self.loader.add(k, self.placement.homes[k], tasks) for k in missing}
+        missing = [part for part in self.parts if part.future is None]
+        loads = [self.loader.add(part, tasks) for part in missing]
         call: Any = packed
         if len(packed) > LARGE and len(self.parts) > 1:  # the client sends it once; workers copy it from each other
             call = tasks.add(f"frankwolfe-call-{label}", same, packed)
             tasks.room += 2 * len(packed) + 2**16
-        answers = []
-        for k, (part, home) in enumerate(zip(self.parts, self.placement.homes, strict=True)):
+        answers, loading = [], iter(loads)
+        for part in self.parts:
             # only on the worker that holds the part: an idle worker would copy the rows, without the values kept there
-            place = {} if home is None else {"workers": [home]}
-            digest = self._digests[k] if self._digests else None
-            here = TaskRef(loads[k] if part is None else part.key)
-            answers.append(tasks.add(f"frankwolfe-{name}-{label}-{k}", answer, here, call, forget, digest, **place))
+            place = {} if part.home is None else {"workers": [part.home]}
+            here = TaskRef(next(loading) if part.future is None else part.future.key)
+            label_of_part = f"frankwolfe-{name}-{label}-{part.number}"
+            answers.append(tasks.add(label_of_part, answer, here, call, forget, part.digest, **place))
         last = _summed_on_workers(tasks, answers, label) if summed else answers
-        begun = tasks.begun(self.client, [*loads.values(), *(task.key for task in last)])
-        for k, part in zip(loads, begun, strict=False):
-            self.parts[k] = part
-        futures = begun[len(loads) :]
+        futures = tasks.begun(self.client, [*loads, *(task.key for task in last)])
+        for part in missing:
+            part.future = futures.pop(0)
         try:
             return self.connection.gathered(futures, self.placement.known())
         finally:

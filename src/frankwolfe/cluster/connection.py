@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError, wait
+from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
@@ -232,6 +233,31 @@ LOOK_AGAIN = 5.0
 """Seconds between two searches for idle workers while a worker has several parts."""
 
 
+@dataclass
+class PlacedPart:
+    """A part of the data, as the client knows it.
+
+    Attributes
+    ----------
+    number : int
+        Index of the part.
+    chunks : list of int
+        Indices of its chunks. They never change, so that sums are added in the same order after a reload.
+    home : str or None
+        Address of the worker that holds or loads it. None if any worker may load it.
+    future : Future or None
+        The part on its worker. None if it has to be loaded.
+    digest : str or None
+        Hash of its rows, as they were when they were loaded first.
+    """
+
+    number: int
+    chunks: list[int]
+    home: str | None
+    future: Future | None = None
+    digest: str | None = None
+
+
 class Placement:
     """Placement of the parts on the workers.
 
@@ -245,22 +271,22 @@ class Placement:
 
     Attributes
     ----------
-    homes : list of str or None
-        Address of the worker that holds or loads each part. None if any worker may load it.
+    parts : list of PlacedPart
+        The parts.
     moves : int
         Number of times that a part moved.
     """
 
     def __init__(self, connection: Connection):
         self.connection, self.moves = connection, 0
-        self.homes: list[str | None] = []
+        self.parts: list[PlacedPart] = []
         self._workers: list[str] = []
         self._next_query = 0.0
 
-    def begin(self, homes: list[str | None]) -> None:
-        """Set the workers that will load the parts."""
-        self.homes = homes
-        self._schedule_query()
+    @property
+    def homes(self) -> list[str | None]:
+        """Address of the worker of each part."""
+        return [part.home for part in self.parts]
 
     def disturbed(self) -> None:
         """Force the next `settle` to query the scheduler: workers may have changed."""
@@ -270,42 +296,44 @@ class Placement:
         """Return the addresses of all workers that have a part."""
         return {home for home in self.homes if home is not None}
 
-    def settle(self, parts: list[Future | None]) -> set[int]:
+    def settle(self) -> list[PlacedPart]:
         """Query where the parts are, if a query is due, and move parts so that the workers have equally many.
 
-        Return the indices of lost parts. Dask loads them again itself if a worker is left. If none was left when a part
-        was lost, Dask waits for the part's own worker, so the caller must load the part again.
+        Return the lost parts. Dask loads them again itself if a worker is left. If none was left when a part was lost,
+        Dask waits for the part's own worker, so the caller must load the part again.
         """
-        if monotonic() < self._next_query:
-            return set()
-        workers = self._workers = self.connection.workers()
-        there = {k: part for k, part in enumerate(parts) if part is not None and part.status not in GONE}
-        holders = dict(zip(there, self.connection.holders([*there.values()]), strict=True))
-        lost = set()
-        for k in range(len(parts)):
-            holder = next((one for one in holders.get(k, ()) if one in workers), None)
-            if k not in holders or (holder is None and self.homes[k] not in workers):
-                lost.add(k)
-            self.homes[k] = None if k in lost else holder or self.homes[k]
+        states = {None if part.future is None else part.future.status for part in self.parts}
+        if monotonic() < self._next_query and states <= {*AS_THEY_SHOULD_BE}:
+            return []
+        workers, lost = self.connection.workers(), []
+        futures = {part.number: part.future for part in self.parts if part.future and part.future.status not in GONE}
+        holders = dict(zip(futures, self.connection.holders([*futures.values()]), strict=True))
+        for part in self.parts:
+            holder = next((one for one in holders.get(part.number, ()) if one in workers), None)
+            if part.number not in holders or (holder is None and part.home not in workers):
+                lost.append(part)
+                part.home = None
+            else:
+                part.home = holder or part.home
         for k, address in moves_between(self.homes, workers).items():
-            part = parts[k]
-            if part is not None and part.status == "finished":
-                parts[k], self.homes[k] = self._moved(part, address), address
+            part = self.parts[k]
+            if part.future is not None and part.future.status == "finished":
+                part.future, part.home = self._moved(part.future, address), address
                 self.moves += 1
-        self._schedule_query()
+        self._workers = workers
+        self.schedule_query()
         return lost
 
-    def _schedule_query(self) -> None:
+    def schedule_query(self) -> None:
         """Set the time of the next query: never if every part has its own worker, else after `LOOK_AGAIN` seconds."""
         spread = None not in self.homes and len({*self.homes}) == len(self.homes)
         self._next_query = float("inf") if spread else monotonic() + LOOK_AGAIN
 
-    def place(self, k: int) -> str | None:
-        """Choose the worker with the fewest parts to load part ``k``. Return None if there are no workers."""
+    def place(self, part: PlacedPart) -> None:
+        """Choose the worker with the fewest parts to load a lost part, if there are workers."""
         loads = Counter(dict.fromkeys(self._workers, 0))
-        loads.update(home for number, home in enumerate(self.homes) if home in self._workers and number != k)
-        self.homes[k] = min(self._workers, key=loads.__getitem__, default=None)
-        return self.homes[k]
+        loads.update(home for home in self.homes if home in self._workers)
+        part.home = min(self._workers, key=loads.__getitem__, default=None)
 
     def _moved(self, part: Future, address: str) -> Future:
         """Return a future of a copy of the part on another worker."""

@@ -20,7 +20,7 @@ from dask.utils import parse_bytes
 from scipy import sparse
 
 from frankwolfe.arguments.arrays import as_matrix, as_raw_weights, as_targets
-from frankwolfe.cluster.connection import Connection
+from frankwolfe.cluster.connection import Connection, PlacedPart
 from frankwolfe.cluster.kept import Chunk, Part
 from frankwolfe.exceptions import ClusterError
 from frankwolfe.linalg.threads import available_cores
@@ -176,30 +176,25 @@ class Loader:
             chunks = chunks.own()
             graph = graph_of(chunks.all())
         self.chunks, self.connection, self._tasks = chunks, connection, convert_legacy_graph(graph)
-        self.groups: list[tuple[int, list[int]]] = []  # index of each part, and those of its chunks
 
-    def plan(self) -> list[str | None]:
-        """Group the chunks into parts. Return the worker that will load each part."""
+    def plan(self) -> list[PlacedPart]:
+        """Group the chunks into parts, with the workers that will load them."""
         homes = self._homes()
         workers = self.connection.workers() if None in homes else []
         groups, addresses = grouped(homes, workers or [None] * UNSEEN)
-        self.groups = list(enumerate(groups))
-        return addresses
+        return [PlacedPart(number, *facts) for number, facts in enumerate(zip(groups, addresses, strict=True))]
 
-    def add(self, k: int, address: str | None, submission: Submission) -> str:
-        """Add the tasks that load part ``k`` to a submission. Return the key of the task that returns the part.
-
-        A part always has the same chunks, so that sums are added in the same order after a reload.
-        """
-        (rows, targets, weights, columns, loss), (number, group) = self.chunks, self.groups[k]
-        keys = [[None if source is None else source[k].key for k in group] for source in (rows, targets, weights)]
+    def add(self, part: PlacedPart, submission: Submission) -> str:
+        """Add the tasks that load a part to a submission. Return the key of the task that returns the part."""
+        rows, targets, weights, columns, loss = self.chunks
+        keys = [[None if source is None else source[k].key for k in part.chunks] for source in (rows, targets, weights)]
         rules: dict[str, Any] = {"retries": RETRIES}
-        if address is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
-            rules |= {"workers": [address], "allow_other_workers": True}
-        name = f"frankwolfe-load-{uuid4().hex[:8]}-{number}"
+        if part.home is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
+            rules |= {"workers": [part.home], "allow_other_workers": True}
+        name = f"frankwolfe-load-{uuid4().hex[:8]}-{part.number}"
         chunks, _ = cull(self._tasks, [key for key in chain(*keys) if key is not None])
         submission.add_tasks(f"{name}-chunks", chunks, **rules)
-        submission.add(name, load_part, number, group, *map(listed, keys), columns, loss, **rules)
+        submission.add(name, load_part, part.number, part.chunks, *map(listed, keys), columns, loss, **rules)
         submission.loads += 1
         return name
 
@@ -218,10 +213,10 @@ class Loader:
         holders = dict(zip((future.key for future in kept), self.connection.holders(kept), strict=True))
         return [next(iter(holders.get(chunk.key, ())), None) for chunk in self.chunks.rows]
 
-    def failed(self, parts: list[Future]) -> str:
+    def failed(self, parts: list[PlacedPart]) -> str:
         """Return a text that names the chunks that could not be loaded, or an empty string if there are none."""
-        erred = {*self.connection.erred([part.key for part in parts])}
-        suspects = [k for (_, group), part in zip(self.groups, parts, strict=True) if part.key in erred for k in group]
+        chunks = {part.future.key: part.chunks for part in parts if part.future is not None}
+        suspects = sorted(chain(*(chunks[key] for key in self.connection.erred([*chunks]))))
         if not suspects:
             return ""
         sources = [source for source in (self.chunks.rows, self.chunks.targets, self.chunks.weights) if source]

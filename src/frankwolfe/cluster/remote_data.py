@@ -147,11 +147,10 @@ class RemoteData(DaskSource):
         chunks = chunks_of(X, y, sample_weight, loss)
         cluster = Cluster(client_at_hand(), chunks)
         answers = cluster.ask(facts)
-        filled = [k for k, answer in enumerate(answers) if answer["rows"]]
-        if not filled:
+        found = [answer for answer in answers if answer["rows"]]
+        if not found:
             raise ValueError("X is empty: none of its chunks has a row")
-        found = [answers[k] for k in filled]
-        cluster.keep_parts(filled, [answer["digest"] for answer in found], [answer["bytes"] for answer in found])
+        cluster.keep_filled(answers)
         rows = sum(answer["rows"] for answer in found)
         layouts = set().union(*(answer["layouts"] for answer in found))
         if len(layouts) > 1:

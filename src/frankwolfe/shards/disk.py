@@ -88,11 +88,8 @@ class StoredRows(SplitRows):
     # --- reading --------------------------------------------------------------------------------------------------
 
     def block(self, part: slice) -> Any:
-        """Return consecutive rows in new memory. The first rows, see `head`, are not read again."""
-        if part.stop <= min(8, self.store.shards[0].rows):
-            return self.head.block(slice(part.start, part.stop))
-        numbers = [k for k, own in enumerate(self.store.slices) if own.start < part.stop and part.start < own.stop]
-        return self.group(numbers).block(moved(part, -self.store.slices[numbers[0]].start))
+        """Return consecutive rows, which must be among the first ones (`head`): for the compilation of kernels."""
+        return self.head.block(part)
 
     def group(self, numbers: Any, room: Any = None) -> Any:
         """Return the rows of some shards, concatenated. Read them into ``room``, if given."""
