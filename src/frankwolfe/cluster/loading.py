@@ -192,7 +192,7 @@ class Loader:
         if part.home is not None and not self._persisted:  # Dask runs tasks where persisted chunks are
             rules |= {"workers": [part.home], "allow_other_workers": True}
         name = f"frankwolfe-load-{uuid4().hex[:8]}-{part.number}"
-        chunks, _ = cull(self._tasks, [key for key in chain(*keys) if key is not None])
+        chunks, _ = cull(self._tasks, [key for key in chain(*keys) if key in self._tasks])  # persisted ones are not
         submission.add_tasks(f"{name}-chunks", chunks, **rules)
         submission.add(name, load_part, part.number, part.chunks, *map(listed, keys), columns, loss, **rules)
         submission.loads += 1

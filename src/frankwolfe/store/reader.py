@@ -334,7 +334,9 @@ class StoreChunk(NamedTuple):
     path : str
         Absolute path of the store, the same on all workers.
     manifest : Manifest
-        Manifest of the shards of the chunk. The files of targets and weights are those of a whole `WrittenPart`.
+        Manifest of the shards of the chunk.
+    beside : dict of File
+        The files of targets and weights of a whole `WrittenPart`.
     first : int
         Position of the first row in these files.
     verify : bool
@@ -343,6 +345,7 @@ class StoreChunk(NamedTuple):
 
     path: str
     manifest: Manifest
+    beside: dict[str, File]
     first: int
     verify: bool
 
@@ -352,10 +355,11 @@ def _chunks_of(store: RowStore, shards: int) -> list[StoreChunk]:
     found = []
     for part in store.manifest.parts:
         starts = [0, *accumulate(shard.rows for shard in part.shards)]
+        beside = {name: store.manifest.part_file(part, name) for name in part.crc32}
         for first in range(0, len(part.shards), shards):
             some = replace(part, shards=part.shards[first : first + shards])
             manifest = replace(store.manifest, parts=[some], names=None, classes=None)
-            found.append(StoreChunk(str(store.path.absolute()), manifest, starts[first], store.verify))
+            found.append(StoreChunk(str(store.path.absolute()), manifest, beside, starts[first], store.verify))
     return found
 
 
@@ -376,7 +380,7 @@ def read_chunk(chunk: StoreChunk, what: str) -> Any:
     """Read the ``"rows"`` of a chunk, an array or a CSR array, or its ``"targets"`` or ``"weights"``."""
     path, manifest = Path(chunk.path), chunk.manifest
     part = manifest.parts[0]
-    file = manifest.shard_files(part.shards[0])[0] if what == "rows" else manifest.part_file(part, what)
+    file = manifest.shard_files(part.shards[0])[0] if what == "rows" else chunk.beside[what]
     try:
         if what == "rows":
             return RowStore(path, 2**62, chunk.verify, manifest).matrix()  # all of them, whatever their size
