@@ -23,7 +23,7 @@ from frankwolfe.running.observer import Stopwatch
 from frankwolfe.solvers.dual_bound import balanced, bound_at, bound_by_conjugates
 from frankwolfe.solvers.protocol import Evidence, LowerBound, Solver
 from frankwolfe.solvers.sampled_gap import sampled_gap
-from frankwolfe.solvers.state import attributes, below, built, flat, set_attributes, under
+from frankwolfe.solvers.state import Saved, below, built, flat, under
 
 
 class Certificate(NamedTuple):
@@ -92,11 +92,7 @@ SAMPLE_AGAIN = 1.1
 """The next sample of rows is drawn when the passes have grown by this factor."""
 
 
-REMEMBERED = ("taken", "passes", "_last", "_last_triggered", "_triggered", "_last_sample", "_optimism")
-"""Names of the attributes of a schedule that its state holds."""
-
-
-class CertificateSchedule:
+class CertificateSchedule(Saved):
     """Decides when a certificate is due.
 
     Parameters
@@ -116,6 +112,8 @@ class CertificateSchedule:
     >>> schedule.due(passes=2.0, gap_estimate=1e-2), schedule.due(passes=2.0, gap_estimate=1e-4)
     (False, True)
     """
+
+    remembered = ("taken", "passes", "_last", "_last_triggered", "_triggered", "_last_sample", "_optimism")
 
     def __init__(self, tolerance: float | None, optimism: float = 1.0, by_table: bool = False, by_sample: bool = False):
         self.tolerance = tolerance
@@ -164,14 +162,6 @@ class CertificateSchedule:
         self._last_triggered = passes if self._triggered else self._last_triggered
         if not np.isnan(gap):
             self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the schedule."""
-        return attributes(self, REMEMBERED)
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a saved state. The tolerance may differ."""
-        set_attributes(self, REMEMBERED, state)
 
 
 MOST_TRIALS = 60
@@ -611,11 +601,12 @@ class Certifier:
             self.best = found, w
 
     def _no_worse(self, found: Certificate, other: Certificate) -> bool:
-        """Whether a certified point is as good as another: first by the tolerance, then by the objective.
+        """Whether a certified point is as good as another: first by its flaws, then by the objective.
 
-        If the objectives differ by rounding only, as near the optimum, the gaps decide.
+        Flaws are an objective that is NaN, and a missed tolerance. If the objectives differ by rounding only, as near
+        the optimum, the gaps decide.
         """
-        ours, theirs = self._flaws(found), self._flaws(other)
+        ours, theirs = ((bool(np.isnan(each.value)), self.wanted and not self.meets(each)) for each in (found, other))
         if ours != theirs:
             return ours < theirs
         if self.solver.problem.side is not None:  # an infeasible point may have a low objective
@@ -635,7 +626,3 @@ class Certifier:
         if multipliers is not None:
             price = max(price, 2.0 * float(np.linalg.norm(multipliers)))
         return found.value + price * found.distance
-
-    def _flaws(self, found: Certificate) -> tuple[bool, bool]:
-        """Return whether the objective is NaN, and whether the point misses the tolerance."""
-        return bool(np.isnan(found.value)), self.wanted and not self.meets(found)

@@ -39,75 +39,6 @@ class Limits:
             raise ValueError("max_passes=None needs max_seconds: something must end the run")
 
 
-def message(
-    status: Status,
-    found: Certificate,
-    tolerance: float,
-    limits: Limits,
-    intercept: bool,
-    likely: tuple[float, float] | None = None,
-    violation_tolerance: float | None = None,
-) -> str:
-    """Return a sentence that describes how a run ended. For `Status.NON_FINITE`, see `what_was_not_finite`.
-
-    Parameters
-    ----------
-    status : Status
-        Status of the run.
-    found : Certificate
-        Certificate of the returned point.
-    tolerance : float
-        Tolerance on the gap.
-    limits : Limits
-        Limits of the run.
-    intercept : bool
-        Whether the problem has an intercept.
-    likely : (float, float), optional
-        The likely bound and its confidence, for ``stop="likely"``.
-    violation_tolerance : float, optional
-        Tolerance on the violation of side constraints, if there are any.
-    """
-    proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
-    so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
-    bounded = beside = ""
-    if likely is not None:
-        bounded = f"with {likely[1]:.0%} confidence the objective is at most {likely[0]:.3g} above the optimum"
-        so_far = f"{bounded}, and the tolerance is {tolerance:.3g}; nothing is proven"
-    if violation_tolerance is not None:
-        worst = f"{found.violation:.3g} of its size"
-        so_far += f"; the worst side constraint is violated by {worst}, the tolerance {violation_tolerance:.3g}"
-        beside = f", and the worst side constraint is violated by {worst}, within {violation_tolerance:.3g}"
-    stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
-    if intercept and np.isinf(found.gap):
-        stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
-    reasons = {
-        Status.CONVERGED: f"The {proof} {found.gap:.3g} is within the tolerance {tolerance:.3g}{beside}.",
-        Status.MAX_PASSES: f"The budget of {limits.passes:g} passes ended; {so_far}.",
-        Status.MAX_SECONDS: f"The budget of {limits.seconds:g} seconds ended; {so_far}.",
-        Status.CALLBACK: f"The callback asked to stop; {so_far}.",
-        Status.STALLED: stalled,
-        Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
-        Status.LIKELY: f"Likely, and not proven: {bounded}, within the tolerance {tolerance:.3g}.",
-    }
-    return reasons[status]
-
-
-def what_was_not_finite(problem: Problem, state: Mapping[str, Any], step: int) -> str:
-    """Return a sentence with the step that failed and, if there is one, the row with a non-finite derivative."""
-    where, row = f"Step {step} was not made", first_bad_row(state.get(f"{ESTIMATE}.alpha"))
-    if row is not None:
-        loss = type(problem.loss).__name__
-        return f"{where}: the derivative of {loss} at row {row} is not finite. Rescale X or y."
-    return f"{where}: the objective, the gradient estimate or the step size is not finite. Rescale X or y."
-
-
-def first_bad_row(alpha: np.ndarray | None) -> int | None:
-    """Return the first row of the table ``alpha`` that is not finite, or None."""
-    if alpha is None or np.isfinite(alpha).all():
-        return None
-    return int(np.argwhere(~np.isfinite(alpha))[0, 0])
-
-
 SLICE_SECONDS = 0.05
 """Target duration of a call into compiled code. Ctrl-C, time limits and the progress bar react with this delay."""
 
@@ -363,13 +294,14 @@ class Driver:
             status = Status.NON_FINITE
         elif certifier.meets(found):
             status = Status.CONVERGED
-        observer.trace_last(last, certifier.bound.value)
+        known = {"fun": last.value, "gap": last.gap, "fw_gap": last.fw_gap, "violation": last.violation}
+        observer.trace_last(**known, lower_bound=certifier.bound.value)
         return self._result(status, method, found, w)
 
     def _likely_result(self, status: Status, method: str, likely: LikelyStop) -> Result:
         """Return the result for the last iterate, with a likely bound instead of a certificate. No pass is made."""
         bound = likely.take(self.observer.passes, self.observer.evidence)
-        self.observer.trace_end()
+        self.observer.trace_last(lower_bound=self.certifier.bound.value)
         unproven = Certificate(float("nan"), float("inf"))
         return replace(
             self._result(status, method, unproven, self.solver.point(), (bound, CONFIDENCE)),
@@ -425,8 +357,36 @@ class Driver:
 
     def _message(self, status: Status, found: Certificate, likely: tuple[float, float] | None) -> str:
         """Return a sentence that describes how the run ended."""
-        problem, certifier = self.solver.problem, self.certifier
+        problem, tolerance, limits = self.solver.problem, self.certifier.tolerance, self.limits
         if status is Status.NON_FINITE:
-            return what_was_not_finite(problem, self.solver.state(), self.observer.nit + 1)
-        allowed = None if problem.side is None else certifier.violation_tolerance
-        return message(status, found, certifier.tolerance, self.limits, problem.intercept, likely, allowed)
+            return self._what_was_not_finite()
+        proof = "distance to a lower bound on the optimum" if found.by_bound else "exact gap"
+        so_far = f"the {proof} is {found.gap:.3g}, the tolerance {tolerance:.3g}"
+        bounded = beside = ""
+        if likely is not None:
+            bounded = f"with {likely[1]:.0%} confidence the objective is at most {likely[0]:.3g} above the optimum"
+            so_far = f"{bounded}, and the tolerance is {tolerance:.3g}; nothing is proven"
+        if problem.side is not None:
+            worst, allowed = f"{found.violation:.3g} of its size", self.certifier.violation_tolerance
+            so_far += f"; the worst side constraint is violated by {worst}, the tolerance {allowed:.3g}"
+            beside = f", and the worst side constraint is violated by {worst}, within {allowed:.3g}"
+        stalled = f"No step lowers the objective any further in floating-point numbers; {so_far}."
+        if problem.intercept and np.isinf(found.gap):
+            stalled = "The slope in the intercept could not be made zero, so there is no gap: nothing is proven."
+        return {
+            Status.CONVERGED: f"The {proof} {found.gap:.3g} is within the tolerance {tolerance:.3g}{beside}.",
+            Status.MAX_PASSES: f"The budget of {limits.passes:g} passes ended; {so_far}.",
+            Status.MAX_SECONDS: f"The budget of {limits.seconds:g} seconds ended; {so_far}.",
+            Status.CALLBACK: f"The callback asked to stop; {so_far}.",
+            Status.STALLED: stalled,
+            Status.INTERRUPTED: f"Interrupted from the keyboard; {so_far}.",
+            Status.LIKELY: f"Likely, and not proven: {bounded}, within the tolerance {tolerance:.3g}.",
+        }[status]
+
+    def _what_was_not_finite(self) -> str:
+        """Return a sentence with the step that failed and, if there is one, the row with a non-finite derivative."""
+        alpha, what = self.solver.state().get(f"{ESTIMATE}.alpha"), "objective, the gradient estimate or the step size"
+        if alpha is not None and not np.isfinite(alpha).all():
+            row = int(np.argwhere(~np.isfinite(alpha))[0, 0])
+            what = f"derivative of {type(self.solver.problem.loss).__name__} at row {row}"
+        return f"Step {self.observer.nit + 1} was not made: the {what} is not finite. Rescale X or y."

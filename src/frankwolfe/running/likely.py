@@ -22,7 +22,6 @@ A run may compute several bounds. The ``k``-th may fail with probability ``doubt
 hold with probability ``1 - doubt``, whenever the run stops.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ from frankwolfe.running.certifier import TABLE_SHARE
 from frankwolfe.running.observer import Stopwatch
 from frankwolfe.shards.local import DataBlock, Local
 from frankwolfe.solvers.protocol import Evidence, Solver
-from frankwolfe.solvers.state import attributes, set_attributes
+from frankwolfe.solvers.state import Saved
 
 CONFIDENCE = 0.99
 """Probability with which all likely bounds of a run hold."""
@@ -159,11 +158,7 @@ def likely_gap(
     return LikelyGap(bound if bound == bound else np.inf, estimate, rows)
 
 
-REMEMBERED = ("taken", "passes", "last_passes", "last_step", "last")
-"""Names of the attributes of a `LikelyStop` that its state holds."""
-
-
-class LikelyStop:
+class LikelyStop(Saved):
     """Compute likely bounds of a run when they are due, and store the last one.
 
     Parameters
@@ -174,18 +169,12 @@ class LikelyStop:
         Stopwatch that measures the time of the bounds.
     """
 
+    remembered = ("taken", "passes", "last_passes", "last_step", "last")
+
     def __init__(self, solver: Solver, watch: Stopwatch):
         self.solver, self.watch = solver, watch
         self.taken, self.passes = 0, 0.0
         self.last_passes, self.last_step, self.last = 0.0, -1, np.inf
-
-    def state(self) -> dict[str, Any]:
-        """Return the state from which `restore` continues."""
-        return attributes(self, REMEMBERED)
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a saved state."""
-        set_attributes(self, REMEMBERED, state)
 
     def has_met(self, tolerance: float) -> bool:
         """Whether the last bound belongs to the current iterate and is within the tolerance."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.result import Trace
 from frankwolfe.solvers.protocol import Evidence, Solver
 from frankwolfe.solvers.sampled_gap import SampledGap, sampled_gap
-from frankwolfe.solvers.state import attributes, below, flat, set_attributes, under
-
-if TYPE_CHECKING:
-    from frankwolfe.running.certifier import Certificate
+from frankwolfe.solvers.state import Saved, below, under
 
 
 @dataclass
@@ -127,42 +124,35 @@ class State:
 Callback = Callable[[State], bool | None]
 
 
-class TableError:
+class TableError(Saved):
     """Online estimate of the table's error ``H = ||alpha - grad f||_1``, from the changes of the table since a mark.
 
     A step refreshes ``b`` of ``n`` random rows, so its expected change of the table is ``b / n`` times the table's
     error. `theory.Diameters.inf` times this estimate is an error bar for the estimated gap.
     """
 
+    remembered = ("since", "change")
+
     def __init__(self, solver: Solver):
-        self.solver = solver
-        self._since: int = solver.steps
-        self._change: float | None = None
+        self.solver, self.since = solver, solver.steps
+        self.change: float | None = None
 
     def mark(self, change: float | None) -> None:
         """Restart the estimate. ``change`` is the sum of all changes of the table so far."""
-        self._since, self._change = self.solver.steps, change
+        self.since, self.change = self.solver.steps, change
 
     @property
     def steps(self) -> int:
         """Number of steps since the mark."""
-        return self.solver.steps - self._since
-
-    def state(self) -> dict[str, Any]:
-        """Return the mark as state entries."""
-        return {"since": self._since} | flat("change", self._change)
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Set the mark from a saved state."""
-        self._since, self._change = state["since"], state.get("change")
+        return self.solver.steps - self.since
 
     def estimate(self, change: float | None) -> float:
         """Return the estimate, given the sum of all changes so far: infinite before a step, NaN without a table."""
-        if change is None or self._change is None:
+        if change is None or self.change is None:
             return float("nan")
         if self.steps == 0:
             return float("inf")
-        return (change - self._change) / self.steps * self.solver.problem.n / self.solver.batch_size
+        return (change - self.change) / self.steps * self.solver.problem.n / self.solver.batch_size
 
 
 def next_on_grid(step: int, points_a_decade: int) -> int:
@@ -170,22 +160,11 @@ def next_on_grid(step: int, points_a_decade: int) -> int:
     return max(step + 1, int(np.ceil(step * 10.0 ** (1.0 / points_a_decade))))
 
 
-SEEN = (
-    "first_step",
-    "points_a_decade",
-    "next_trace",
-    "gap_estimate",
-    "bound_estimate",
-    "bound_error",
-    "table_error",
-)
-"""Names of the attributes of an observer that its state holds."""
-
 FREE_POINTS = 10
 """With ``trace=0``, number of points for each factor of ten in the number of steps at which known numbers are noted."""
 
 
-class Observer:
+class Observer(Saved):
     """Monitor a solver, and report to the trace, the callback and the progress bar.
 
     Parameters
@@ -202,6 +181,11 @@ class Observer:
         Number of traced points for each factor of ten in the number of steps. With 0 no iterate is stored, and only
         known numbers are noted.
     """
+
+    remembered = (
+        *("first_step", "points_a_decade", "next_trace"),
+        *("gap_estimate", "bound_estimate", "bound_error", "table_error"),
+    )
 
     def __init__(
         self, solver: Solver, watch: Stopwatch, callback: Callback | None, bar: Progress, points_a_decade: int
@@ -230,11 +214,11 @@ class Observer:
 
     def state(self) -> dict[str, Any]:
         """Return the state: the last numbers, the trace, and the step of the next traced point."""
-        return attributes(self, SEEN) | under("table", self._table.state()) | under("trace", self.trace.state())
+        return super().state() | under("table", self._table.state()) | under("trace", self.trace.state())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
-        set_attributes(self, SEEN, state)
+        super().restore(state)
         if self.points_a_decade == 0 and self.next_trace < np.inf:
             raise ValueError("it traces the next point, and no points at all")
         self._table.restore(below("table", state))
@@ -280,24 +264,12 @@ class Observer:
             known = {} if exact is None else {"fun": exact.value, "fw_gap": exact.gap}
             self.trace.note(**self._numbers(), lower_bound=lower_bound, **known)
 
-    def trace_last(self, last: "Certificate", lower_bound: float) -> None:
-        """Trace the last iterate with its certificate."""
-        known = {
-            "fun": last.value,
-            "gap": last.gap,
-            "fw_gap": last.fw_gap,
-            "violation": last.violation,
-            "lower_bound": lower_bound,
-        }
+    def trace_last(self, **known: float) -> None:
+        """Trace the last iterate with known numbers. The trace computes exact ones when they are read."""
         if not self.points_a_decade or self.trace.last_nit() != self.nit:
             self._record(**known)
         else:
             self.trace.know_last(**known)
-
-    def trace_end(self) -> None:
-        """Trace the last iterate without a certificate. The trace computes exact numbers when they are read."""
-        if not self.points_a_decade or self.trace.last_nit() != self.nit:
-            self._record(lower_bound=-np.inf)
 
     def _numbers(self) -> dict[str, float]:
         """Return the numbers that are known without further computation."""
@@ -320,19 +292,9 @@ class Observer:
         """Call the callback, if there is one. Return whether it requests a stop."""
         if self.callback is None:
             return False
-        problem = self.solver.problem
-        state = State(
-            self.nit,
-            self.passes,
-            self.watch.seconds,
-            self.gap_estimate,
-            self.bound_estimate,
-            self.table_error,
-            problem.shaped(self.solver.point()),
-            problem,
-            self.solver,
-        )
-        outcome = self.callback(state)
+        solver, problem = self.solver, self.solver.problem
+        known: Any = self._numbers()
+        outcome = self.callback(State(**known, x=problem.shaped(solver.point()), problem=problem, solver=solver))
         if outcome is None or isinstance(outcome, bool | np.bool_):
             return bool(outcome)
         raise TypeError(f"callback must return True (stop), False or None, got {outcome!r}")

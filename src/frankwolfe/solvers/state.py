@@ -330,6 +330,21 @@ def set_attributes(owner: Any, names: Iterable[str], state: Mapping[str, Any]) -
         setattr(owner, name, copied(state.get(name)))
 
 
+class Saved:
+    """Base class of objects whose state is some of their attributes: numbers or arrays."""
+
+    remembered: tuple[str, ...]
+    """Names of these attributes."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the state from which `restore` continues."""
+        return attributes(self, self.remembered)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a saved state."""
+        set_attributes(self, self.remembered, state)
+
+
 def copied(value: Any) -> Any:
     """Return a copy of an array, with the same layout; return any other value unchanged."""
     return value.copy(order="K") if isinstance(value, np.ndarray) else value
