@@ -16,30 +16,16 @@ from frankwolfe.problem.linear_bounds import SideRows
 from frankwolfe.rows.observed_entries import ObservedEntries
 from frankwolfe.shards.interface import Kept
 
-ARRAYS = {
-    "gradient": ("size",),
-    "slope": ("size",),
-    "w": ("size",),
-    "exact.gradient": ("size",),
-    "snapshot.gradient": ("size",),
-    "estimate.alpha": ("table",),
-    "snapshot.alpha": ("table",),
-    "slopes": ("table",),
-    "multipliers": ("sides",),
-    "proving": ("sides",),
-    "proof": ("sides",),
-    "slack": ("sides",),
-    "at.z": ("predictions",),
+SHAPES: dict[str, tuple[str, ...]] = {
+    "gradient slope w exact.gradient snapshot.gradient best.w recent.w start.w": ("size",),
+    "estimate.alpha snapshot.alpha slopes table start.rest.slopes": ("table",),
+    "multipliers proving proof slack start.rest.multipliers": ("sides",),
+    "at.z recent.z": ("predictions",),
     "at.losses": ("n",),
-    "at.shift": ("shifts",),
-    "at.mean": ("shifts",),
-    "at.curve": ("shifts", "shifts"),
-    "intercept.shift": ("shifts",),
-    "intercept.mean": ("shifts",),
-    "intercept.curve": ("shifts", "shifts"),
-    "found.intercept": ("shifts",),
-    "atoms.active": ("atoms",),
-    "atoms.u": ("atoms",),
+    "at.shift at.mean intercept.shift intercept.mean": ("shifts",),
+    "found.intercept best.intercept last.intercept start.rest.intercept": ("shifts",),
+    "at.curve intercept.curve": ("shifts", "shifts"),
+    "atoms.active atoms.u": ("atoms",),
     "atoms.points": ("atoms", "size"),
     "hessian.chosen": ("chosen",),
     "hessian.H": ("chosen", "chosen"),
@@ -47,8 +33,7 @@ ARRAYS = {
     "columns": ("columns",),
     "path.mu": ("path",),
     "path.y": ("path", "variables"),
-    "path.w": ("path", "size"),
-    "path.d": ("path", "size"),
+    "path.w path.d": ("path", "size"),
     "left": ("height", "rank"),
     "sizes": ("rank",),
     "right": ("width", "rank"),
@@ -57,20 +42,11 @@ ARRAYS = {
     "triplets.left": ("height", "triplets"),
     "triplets.values": ("triplets",),
     "triplets.right": ("width", "triplets"),
-    "nonzero": ("non-zeros",),
-    "values": ("non-zeros",),
-    "table": ("table",),
-    "best.w": ("size",),
-    "best.intercept": ("shifts",),
-    "last.intercept": ("shifts",),
-    "recent.w": ("size",),
-    "recent.z": ("predictions",),
-    "start.w": ("size",),
-    "start.rest.slopes": ("table",),
-    "start.rest.multipliers": ("sides",),
-    "start.rest.intercept": ("shifts",),
+    "nonzero values": ("non-zeros",),
 }
 """Shapes of arrays by the names of their dimensions. Within a state, a dimension has the same size everywhere."""
+
+ARRAYS = {name: shape for names, shape in SHAPES.items() for name in names.split()}
 
 INDICES = {"atoms.active": "size", "nonzero": "size", "hessian.chosen": "atoms", "columns": "width of the data"}
 """Arrays of ascending integers, and the dimension that bounds them. All other entries of `ARRAYS` are floats."""

@@ -283,20 +283,12 @@ def read_columns(problem: Problem, columns: np.ndarray) -> Any:
         return values
 
     def press(block: DataBlock) -> tuple:
-        pieces[block.part.start] = features_of(block.samples.rows).pressed(place)
+        data, indices, starts = features_of(block.samples.rows).pressed(place)
+        shape = len(starts) - 1, len(columns)
+        pieces[block.part.start] = sparse.csr_array((data, indices.view(np.int32), starts), shape=shape)
         return ()
 
     problem.objective.shards.each(press)
-    entries = sum(len(data) for data, _, _ in pieces.values())
-    size = np.int32 if entries < 2**31 else np.int64
-    data, indices, starts = np.empty(entries), np.empty(entries, size), np.zeros(n + 1, size)
-    at = 0
-    for first in sorted(pieces):
-        some, where, ends = pieces.pop(first)  # free each piece once it is copied
-        stop = at + len(some)
-        data[at:stop], indices[at:stop] = some, where
-        starts[first + 1 : first + len(ends)] = ends[1:] + at
-        at = stop
-    matrix = sparse.csr_array((data, indices, starts), shape=(n, len(columns)))
+    matrix = sparse.vstack([pieces[first] for first in sorted(pieces)], format="csr", dtype=np.float64)
     matrix.has_canonical_format = True  # rows are stored with sorted indices and no duplicates
     return matrix
