@@ -174,7 +174,7 @@ class StepPlan:
     ----------
     passes : ExactPasses
         The passes between steps, with the step number and the cost so far.
-    sampler : WholeData, ShardGroups or TaskGradient
+    sampler : WholeData, ShardGroups or TaskSteps
         Has the sizes of batches.
     rows_a_step : int
         Cost of a step if batches do not grow.

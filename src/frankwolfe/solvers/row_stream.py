@@ -127,20 +127,20 @@ class RowStream:
         relative = (weight / chunk.n) / (total / rows)
         run = ChunkRun(self, chunk, relative)
         run.learn_all()
-        last_loss = run.loss / relative
+        last_loss, parts = run.loss / relative, zip(PARTS, run.parts, strict=True)
         return replace(
             self,
             w=run.iterate.dense(),
             r=run.gradient.dense(),
             shift=run.shift,
-            steps=int(run.clock[0]),
             curve=run.curve,
+            steps=int(run.clock[0]),
             rows=rows,
             weight=total,
             loss=self.loss + weight / total * (last_loss - self.loss),
             last_loss=last_loss,
             gap=run.gap,
-            memory=run.memory(),
+            memory={name: array for part in parts for name, array in arrays(*part).items()},
         )
 
 
@@ -240,13 +240,6 @@ class ChunkRun:
         )
         if self.clock[0] < before + steps:
             raise ValueError(OVERFLOW.format(step=before + 1))
-
-    def memory(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the method's parts, by name."""
-        found: dict[str, np.ndarray] = {}
-        for name, part in zip(PARTS, self.parts, strict=True):
-            found |= arrays(name, part)
-        return found
 
 
 def batch_size(method: Method, chunk: Problem, cheap: bool) -> int:

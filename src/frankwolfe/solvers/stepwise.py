@@ -120,11 +120,12 @@ class StepwiseSolver:
         self.passes = ExactPasses(problem, estimate, self.facts, self.clock, exact)
         self.sampler: Any
         if by_tasks:
-            alpha = setting.remembered.get("alpha")
-            self.sampler = (
-                ExactGradient(problem, self.passes) if exact else SharedTable(problem, batch_size, generator, alpha)
-            )
-            self.tasks = TaskSteps(problem, method, self.sampler)
+            searches, alpha = method.step.reads_all_rows, setting.remembered.get("alpha")
+            if exact:
+                self.tasks = ExactGradient(problem, searches, self.passes)
+            else:
+                self.tasks = SharedTable(problem, batch_size, searches, generator, alpha)
+            self.sampler = self.tasks
         else:
             sizes = estimate.batch_sizes
             self.sampler = groups_of(problem, self.facts, self.batch_size, generator, sizes, self.steps + 1)
@@ -259,7 +260,7 @@ class StepwiseSolver:
 
     def _step_by_tasks(self, tasks: TaskSteps) -> bool:
         """Make a step by tasks on the shards; return whether it was made."""
-        if tasks.estimate.is_long:
+        if tasks.is_long:
             self._make_exact(self.plan.allows_pass(self.problem.n))
         t = self.steps + 1
         rows = tasks.step(*self.parts[1:], self.gradient, self.iterate, t)

@@ -37,8 +37,32 @@ MOST_ENTRIES = 2**24
 """Number of stored weights in a lineage after which a pass makes the table exact. It bounds the memory of a lineage."""
 
 
-class TaskGradient:
-    """Base class of the gradients that tasks compute. To `StepPlan` it is the sampler of a step's rows.
+@kernel
+def choose_move(direction, constraint, gradient, iterate):
+    """Return the move that a direction chooses."""
+    return choose(direction, constraint, gradient, iterate)
+
+
+@kernel
+def measure_move(step, move, samples, gradient, iterate, t):
+    """Return the length of a step by a rule that reads no rows."""
+    return length(step, move, samples, gradient, iterate, t)
+
+
+@kernel
+def fill_direction(move, identity, iterate, w, d):
+    """Fill in the iterate and the direction of a move: with the rows of the identity, predictions are entries."""
+    line_along(move, identity, iterate, w, d)
+
+
+@kernel
+def apply_move(move, iterate, gamma):
+    """Move the iterate, at most as far as the set allows."""
+    apply(move, iterate, min(gamma, max_step(move)))
+
+
+class TaskSteps:
+    """Base class: make steps whose gradient and line search are computed by tasks. To `StepPlan` it is the sampler.
 
     Attributes
     ----------
@@ -55,14 +79,21 @@ class TaskGradient:
         The problem to minimise.
     batch_size : int
         Number of rows that a step reads.
+    searches : bool
+        Whether the step rule evaluates the objective along the move.
     """
 
     alpha: Any
     ahead = 0
     is_long = False
 
-    def __init__(self, problem: Problem, batch_size: int):
-        self.problem, self.batch_size = problem, batch_size
+    def __init__(self, problem: Problem, batch_size: int, searches: bool):
+        self.problem, self.batch_size, self._searches = problem, batch_size, searches
+        d, outputs = problem.d, problem.outputs
+        # A rule that reads no rows needs samples for their loss only. With the identity as rows, predictions are the
+        # entries of the weights, which yields the direction of a move.
+        matrix = sparse.eye_array(d, format="csr") if searches else sparse.csr_array((1, d))
+        self._samples = Samples(as_rows(matrix, outputs), np.zeros(1), np.zeros(1), problem.loss)
 
     def update(self, w: np.ndarray, gradient: Gradient) -> int:
         """Compute the gradient estimate ``r`` at the iterate. Return the number of rows read."""
@@ -86,6 +117,36 @@ class TaskGradient:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a saved state."""
+
+    def step(self, direction: Any, rule: Any, gradient: Gradient, iterate: Any, t: int) -> int | None:
+        """Make step ``t`` and return the rows read. If a number is not finite, return None and leave the iterate."""
+        if direction.gradient_point(iterate, t) is not iterate:
+            raise ValueError("this direction wants the gradient elsewhere than at the iterate: keep all rows in memory")
+        rows = self.update(iterate.dense(), gradient)
+        if not np.isfinite(gradient.r).all():
+            return None
+        gradient.tracker.rebuild(gradient.r)
+        move = choose_move(direction, self.problem.constraint, gradient, iterate)
+        if gradient.counters[FAILED] != 0.0:
+            return None
+        if self._searches:
+            gamma = self._search(rule, move, gradient, iterate, t)
+        else:
+            gamma = measure_move(rule, move, self._samples, gradient, iterate, t)
+        if not np.isfinite(gamma):
+            return None
+        apply_move(move, iterate, gamma)
+        return rows
+
+    def _search(self, rule: Any, move: Any, gradient: Gradient, iterate: Any, t: int) -> float:
+        """Return the step size of a rule that evaluates the objective along the move."""
+        problem, objective = self.problem, self.problem.objective
+        w, d = np.empty(problem.shape), np.empty(problem.shape)
+        fill_direction(move, self._samples, iterate, w, d)
+        shift = problem.samples.loss.shift if problem.intercept else None
+        z = self.predictions(iterate.dense())
+        line = ShardLine(objective, z, objective.predict(d.ravel()), shift)
+        return float(rule.search(line, -float(gradient.dense() @ d.ravel()), max_step(move), t))
 
 
 # --- a table of derivatives, refreshed by batches ---------------------------------------------------------------------
@@ -188,7 +249,7 @@ def numbered_rows(local: Local) -> tuple:
     return ([(local.number, len(local.samples.weights))],)
 
 
-class SharedTable(TaskGradient):
+class SharedTable(TaskSteps):
     """The paper's table of derivatives, distributed over the shards. Each shard refreshes its part of a batch.
 
     Parameters
@@ -197,6 +258,8 @@ class SharedTable(TaskGradient):
         The problem to minimise.
     batch_size : int
         Rows of a batch.
+    searches : bool
+        Whether the step rule evaluates the objective along the move.
     generator : Generator
         Random generator of the batches.
     alpha : array, optional
@@ -204,9 +267,14 @@ class SharedTable(TaskGradient):
     """
 
     def __init__(
-        self, problem: Problem, batch_size: int, generator: np.random.Generator, alpha: np.ndarray | None = None
+        self,
+        problem: Problem,
+        batch_size: int,
+        searches: bool,
+        generator: np.random.Generator,
+        alpha: np.ndarray | None = None,
     ):
-        super().__init__(problem, batch_size)
+        super().__init__(problem, batch_size, searches)
         self.generator = generator
         self._rows = dict(problem.objective.shards.run(numbered_rows)[0])
         # residuals of the batches of the last quarter of a pass
@@ -261,19 +329,21 @@ class SharedTable(TaskGradient):
 # --- the exact gradient -----------------------------------------------------------------------------------------------
 
 
-class ExactGradient(TaskGradient):
+class ExactGradient(TaskSteps):
     """The exact gradient. The pass that certifies an iterate also serves the next step.
 
     Parameters
     ----------
     problem : Problem
         The problem to minimise.
+    searches : bool
+        Whether the step rule evaluates the objective along the move.
     passes : ExactPasses
         Makes the passes. Each finds the optimal intercept, if there is one.
     """
 
-    def __init__(self, problem: Problem, passes: ExactPasses):
-        super().__init__(problem, problem.n)
+    def __init__(self, problem: Problem, searches: bool, passes: ExactPasses):
+        super().__init__(problem, problem.n, searches)
         self.passes = passes
 
     @property
@@ -290,85 +360,6 @@ class ExactGradient(TaskGradient):
     def predictions(self, w: np.ndarray) -> Any:
         """Return the predictions at the iterate, which the pass has computed."""
         return self.passes.predictions(w)
-
-
-# --- steps ------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def choose_move(direction, constraint, gradient, iterate):
-    """Return the move that a direction chooses."""
-    return choose(direction, constraint, gradient, iterate)
-
-
-@kernel
-def measure_move(step, move, samples, gradient, iterate, t):
-    """Return the length of a step by a rule that reads no rows."""
-    return length(step, move, samples, gradient, iterate, t)
-
-
-@kernel
-def fill_direction(move, identity, iterate, w, d):
-    """Fill in the iterate and the direction of a move: with the rows of the identity, predictions are entries."""
-    line_along(move, identity, iterate, w, d)
-
-
-@kernel
-def apply_move(move, iterate, gamma):
-    """Move the iterate, at most as far as the set allows."""
-    apply(move, iterate, min(gamma, max_step(move)))
-
-
-class TaskSteps:
-    """Make steps whose gradient and line search are computed by tasks on the shards.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem to minimise.
-    method : Method
-        The composition.
-    estimate : TaskGradient
-        Computes the gradient.
-    """
-
-    def __init__(self, problem: Problem, method: Method, estimate: TaskGradient):
-        self.problem, self.estimate, self._searches = problem, estimate, method.step.reads_all_rows
-        d, outputs = problem.d, problem.outputs
-        # A rule that reads no rows needs samples for their loss only. With the identity as rows, predictions are the
-        # entries of the weights, which yields the direction of a move.
-        matrix = sparse.eye_array(d, format="csr") if self._searches else sparse.csr_array((1, d))
-        self._samples = Samples(as_rows(matrix, outputs), np.zeros(1), np.zeros(1), problem.loss)
-
-    def step(self, direction: Any, rule: Any, gradient: Gradient, iterate: Any, t: int) -> int | None:
-        """Make step ``t`` and return the rows read. If a number is not finite, return None and leave the iterate."""
-        if direction.gradient_point(iterate, t) is not iterate:
-            raise ValueError("this direction wants the gradient elsewhere than at the iterate: keep all rows in memory")
-        rows = self.estimate.update(iterate.dense(), gradient)
-        if not np.isfinite(gradient.r).all():
-            return None
-        gradient.tracker.rebuild(gradient.r)
-        move = choose_move(direction, self.problem.constraint, gradient, iterate)
-        if gradient.counters[FAILED] != 0.0:
-            return None
-        if self._searches:
-            gamma = self._search(rule, move, gradient, iterate, t)
-        else:
-            gamma = measure_move(rule, move, self._samples, gradient, iterate, t)
-        if not np.isfinite(gamma):
-            return None
-        apply_move(move, iterate, gamma)
-        return rows
-
-    def _search(self, rule: Any, move: Any, gradient: Gradient, iterate: Any, t: int) -> float:
-        """Return the step size of a rule that evaluates the objective along the move."""
-        problem, objective = self.problem, self.problem.objective
-        w, d = np.empty(problem.shape), np.empty(problem.shape)
-        fill_direction(move, self._samples, iterate, w, d)
-        shift = problem.samples.loss.shift if problem.intercept else None
-        z = self.estimate.predictions(iterate.dense())
-        line = ShardLine(objective, z, objective.predict(d.ravel()), shift)
-        return float(rule.search(line, -float(gradient.dense() @ d.ravel()), max_step(move), t))
 
 
 def steps_by_tasks(problem: Problem, method: Method) -> bool:
