@@ -236,7 +236,7 @@ def test_the_mean_of_recent_vertices_is_in_the_set_and_the_best_point_of_its_lin
     left = recent.part_left(300)
     mean = (w - left * before) / (1.0 - left)
     assert problem.constraint.contains(mean, 1e-12)
-    found, better = recent.best(at, w, 1e-9 * problem.zero_value)
+    found, better = recent.best(at, w)
     on_the_line = [problem.value(before + share * (mean - before)) for share in np.linspace(0.0, 1.0, 401)]
     assert problem.value(better) == found.value <= min(on_the_line) + 1e-9 * problem.zero_value
     assert recent.promise(at) == pytest.approx(at.value - found.value, rel=1e-6)  # a squared loss is a parabola

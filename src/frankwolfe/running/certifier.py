@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.losses import has_dual
-from frankwolfe.objective.point import Point
+from frankwolfe.methods.steps import LineSearch
+from frankwolfe.objective.point import Point, ShardLine
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.rows.observed_entries import named_weights, weights_named
 from frankwolfe.running.observer import Stopwatch
@@ -56,11 +57,6 @@ class Certificate(NamedTuple):
     def by_bound(self) -> bool:
         """Whether the gap comes from a lower bound on the optimum, not from the Frank-Wolfe gap."""
         return not self.fw_gap <= self.gap
-
-    @classmethod
-    def of(cls, found: Evaluation) -> "Certificate":
-        """Return the certificate of an exact evaluation, without side constraints."""
-        return cls(found.value, found.gap, found.gap, found.intercept)
 
     def above(self, bound: LowerBound) -> "Certificate":
         """Return the certificate with the distance to a lower bound as its gap, if that is smaller."""
@@ -164,10 +160,6 @@ class CertificateSchedule(Saved):
             self._optimism = max(1.0, gap / gap_estimate) if 0.0 < gap_estimate < gap else 1.0
 
 
-MOST_TRIALS = 60
-"""Maximum number of evaluations of a line search. Five to ten are usual."""
-
-
 class Earlier(NamedTuple):
     """An earlier iterate: its number of steps, weights and predictions."""
 
@@ -208,16 +200,16 @@ class RecentMean:
             self.earlier = Earlier(self.solver.steps, w, at.z)
 
     def _line(self, at: Point) -> tuple[np.ndarray, float, float]:
-        """Return the direction of the line in predictions, the slope at the iterate, and the end of the search.
+        """Return the change of the predictions along the line, the slope along it, and its length.
 
-        The earlier iterate is at 0, the iterate at 1, the mean ``v`` of the vertices at ``1 / (1 - c)``. The end is 0
-        or ``1 / (1 - c)``, on the side where the objective decreases.
+        The unit is the distance to the earlier iterate. A positive length leads away from that, up to the mean ``v`` of
+        the vertices; a negative one leads to the earlier iterate. The objective decreases that way.
         """
         assert self.earlier is not None
         assert self.part_left is not None
         along = at.z - self.earlier.z
-        slope = float(at.alpha @ along)
-        return along, slope, 1.0 / (1.0 - self.part_left(self.earlier.steps)) if slope < 0.0 else 0.0
+        slope, left = float(at.alpha @ along), self.part_left(self.earlier.steps)
+        return along, slope, left / (1.0 - left) if slope < 0.0 else -1.0
 
     def promise(self, at: Point, wanted: float = 0.0) -> float:
         """Return the decrease of the objective along the line that a quadratic model predicts.
@@ -226,8 +218,8 @@ class RecentMean:
         """
         if self.earlier is None or self.part_left is None or self.earlier.steps == self.solver.steps:
             return 0.0
-        along, slope, end = self._line(at)
-        length = abs(end - 1.0)
+        along, slope, length = self._line(at)
+        length = abs(length)
         if abs(slope) * length <= wanted:
             return 0.0  # by convexity the decrease is at most |slope| * length
         curvature = float(self.solver.problem.objective.curvatures(at, 0.0, 0.0) @ along**2)
@@ -235,67 +227,23 @@ class RecentMean:
             length = min(length, abs(slope) / curvature)
         return abs(slope) * length - 0.5 * curvature * length * length
 
-    def best(self, at: Point, w: np.ndarray, precision: float) -> tuple[Point, np.ndarray] | None:
-        """Return the minimiser along the line, to a precision of its objective, or None if it is not better than ``w``.
+    def best(self, at: Point, w: np.ndarray) -> tuple[Point, np.ndarray] | None:
+        """Return the minimiser along the line, or None if it is not better than ``w``.
 
-        The objective is convex, so its slope is brought to zero. The predictions of the new weights take half a pass.
+        The predictions of the new weights take half a pass.
         """
         assert self.earlier is not None
-        problem, earlier = self.solver.problem, self.earlier
-        along, here, end = self._line(at)
-
-        def slope(theta: float) -> float:
-            return float(problem.objective.point(earlier.z + theta * along, at).alpha @ along)
-
-        there, theta = slope(end), end
-        if there * here < 0.0:  # else the objective decreases up to the end
-            theta = lowest_between(slope, (1.0, here), (end, there), precision)
-        better = earlier.w + theta * (w - earlier.w)
+        problem = self.solver.problem
+        along, slope, length = self._line(at)
+        line = ShardLine(problem.objective, at.z, length * along, at.shift)
+        gamma = LineSearch().search(line, -length * slope, 1.0, 1)
+        better = w + gamma * length * (w - self.earlier.w)
         found = problem.objective.point(problem.objective.predict(better), at)
         return (found, better) if found.value < at.value and problem.constraint.contains(better) else None
 
 
-def lowest_between(
-    slope: Callable[[float], float], one: tuple[float, float], other: tuple[float, float], precision: float
-) -> float:
-    """Return the minimiser of a convex function between two points with slopes of opposite sign.
-
-    The method is regula falsi with the Illinois rule: the slope at the retained end is halved. By convexity the
-    function exceeds its minimum by at most the slope times the length of the bracket.
-
-    Parameters
-    ----------
-    slope : function
-        The derivative of the convex function.
-    one, other : tuple
-        The two points, each with its slope.
-    precision : float
-        Tolerance on the value of the function.
-
-    Examples
-    --------
-    >>> float(round(lowest_between(lambda t: t**3 - 8.0, (0.0, -8.0), (5.0, 117.0), 1e-9), 4))
-    2.0
-    """
-    (a, at_a), (b, at_b) = one, other
-    for _ in range(MOST_TRIALS):
-        t = b - at_b * ((b - a) / (at_b - at_a))
-        at_t = slope(t)
-        if (at_t > 0.0) != (at_b > 0.0):
-            a, at_a = b, at_b
-        else:
-            at_a *= 0.5
-        b, at_b = t, at_t
-        if not abs(at_t) * abs(b - a) > precision:
-            break
-    return b
-
-
 STOCHASTIC_OPTIMISM = 10.0
 """Initial guess of the ratio of exact to estimated gap for stochastic estimates, if no table certifies."""
-
-LINE_PRECISION = 0.05
-"""Precision of the line search in `RecentMean`, as a fraction of the tolerance."""
 
 VALUE_ROUNDING = 1e-12
 """Relative difference below which two objectives, which are sums over all rows, count as equal."""
@@ -515,7 +463,7 @@ class Certifier:
     def _exactly(self, exact: Evaluation, multipliers: np.ndarray | None = None) -> Certificate:
         """Return the certificate of an exact evaluation, and store its lower bound."""
         self.bound.offer_gap(exact.value, exact.gap + exact.rounding, exact.alpha, multipliers, exact.gradient)
-        return Certificate.of(exact)
+        return Certificate(exact.value, exact.gap, exact.gap, exact.intercept)
 
     def _better_point(self, at: Point, w: Any, likely: float, at_end: bool) -> tuple[Point, np.ndarray] | None:
         """Return a better point than the iterate if it could bring the gap within the tolerance, else None.
@@ -526,7 +474,7 @@ class Certifier:
             return None
         wanted = 0.0 if at_end else likely - self.tolerance
         if self.recent.promise(at, wanted) > wanted:
-            return self.recent.best(at, w, LINE_PRECISION * self.tolerance)
+            return self.recent.best(at, w)
         return None
 
     def _bound_by_slopes(self, at: Point, w: Any, slopes: np.ndarray, residuals: float) -> float:

@@ -168,9 +168,11 @@ def settings_of(
     """
     known = isinstance(given, str) or given is METHODS.get(given.name)
     named = known and (step is None or isinstance(step, str))
+    # the key in `METHODS` may differ from the name in the result
+    key = "corrective" if method.solver == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
     run = {
         "method": method.name,
-        "key": _key(method) if named else "",
+        "key": key if named else "",
         "solver": method.solver,
         "step": step if named and step is not None else "",
         "parts": _parts_of(method),
@@ -179,11 +181,6 @@ def settings_of(
         "likely": int(likely),
     }
     return under("run", run) | under("limits", vars(limits)) | under("problem", fingerprint(problem))
-
-
-def _key(method: Method) -> str:
-    """Return the key of a method in `METHODS`, which may differ from the name in the result."""
-    return "corrective" if method.solver == "few-reads" else method.name.removeprefix("auto: ").partition(", ")[0]
 
 
 def _parts_of(method: Method) -> str:
@@ -347,11 +344,11 @@ def _require_below(values: Mapping[str, Any], solver: Solver) -> None:
 
 def _require_same_kinds(found: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Raise ValueError unless a restored solver has the entries of the saved state, with the same types of arrays."""
-    kinds = [
-        {name: part.dtype.str if isinstance(part, np.ndarray) else "" for name, part in parts.items()}
-        for parts in (found, state)
-    ]
-    other = sorted(name for name in kinds[0] | kinds[1] if kinds[0].get(name) != kinds[1].get(name))
+
+    def kind(part: Any) -> Any:
+        return part.dtype if isinstance(part, np.ndarray) else part is None
+
+    other = sorted(name for name in {**found, **state} if kind(found.get(name)) != kind(state.get(name)))
     if other:
         raise ValueError(f"it does not have what the solver has, or something else: {', '.join(other)}")
 

@@ -55,11 +55,6 @@ class ExactPasses:
         """Gradient evaluations made: the rows that steps have read, and whole passes."""
         return int(self.clock[1]) + self.cost
 
-    @property
-    def intercept_is_due(self) -> bool:
-        """Whether the intercept is to be made optimal before the next step."""
-        return self.intercept and self.steps == self.next_intercept
-
     def steps_to_snapshot(self) -> float:
         """Return the number of steps until the next planned snapshot; infinity if there is none."""
         if self.facts.state.next_snapshot is None:
@@ -195,10 +190,6 @@ class StepPlan:
     def left(self) -> float:
         """Rows that are left of the budget."""
         return self.budget - self.passes.rows_read
-
-    def allows_snapshot(self) -> bool:
-        """Whether the next step can be made with the snapshot before it."""
-        return bool(self.passes.rows_read + self.costs(1)[0] <= self.budget)
 
     def allows_pass(self, price: int) -> bool:
         """Whether the budget allows a pass at this price and a step after it."""

@@ -214,7 +214,7 @@ class StepwiseSolver:
         """Make up to ``steps`` steps, with the passes for intercepts and snapshots. Return the number of steps."""
         before, goal = self.steps, self.steps + steps
         while self.steps < goal:
-            if self.passes.intercept_is_due:
+            if self.passes.intercept and self.steps == self.passes.next_intercept:
                 self._optimise_intercept()
             self._take_snapshot()
             stop = int(min(goal, self.steps + self.passes.steps_to_pass()))
@@ -274,7 +274,7 @@ class StepwiseSolver:
     def _take_snapshot(self) -> None:
         """Compute the exact gradient at the iterate if a snapshot is due and the budget allows it."""
         if self.passes.steps_to_snapshot() == 0:
-            self._make_exact(self.plan.allows_snapshot())
+            self._make_exact(bool(self.plan.costs(1)[0] <= self.plan.left))  # with the step after it
             if not np.isfinite(self.gradient.r).all():
                 self.gradient.counters[FAILED] = 1.0  # the loop stops on it
 
@@ -324,7 +324,9 @@ class StepwiseSolver:
         """Return the evidence about the iterate."""
         by_pass = isinstance(self.sampler, ExactGradient)
         exact = self.passes.exact(self.point()) if by_pass else self.passes.certificate()
-        table, gradient = self.table(), self._table_gradient()
+        # X' alpha, or the gradient estimate if there is no table
+        gradient = self.parts[0].total if self.facts.state.total is not None else self.gradient.dense()
+        table = self.table()
         residual, residual_error = self._mean_residual(table)
         return Evidence(
             gap_estimate=self.problem.gap_for(gradient, self.point()),
@@ -341,10 +343,6 @@ class StepwiseSolver:
             conjugates=self.parts[0].conjugates if self._sums_conjugates else None,
             part_left=None if self._left is None else partial(self._left, last=self.steps),
         )
-
-    def _table_gradient(self) -> np.ndarray:
-        """Return ``X' alpha``, or the gradient estimate if there is no table."""
-        return self.parts[0].total if self.facts.state.total is not None else self.gradient.dense()
 
     def _slopes(self) -> Any:
         """Return the table of all samples, including the current group's changes; None if there is none."""
@@ -387,10 +385,8 @@ class StepwiseSolver:
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays that steps change, by name."""
-        found = arrays("iterate", self.iterate) | arrays("r", self.gradient)
-        for name, part in zip(PARTS, self.parts, strict=True):
-            found |= arrays(name, part)
-        return found
+        named = zip(("iterate", "r", *PARTS), (self.iterate, self.gradient, *self.parts), strict=True)
+        return {name: array for part in named for name, array in arrays(*part).items()}
 
     @classmethod
     def from_state(

@@ -302,17 +302,23 @@ class Vertices(ActiveAtoms):
 
     def extend(self, found: Evaluation) -> bool:
         """Drop vertices without weight and add the oracle's vertex. Return True."""
-        kept = self.u != 0.0
+        self._add(self.named(found.gradient), np.flatnonzero(self.u))
+        return True
+
+    def named(self, r: np.ndarray) -> np.ndarray:
+        """Return the oracle's vertex for ``r``, without the shift of the set."""
         vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
         # An interpreted oracle takes microseconds per weight, the compilation of its kernel takes seconds.
         name = name_vertex if worth_compiling(128 * self.problem.size) else name_vertex.interpreted
-        name(self.problem.constraint, self.tracker, found.gradient, vertex)
-        point = vertex.v if self.shift is None else vertex.v - self.shift
+        name(self.problem.constraint, self.tracker, r, vertex)
+        return vertex.v if self.shift is None else vertex.v - self.shift
+
+    def _add(self, point: np.ndarray, kept: np.ndarray) -> None:
+        """Add a vertex to those that are ``kept``."""
         self.points = np.vstack([self.points[kept], point])
-        self.images = [*(self.images[k] for k in np.flatnonzero(kept)), self.objective.predict(point)]
+        self.images = [*(self.images[k] for k in kept), self.objective.predict(point)]
         self._use(ActiveMatrix.of_images(self.objective, self.images))
         self.u = np.append(self.u[kept], 0.0)
-        return True
 
     def state(self) -> dict[str, Any]:
         """Return vertices, weights and Hessian as state entries. Predictions are recomputed from the vertices."""

@@ -22,10 +22,9 @@ import numpy as np
 from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
-from frankwolfe.sets.atoms import Iterate
 from frankwolfe.sets.base import Hull, Knapsack, tracker_of
 from frankwolfe.sets.coordinate import spent
-from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices, name_vertex
+from frankwolfe.solvers.corrective.active_atoms import ActiveAtoms, Vertices
 from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
@@ -353,12 +352,6 @@ class ConditionVertices(Vertices):
         """Return the largest weights that the atoms may have."""
         return np.ones(len(self.u))
 
-    def named(self, priced: np.ndarray) -> np.ndarray:
-        """Return the oracle's vertex for a priced gradient, without the shift of the set."""
-        vertex = Iterate(np.zeros(self.problem.size), np.ones(1))
-        name_vertex.interpreted(self.problem.constraint, self.tracker, priced, vertex)
-        return vertex.v if self.shift is None else vertex.v - self.shift
-
     def join(self, priced: np.ndarray, level: float, drop: bool) -> bool:
         """Add the oracle's vertex for the priced gradient. Return if it is new.
 
@@ -367,11 +360,7 @@ class ConditionVertices(Vertices):
         point = self.named(priced)
         if (self.points == point).all(axis=1).any():
             return False
-        kept = np.flatnonzero(self.u) if drop else np.arange(len(self.u))
-        self.points = np.vstack([self.points[kept], point])
-        self.images = [*(self.images[k] for k in kept), self.objective.predict(point)]
-        self._use(ActiveMatrix.of_images(self.objective, self.images))
-        self.u = np.append(self.u[kept], 0.0)
+        self._add(point, np.flatnonzero(self.u) if drop else np.arange(len(self.u)))
         return True
 
 

@@ -99,14 +99,9 @@ def product(local: Local, view: Any, curved: Curved, S: np.ndarray) -> tuple:
 
 def small_hessian(local: Local, view: Any, curved: Curved, shape: tuple[int, int]) -> tuple:
     """Return three blocks of the Hessian: in ``S``, mixed (intercept and ``S``), and in the intercept."""
-    columns, sums, S = [], [], np.zeros(shape)
-    for k in range(S.size):
-        S.flat[k] = 1.0
-        bent, total = product(local, view, curved, S)
-        columns.append(bent.ravel())
-        sums.append(total)
-        S.flat[k] = 0.0
-    return np.array(columns), np.array(sums).T, curved.in_intercept()
+    units = np.eye(shape[0] * shape[1])
+    columns, sums = zip(*(product(local, view, curved, unit.reshape(shape)) for unit in units), strict=True)
+    return np.array(columns).reshape(units.shape), np.array(sums).T, curved.in_intercept()
 
 
 def intercept_pulls(local: Local, view: Any, curved: Curved) -> tuple:
@@ -227,9 +222,10 @@ class LowRankSolver(RoundSolver):
             if gap_within(slope, S, self.radius) <= goal or self.spent:
                 break
             model = TraceModel(self._products(view, at, S.shape), S, slope, self.radius)
-            # First guess of the largest curvature: 70% of the last one, the curvature along the gradient or, if that is
-            # zero, the curvature for which a gradient step has the length of the radius.
-            self.curvature = 0.7 * self.curvature or model.first_bound() or float(np.linalg.norm(slope)) / self.radius
+            # First guess of the largest curvature: 70% of the last one, the curvature along the gradient (which is
+            # rarely much smaller) or, if that is zero, that for which a gradient step has the length of the radius.
+            along = float(np.vdot(slope, model.product(slope)) / np.vdot(slope, slope)) if not self.curvature else 0.0
+            self.curvature = 0.7 * self.curvature or along or float(np.linalg.norm(slope)) / self.radius
             there, self.curvature = model.minimum(self.curvature, 60, 0.5 * goal)
             if not np.isfinite(self.curvature):
                 self.curvature = 0.0
@@ -326,10 +322,6 @@ class TraceModel(NamedTuple):
     centre: np.ndarray
     slope: np.ndarray
     radius: float
-
-    def first_bound(self) -> float:
-        """Return the curvature along the gradient. It is at most the largest eigenvalue, and rarely much smaller."""
-        return float(np.vdot(self.slope, self.product(self.slope)) / np.vdot(self.slope, self.slope))
 
     def minimum(self, bound: float, steps: int, goal: float) -> tuple[np.ndarray, float]:
         """Return a matrix whose gap in the model is at most ``goal``, and the estimate of the largest curvature.
