@@ -1,14 +1,16 @@
 """What must hold of every answer. A check yields a sentence for each way in which it does not."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import frankwolfe as fw
+from frankwolfe.certificates.verifier import LOSSES, SETS
 from frankwolfe.methods.steps import STEPS
 from tests.fuzz.cases import LENGTHS
 from tests.fuzz.exact import EPS, Exact, Recomputed
@@ -368,6 +370,42 @@ def kept(run):
             yield f"started from a certified result, ended {run.result.status} with a gap of {run.result.gap:.3g}"
 
 
+def certificate(run):
+    """What a certificate claims is proven from the data alone, and is true; claims beyond that are refused."""
+    case, result, problem = run.case, run.result, run.problem
+    known = type(problem.loss).__name__ in LOSSES and type(problem.constraint).__name__ in SETS
+    if not (known and result.convex and np.isfinite(result.gap)) or (case.side and result.violation > FEASIBLE):
+        return
+    try:
+        found = fw.certificate(problem, result)
+    except ValueError:  # a gap far below the rounding of the slopes' sum
+        if result.gap > 1e-12 * problem.zero_value:
+            yield f"no certificate for a gap of {result.gap!r}"
+        return
+    given = (case.X if sparse.issparse(case.X) else np.asarray(case.X), np.asarray(case.y), case.sample_weight)
+    report = fw.verify(found, *given)
+    exact, (objective, optimum) = run.exact, (found.facts["objective"], found.facts["optimum"])
+    if not report.proven:
+        yield f"a true certificate: {report.message}"
+    elif not exact.fun - exact.fun_error <= objective:
+        yield f"an objective of {float(exact.fun)!r} is proven to be at most {objective!r}"
+    elif not case.side and not optimum <= run.best[1].fun + ROOM * (run.best[1].fun_error + run.best[1].gap_error):
+        yield f"{optimum!r} is proven to be no more than {float(run.best[1].fun)!r}"
+    for claim, better in (("objective", -1.0), ("optimum", 1.0)):
+        error = getattr(report, claim).error
+        beyond = found.facts[claim] + better * (1e-6 * abs(found.facts[claim]) + 10.0 * error + 1e-280)
+        if fw.verify(replace(found, facts={**found.facts, claim: beyond}), *given).proven:
+            yield f"{claim} {found.facts[claim]!r} can be claimed to be {beyond!r}"
+    heaviest = int(np.argmax(np.abs(found.arrays["weights"])))
+    weights = found.arrays["weights"].copy()
+    weights[heaviest] *= 1.0 + 1e-6
+    moved = run.recomputed.at(weights, result.intercept)
+    if moved.fun - moved.fun_error > objective:
+        other = replace(found, arrays={**found.arrays, "weights": weights})
+        if fw.verify(other, *given).proven:
+            yield f"a model with an objective of {float(moved.fun)!r} is proven to have {objective!r}"
+
+
 CHECKS = {
     check.__name__: check
     for check in (
@@ -389,6 +427,7 @@ CHECKS = {
         budget,
         same_bits,
         kept,
+        certificate,
     )
 }
 

@@ -33,7 +33,7 @@ U = 2.0**-53
 """Largest relative error of one rounding."""
 SAFE = 64.0 * U
 """Relative error of a few operations on one number, of which none cancels."""
-TINY = 1e-290
+TINY = 1e-300
 """What products that underflow lose is less."""
 OUTSIDE = 1e-9
 """By which part of its size a bound may be exceeded and count as kept: sums of weights are rounded."""
@@ -402,6 +402,14 @@ class Data(NamedTuple):
     total: float
 
 
+def _exact_products(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return products and their rounding errors, which together are exact (Dekker)."""
+    halves = [(x, (shifted := 134217729.0 * x) - (shifted - x)) for x in (a, b)]
+    (a, high_a), (b, high_b) = halves
+    product, low_a, low_b = a * b, a - high_a, b - high_b
+    return product, low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+
+
 def _predictions(X: Any, w: np.ndarray) -> Interval:
     """Return ``X w``. Columns without a weight add no error."""
     used, n = np.flatnonzero(w), X.shape[0]
@@ -458,15 +466,16 @@ def _optimum(
     pull, blur = _pull(X, c), np.zeros(X.shape[1])
     blur += pull.error + 2.0 * U * np.abs(pull.at)
     if facts["intercept"]:
-        # One slope is changed so that the sum is zero exactly. It is known up to the rounding of the sum.
-        rest = (abs(fsum(c)) + U * fsum(np.abs(c))) * (1.0 + SAFE) + TINY * bool(a.any())
-        room = rest / weights
-        ends = [found + SAFE * size for found, size in (conjugate(a - room, y), conjugate(a + room, y))]
-        raised = weights * np.maximum(np.maximum(*ends) - conjugate(a, y)[0], 0.0)
+        # One slope is changed so that the sum is zero exactly. What is missing is known but for one rounding.
+        rest = fsum(np.concatenate(_exact_products(weights, a)))
+        far = np.nextafter(a - rest / weights * (1.0 + SAFE), -np.sign(rest) * inf)  # it is between this and a
+        largest, size = conjugate(far if rest else a, y)
+        largest = largest + SAFE * size
+        raised, room = np.maximum(weights * (largest - conjugate(a, y)[0]), 0.0), np.abs(rest) / weights
         k = int(np.argmin(np.where(np.isfinite(raised), raised, inf)))
-        errors[k] += 1.01 * raised[k] / weights[k] + room[k] * abs(offset[k])
+        errors[k] += 1.01 * (raised[k] / weights[k] + room[k] * abs(offset[k])) + TINY
         row = X[[k]]
-        blur += rest * np.abs(np.ravel(row.toarray() if hasattr(row, "toarray") else row))
+        blur += 1.01 * abs(rest) * np.abs(np.ravel(row.toarray() if hasattr(row, "toarray") else row))
     dual = _mean(values, errors, weights, total)
     r, blur, price = pull.at / total, blur / total + 2.0 * U * np.abs(pull.at / total), Interval(0.0, 0.0)
     extra = [(arrays["linear"], 0.0)] if "linear" in arrays else []
@@ -518,6 +527,7 @@ def examine(
         raise ValueError(f"{facts['loss']} needs targets -1 and +1")
     if not (weights >= 0.0).all() or not weights.any():
         raise ValueError("sample_weight must not be negative, nor zero everywhere")
+    weights = np.ldexp(weights, -np.frexp(fsum(weights))[1])  # of a sum near one, without rounding
     counted = weights > 0.0
     part = Certificate(facts, {**arrays, "slopes": arrays["slopes"][counted]})
     rows = X if counted.all() else X[counted]
