@@ -379,7 +379,7 @@ def certificate(run):
     try:
         found = fw.certificate(problem, result)
     except ValueError:  # a gap far below the rounding of the slopes' sum
-        if result.gap > 1e-12 * problem.zero_value:
+        if result.gap > 1e-12 * problem.objective.value_without_intercept():
             yield f"no certificate for a gap of {result.gap!r}"
         return
     given = (case.X if sparse.issparse(case.X) else np.asarray(case.X), np.asarray(case.y), case.sample_weight)

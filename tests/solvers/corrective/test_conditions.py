@@ -284,3 +284,17 @@ def test_boxes_of_any_size_have_a_feasible_point():
         side = fw.LinearBounds(A, size * (A @ inside), size * (A @ inside))
         problem = fw.Problem(X / size, X[:, 0], "squared", fw.Box(-size, size), side=side)
         assert certified(problem, 1e-6).fun == pytest.approx(certified(problem, 1e-8).fun, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", [23, 26, 48])
+def test_weights_at_a_bound_away_from_zero_stay_within_it_to_the_last_bit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 8))
+    upper = np.where(rng.random(8) < 0.5, -rng.random(8), 1.0)
+    rows, near = rng.normal(size=(3, 8)), np.minimum(upper, 0.0)
+    side = fw.LinearBounds(rows, rows @ near - 0.05, rows @ near + 0.1)
+    constraint = fw.Budget(-np.inf, upper, np.abs(near).sum() + 0.1)
+    with fw.python_mode():
+        found = fw.minimize(fw.Problem(X, np.sign(rng.normal(size=30)), "logistic", constraint, side=side), tol=1e-8)
+    assert found.success
+    assert (found.x <= upper).all()

@@ -661,6 +661,8 @@ class ConditionedSolver(CorrectiveSolver):
             program = Program(H, slope, atoms.u, *given, domain.lower, domain.upper, domain.radius)
             found = minimise(program, unit, value, self.face)
             self.face = found.face
+            if domain.lower is not None:  # scaling may have put a weight beyond its bound by a rounding
+                found = found._replace(x=np.clip(found.x, domain.lower, domain.upper))
             missed = (self.side.excess(atoms.w(found.x)) != 0.0) & (lower < upper)
             if left == 0 or not missed.any():
                 break
