@@ -317,7 +317,7 @@ def load_certificate(path: str | PathLike[str]) -> Certificate:
 
 
 @dataclass(frozen=True)
-class Report:
+class Verdict:
     """What `verify` found.
 
     Attributes
@@ -339,7 +339,7 @@ class Report:
     optimum: Interval = NOTHING
 
 
-# --- Data.
+# --- WeightedRows.
 
 
 def _matrix(X: Any) -> Any:
@@ -392,7 +392,7 @@ def targets_of(y: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
 # --- The two numbers.
 
 
-class Data(NamedTuple):
+class WeightedRows(NamedTuple):
     """The rows with a weight: targets, weights, offsets, and the sum of the weights."""
 
     X: Any
@@ -439,7 +439,9 @@ def _mean(values: Array, errors: Array, weights: Array, total: float) -> Interva
     return Interval(at / total, (1.01 * fsum(weights * errors) + SAFE * sizes) / total + TINY)
 
 
-def _objective(data: Data, w: Array, intercept: float, loss: Callable[..., Terms], linear: Array | None) -> Interval:
+def _objective(
+    data: WeightedRows, w: Array, intercept: float, loss: Callable[..., Terms], linear: Array | None
+) -> Interval:
     """Return the objective; on an interval of predictions a convex loss is largest at an end."""
     X, y, weights, offset, total = data
     z = _predictions(X, w)
@@ -455,7 +457,7 @@ def _objective(data: Data, w: Array, intercept: float, loss: Callable[..., Terms
 
 
 def _optimum(
-    data: Data, certificate: Certificate, conjugate: Callable[..., Terms], support: Callable[..., float]
+    data: WeightedRows, certificate: Certificate, conjugate: Callable[..., Terms], support: Callable[..., float]
 ) -> Interval:
     """Return the lower bound that the slopes and multipliers prove on the objective of every model."""
     X, y, weights, offset, total = data
@@ -531,7 +533,7 @@ def examine(
     counted = weights > 0.0
     part = Certificate(facts, {**arrays, "slopes": arrays["slopes"][counted]})
     rows = X if counted.all() else X[counted]
-    data = Data(rows, y[counted], weights[counted], offset[counted], fsum(weights))
+    data = WeightedRows(rows, y[counted], weights[counted], offset[counted], fsum(weights))
     value, conjugate = LOSSES[facts["loss"]]
     outside, support = SETS[facts["set"]]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -551,7 +553,7 @@ def examine(
 
 def verify(
     certificate: Certificate | str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
-) -> Report:
+) -> Verdict:
     """Check a certificate against the data, in one pass, with all rounding errors accounted for.
 
     Parameters
@@ -569,7 +571,7 @@ def verify(
 
     Returns
     -------
-    Report
+    Verdict
         ``proven`` only if the data are those of the certificate to the last bit, the weights keep to the set and all
         conditions, and both claims hold.
 
@@ -592,7 +594,7 @@ def verify(
         objective, optimum, beyond = examine(certificate, X, y, sample_weight, offset)
         targets = targets_of(y, facts, arrays)
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        return Report(False, inf, f"Not proven: {error}.")
+        return Verdict(False, inf, f"Not proven: {error}.")
     high, low = nextafter(objective.at + objective.error, inf), nextafter(optimum.at - optimum.error, -inf)
     wrong = None
     if fingerprint(X, targets, offset) != facts["data"]:
@@ -609,8 +611,8 @@ def verify(
         wrong = f"every model is claimed to have at least {facts['optimum']!r}; proven is {low!r}"
     gap = inf if not isfinite(high - low) else max(0.0, high - low)
     if wrong:
-        return Report(False, inf, f"Not proven: {wrong}.", objective, optimum)
+        return Verdict(False, inf, f"Not proven: {wrong}.", objective, optimum)
     text = (
         f"Proven: no model that is allowed is better by more than {gap:.2g}. The objective of this one is {high:.10g}."
     )
-    return Report(True, gap, text, objective, optimum)
+    return Verdict(True, gap, text, objective, optimum)
