@@ -339,7 +339,7 @@ class Verdict:
     optimum: Interval = NOTHING
 
 
-# --- WeightedRows.
+# --- Data.
 
 
 def _matrix(X: Any) -> Any:
