@@ -17,10 +17,13 @@ def main():
     parser.add_argument(
         "--optima", type=float, help="part of the cases for which a solver is asked, where it can be (0.1)"
     )
+    parser.add_argument("--conditions", action="store_true", help="only problems with linear conditions")
     parser.add_argument("--work", nargs=5, default=None, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.optima is not None:
         os.environ["FUZZ_OPTIMA"] = str(given.optima)  # workers inherit it
+    if given.conditions:
+        os.environ["FUZZ_CONDITIONS"] = "1"
     if given.work:
         *whole, until = given.work
         work(*map(int, whole), float(until))

@@ -19,7 +19,7 @@ It is the processor's time: other processes do not count. One that waits for eve
 
 def attend(seed, number):
     """Make, run and check one case; return what became of it as plain data."""
-    from tests.fuzz.cases import make
+    from tests.fuzz import cases, conditions
     from tests.fuzz.examine import examine
 
     def late(*_):
@@ -28,10 +28,10 @@ def attend(seed, number):
     signal.signal(signal.SIGPROF, late)
     told, begun = f"case {number}", time.perf_counter()
     try:
-        case = make(seed, number)
+        case = (conditions if number % conditions.EVERY == conditions.EVERY - 1 else cases).make(seed, number)
         told = str(case)
         signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS * (10 if case.compiled else 1))
-        outcome = examine(case)
+        outcome = case.examine() if isinstance(case, conditions.ConditionCase) else examine(case)
         names, failures, facts = case.names, outcome.failures, outcome.facts
     except Exception as error:  # whatever it is, it is this case's
         names, failures, facts = {}, [("error", f"{type(error).__name__}: {error}")], []
@@ -138,7 +138,8 @@ def _count(tallies, case):
 def describe(seed, case, module="tests.fuzz"):
     """Say what failed, and how to run it again, in a line or two."""
     said = "; ".join(f"{check}: {sentence}" for check, sentence in case["failures"])
-    again = f"python -m {module} --seed {seed} --case {case['number']}"
+    kind = " --conditions" if "conditions" in case["names"] else ""
+    again = f"python -m {module} --seed {seed}{kind} --case {case['number']}"
     return f"FAILED {again}\n    {said}\n    {case['told']}"
 
 

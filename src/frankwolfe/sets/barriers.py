@@ -15,7 +15,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, qr
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -37,6 +37,8 @@ class Expansion(NamedTuple):
         Moves must satisfy ``equations @ e = 0``.
     rest : float
         Squared Newton decrement of the auxiliary variables alone.
+    root : function, optional
+        Returns a matrix with ``root' root = hessian`` that has more digits than the sum.
     """
 
     gradient: np.ndarray
@@ -45,6 +47,16 @@ class Expansion(NamedTuple):
     recover: Map
     equations: np.ndarray | None = None
     rest: float = 0.0
+    root: Callable[[], np.ndarray] | None = None
+
+    def own_root(self) -> np.ndarray:
+        """Return a matrix with ``root' root = hessian``."""
+        if self.root is not None:
+            return self.root()
+        if self.hessian.ndim == 1:
+            return np.diag(np.sqrt(self.hessian))
+        sizes, axes = np.linalg.eigh(self.hessian)
+        return np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T
 
 
 class Barrier(ABC):
@@ -170,6 +182,115 @@ class ProductBarrier(Barrier):
             block_diag(*rows) if sum(map(len, rows)) else None,
             sum(each.rest for each in found),
         )
+
+
+class ConditionedBarrier(Barrier):
+    """A set's barrier and ``-sum log(bounds - rows w)``, for the points of the set with ``equations w = ends``.
+
+    The variables are those of the set and the slacks of the inequalities. These are updated along with the weights:
+    computed from them, small ones would lose digits.
+
+    Parameters
+    ----------
+    inner : Barrier
+        Barrier of the set.
+    rows, bounds : arrays of shape (m, d) and (m,)
+        Inequalities ``rows w < bounds``.
+    equations, ends : arrays of shape (q, d) and (q,)
+        Equations. They may depend on each other, and on those of the set.
+    middle : array
+        Variables of the set strictly inside that satisfy the equations.
+    """
+
+    def __init__(self, inner: Barrier, rows: Any, bounds: Any, equations: Any, ends: Any, middle: np.ndarray):
+        self.inner, self.rows, self.own = inner, rows, len(middle)
+        self.nu, self.quick_up_to = inner.nu + len(bounds), inner.quick_up_to
+        found = inner.at(middle)
+        chosen = _independent(_images(equations, found.moves), found.equations)
+        self.equations, self.ends = equations[chosen], ends[chosen]
+        middle = self._on_equations(middle, equations, ends)
+        self.middle = np.concatenate([middle, bounds - rows @ inner.weights(middle)])
+
+    def _on_equations(self, y: np.ndarray, equations: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return variables of the set near ``y`` whose weights satisfy the equations to rounding."""
+        for _ in range(3 if len(ends) else 0):
+            found, missing = self.inner.at(y), ends - equations @ self.inner.weights(y)
+            own = np.zeros((0, len(found.gradient))) if found.equations is None else found.equations
+            images, still = np.vstack([own, _images(equations, found.moves)]), found.recover(np.zeros(own.shape[1]))
+            move = np.linalg.lstsq(images, np.append(np.zeros(len(own)), missing), rcond=1e-12)[0]
+            y = y + found.recover(move) - still
+        return y
+
+    def value(self, y: np.ndarray) -> float:
+        """Return the value of the barrier, infinite outside."""
+        inside = self.inner.value(y[: self.own])
+        return inside + (_logs(y[self.own :]) if len(self.rows) else 0.0)
+
+    def point(self, y: np.ndarray) -> np.ndarray:
+        """Return the weights."""
+        return self.inner.weights(y[: self.own])
+
+    def point_without_tiny(self, w: np.ndarray, least: float) -> np.ndarray:
+        """Set tiny weights to zero and multiply the others by factors such that the equations hold."""
+        kept = self.inner.without_tiny(w, least)
+        missing = self.ends - self.equations @ kept
+        return kept * (1.0 + np.linalg.lstsq(self.equations * kept, missing, rcond=None)[0]) if missing.any() else kept
+
+    def expand(self, y: np.ndarray) -> Expansion:
+        """Return the barrier to second order. Auxiliary variables of the set do not enter the conditions."""
+        found, slacks = self.inner.at(y[: self.own]), y[self.own :]
+        images = _images(self.rows, found.moves)
+        weighted, equations = images / slacks[:, None], _images(self.equations, found.moves)
+        if found.equations is not None:
+            equations = np.vstack([found.equations, equations])
+        return found._replace(
+            gradient=found.gradient + weighted.sum(axis=0),
+            hessian=_square(found.hessian) + weighted.T @ weighted,
+            recover=lambda e: np.concatenate([found.recover(e), -images @ e]),
+            equations=equations if len(equations) else None,
+            root=lambda: np.vstack([found.own_root(), weighted]),
+        )
+
+
+def _independent(equations: np.ndarray, others: np.ndarray | None) -> np.ndarray:
+    """Return the numbers of as many equations as do not follow from each other and from others."""
+    rows = equations / np.maximum(np.linalg.norm(equations, axis=1), 1e-300)[:, None]
+    if others is not None:
+        basis = np.linalg.qr(others.T)[0]
+        rows = rows - (rows @ basis) @ basis.T
+    pivots, order = qr(rows.T, mode="r", pivoting=True, check_finite=False) if len(rows) else (rows, np.zeros(0, int))
+    return np.sort(order[: np.count_nonzero(np.abs(np.diagonal(pivots)) > 1e-9)])
+
+
+def strictly_inside(
+    inner: Barrier, rows: np.ndarray, bounds: np.ndarray, equations: np.ndarray, ends: np.ndarray
+) -> tuple[ConditionedBarrier, np.ndarray]:
+    """Return the barrier of a homotopy toward a point that satisfies conditions strictly.
+
+    Its weights are those of the set and a number ``t``. It stands for the conditions relaxed by ``t`` times what they
+    lack at the centre of the set, where ``t = 1``; inequalities are relaxed a little further. A point strictly inside
+    the set and the conditions exists if and only if ``t`` can be negative.
+
+    Returns
+    -------
+    barrier : ConditionedBarrier
+        Its ``middle`` is the centre of the set, and ``t = 1``.
+    room : array
+        By how much ``t = 1`` relaxes the inequalities.
+    """
+    y = inner.start()
+    w, found = inner.weights(y), inner.at(y)
+    units = _images(rows, found.moves) / np.sqrt(np.diagonal(_square(found.hessian)))
+    room = np.maximum(rows @ w - bounds, 0.0) + np.linalg.norm(units, axis=1)
+    relaxed = ProductBarrier([inner, IntervalBarrier(np.array([2.0]))])
+    lacking = (equations @ w - ends)[:, None]
+    both = np.hstack([rows, -room[:, None]]), bounds, np.hstack([equations, -lacking]), ends
+    return ConditionedBarrier(relaxed, *both, np.append(y, 0.5)), room
+
+
+def _images(rows: np.ndarray, moves: np.ndarray) -> np.ndarray:
+    """Return ``rows moves``, where a vector ``moves`` stands for a diagonal matrix."""
+    return rows * moves if moves.ndim == 1 else rows @ moves
 
 
 def _square(matrix: np.ndarray) -> np.ndarray:

@@ -25,11 +25,46 @@ def certified(problem, tol=1e-8, **options):
 # --- optima -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(24))
 def test_random_problems_agree_with_a_solver_of_convex_programs(number):
     problem = random_conditions.problem(number)
     result, best = certified(problem, 1e-6 if random_conditions.is_smooth_set(problem) else 1e-8), optimum(problem)
     assert best is None or abs(result.fun - best) <= 2e-6 * problem.zero_value
+
+
+@pytest.mark.parametrize("number", range(11))
+def test_a_slice_of_the_fuzz(number):
+    case = random_conditions.make(0, number)
+    assert not case.examine().failures, case
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [fw.L2Ball(2.0), fw.GroupBall(np.arange(30) // 3, 3.0), fw.KSupportBall(5, 2.0), fw.MonotoneBox(-1.0, 1.0)],
+    ids=["l2", "groups", "k-support", "monotone"],
+)
+def test_long_chains_over_curved_sets_take_few_passes(constraint):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30))
+    y = X @ rng.normal(size=30) + rng.normal(size=200)
+    A = np.diff(np.eye(30), axis=0)[:26] * (-1.0 if isinstance(constraint, fw.MonotoneBox) else 1.0)
+    problem = fw.Problem(X, y, "squared", constraint, side=fw.LinearBounds(A, -0.01, None))
+    result = certified(problem)
+    assert result.passes <= 15
+    assert result.fun == pytest.approx(optimum(problem), rel=1e-6)
+    assert result.prices["side"].max() > 0.0
+    assert (result.prices["side"][A @ result.x > 1e-3] == 0.0).all()
+
+
+def test_inequalities_that_leave_no_room_are_equations():
+    rng = np.random.default_rng(0)
+    X, row = rng.normal(size=(40, 6)), rng.normal(size=(2, 6))
+    y = X @ rng.normal(size=6)
+    A, upper = np.vstack([row, -row.sum(axis=0)]), [0.1, 0.2, -0.3]
+    one = certified(fw.Problem(X, y, "squared", fw.L2Ball(1.0), side=fw.LinearBounds(A, None, upper)))
+    two = certified(fw.Problem(X, y, "squared", fw.L2Ball(1.0), side=fw.LinearBounds(row, [0.1, 0.2], [0.1, 0.2])))
+    assert one.fun == pytest.approx(two.fun, rel=1e-8)
+    assert one.passes <= 15
 
 
 @pytest.mark.parametrize("number", range(24))

@@ -4,7 +4,8 @@
 (`active_atoms`, their predictions in `active_matrix`). Its quadratic model forms the Hessian if atoms are few
 (`hessian_model`) and uses coordinate descent if they are many (`column_model`). `interior` minimises quadratic models
 over a set with a barrier, `working_set` applies it to some columns at a time, `low_rank` minimises over matrices of low
-rank. `hessian` computes the Hessian in all weights, and `few_reads` saves reads of data on disk.
+rank. Under linear conditions `conditions` and, with a barrier, `interior_conditions` do the same. `hessian` computes
+the Hessian in all weights, and `few_reads` saves reads of data on disk.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from frankwolfe.solvers.corrective.conditions import ConditionedSolver
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import column_moments
 from frankwolfe.solvers.corrective.interior import InteriorSolver
+from frankwolfe.solvers.corrective.interior_conditions import MOST_WEIGHTS, ConditionedInterior, interior_of
 from frankwolfe.solvers.corrective.low_rank import LowRankSolver
 from frankwolfe.solvers.corrective.rounds import RoundSolver
 from frankwolfe.solvers.corrective.working_set import WorkingSetSolver, has_working_sets
@@ -34,9 +36,11 @@ def solver_for(problem: Problem) -> type[RoundSolver]:
     ``barrier.quick_up_to`` weights it is therefore used on uneven data only, where the other solvers are slow, and for
     sets with bounds and a budget on one working set of columns after the other.
     """
-    if problem.side is not None:
-        return ConditionedSolver
     structure = problem.constraint.structure()
+    if problem.side is not None:
+        curved = structure.hull is None and structure.bounds is None and structure.knapsack is None
+        few = curved and problem.size <= MOST_WEIGHTS
+        return ConditionedSolver if not few or interior_of(problem) is None else ConditionedInterior
     if structure.knapsack is not None and has_working_sets(problem):
         return WorkingSetSolver
     if structure.hull is None and problem.size <= 600:

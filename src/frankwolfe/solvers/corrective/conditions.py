@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from frankwolfe.objective.point import Point
 from frankwolfe.problem import Evaluation, Problem
 from frankwolfe.problem.linear_bounds import LinearBounds
 from frankwolfe.sets.base import Hull, Knapsack, tracker_of
@@ -29,15 +28,10 @@ from frankwolfe.solvers.corrective.active_matrix import ActiveMatrix
 from frankwolfe.solvers.corrective.feasible_point import FeasiblePoint, feasible_point, rounding_of, without_rounding
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 from frankwolfe.solvers.corrective.hessian import loss_curvatures, objective_hessian
+from frankwolfe.solvers.corrective.interior_conditions import MOST_WEIGHTS, Conditioned
 from frankwolfe.solvers.corrective.quadratic_program import Face, Program, minimise
 from frankwolfe.solvers.corrective.rounds import VALUE_ROUNDING, RoundSolver, is_new_kind
-from frankwolfe.solvers.protocol import Evidence
 from frankwolfe.solvers.state import copied, flat
-
-EPSILON = float(np.finfo(np.float64).eps)
-
-MOST_MODEL_WEIGHTS = 600
-"""Largest number of weights for which the Hessian in all weights is used on sets with other vertices."""
 
 MOST_MODEL_VERTICES = 500
 """Largest number of vertices that a round adds by a quadratic model."""
@@ -421,7 +415,7 @@ class ModelVertices(ConditionVertices):
         self.u, self.points = (copied(state[f"atoms.{name}"]) for name in ("u", "points"))
 
 
-class ConditionedSolver(CorrectiveSolver):
+class ConditionedSolver(Conditioned, CorrectiveSolver):
     """One run of the fully corrective method under linear conditions; a step is a round.
 
     Parameters
@@ -435,10 +429,6 @@ class ConditionedSolver(CorrectiveSolver):
 
     Attributes
     ----------
-    multipliers : array of shape (m,)
-        Multipliers of the conditions by the last quadratic program. Positive ones belong to upper bounds.
-    proving : array of shape (m,)
-        Multipliers of the gap at the iterate.
     level : float
         Multiplier of the budget of the set.
     slack : array of shape (m,)
@@ -450,8 +440,6 @@ class ConditionedSolver(CorrectiveSolver):
         *("left", "caution", "lowest_gap", "lowest_value", "vain", "promised", "unseen"),
         *("multipliers", "proving", "level", "slack", "last_value"),
     )
-
-    proving: np.ndarray
 
     def __init__(self, problem: Problem, w: np.ndarray, earlier: Mapping[str, Any] | None = None):
         assert problem.side is not None
@@ -469,7 +457,7 @@ class ConditionedSolver(CorrectiveSolver):
         if structure.knapsack is not None and structure.shift is None:
             return BudgetColumns(self.problem, w, structure.knapsack)
         if structure.hull is None and structure.bounds is None:
-            kind = ModelVertices if self.problem.size <= MOST_MODEL_WEIGHTS else ConditionVertices
+            kind = ModelVertices if self.problem.size <= MOST_WEIGHTS else ConditionVertices
             return kind(self.problem, self._start, structure.shift)
         return ConditionColumns(self.problem, w)
 
@@ -481,10 +469,6 @@ class ConditionedSolver(CorrectiveSolver):
     def move_to(self, problem: Problem) -> bool:
         """Return False: a run over a set of another radius starts anew, from the last solution."""
         return False
-
-    def evidence(self) -> Evidence:
-        """Return the exact evaluation of the iterate, and the multipliers of its gap."""
-        return super().evidence()._replace(multipliers=self.proving)
 
     @classmethod
     def from_state(cls, problem: Problem, state: Mapping[str, Any]) -> Self:
@@ -509,29 +493,6 @@ class ConditionedSolver(CorrectiveSolver):
         return without_rounding(self.side, self.atoms.w(), float(self.atoms.sizes().max(initial=0.0)))
 
     # --- bounds -------------------------------------------------------------------------------------------------
-
-    def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
-        """Return the gap at the iterate by its derivatives and the last multipliers, or those of the best bound."""
-        proof = np.zeros(self.side.m) if self.bound.multipliers is None else self.bound.multipliers
-        gap, other = (self._gap_by(multipliers, gradient, w) for multipliers in (self.multipliers, proof))
-        self.proving = proof if other < gap else self.multipliers
-        return min(gap, other)
-
-    def _gap_by(self, multipliers: np.ndarray, gradient: np.ndarray, w: np.ndarray) -> float:
-        """Return the gap at the iterate that its derivatives and some multipliers prove."""
-        priced = gradient + self.side.combined(multipliers)
-        return max(self.problem.gap_for(priced, w, proof=True), 0.0) + self._unused(multipliers, w)
-
-    def _unused(self, multipliers: np.ndarray, w: np.ndarray) -> float:
-        """Return the sum of the multipliers times the distances of the conditions to their bounds."""
-        on = np.flatnonzero(multipliers)
-        ends = np.where(multipliers > 0.0, self.side.upper, self.side.lower)[on]
-        return float(np.maximum(multipliers[on] * (ends - (self.side.A @ w)[on]), 0.0).sum())
-
-    def _gap_rounding(self, at: Point, alpha: Any) -> float:
-        """Return a bound on the rounding error of the gap."""
-        terms = float(np.abs(self.proving) @ (abs(self.side.A) @ np.abs(self.point())))
-        return super()._gap_rounding(at, alpha) + 4.0 * EPSILON * terms
 
     def _bound_on_face(self, found: Evaluation) -> None:
         """Do nothing: the bounds come from the multipliers."""

@@ -195,10 +195,6 @@ class CorrectiveSolver(RoundSolver):
             self.at, gradient = known.at, known.gradient
         return gradient, self._gap_at(gradient, w)
 
-    def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
-        """Return the exact gap at the iterate ``w`` with this gradient."""
-        return self.problem.gap_for(gradient, w)
-
     def _pass(self, w: np.ndarray, since: Any = None) -> Passed:
         """Make an exact pass at the weights ``w``. With predictions ``since``, also compute the slope from there."""
         at, gradient = self.problem.objective.at(w, self.at or self.problem.guess, since)

@@ -103,7 +103,7 @@ class InteriorSolver(RoundSolver):
     def warm_up(self) -> None:
         """Compile the kernels, or load them from the cache, by a round on the first eight rows."""
         if is_new_kind(type(self), self.problem):
-            InteriorSolver(self.problem.head(8), self.w).advance(1)
+            type(self)(self.problem.head(8), self.w).advance(1)
 
     @property
     def spent(self) -> bool:
@@ -141,7 +141,11 @@ class InteriorSolver(RoundSolver):
     def _exact_at(self, w: np.ndarray) -> tuple[Point, tuple[np.ndarray, float]]:
         """Return the point at the weights ``w``, and its gradient and exact gap."""
         at, gradient = self._evaluate_weights(w)
-        return at, (gradient, self.problem.gap_for(gradient, w))
+        return at, (gradient, self._gap_at(gradient, w))
+
+    def _is_feasible(self, w: np.ndarray, tolerance: float = 1e-9) -> bool:
+        """Return whether a point is feasible: rounding may put it outside."""
+        return bool(self.problem.constraint.contains(w, tolerance))
 
     # --- a round ----------------------------------------------------------------------------------------------
 
@@ -248,14 +252,14 @@ class InteriorSolver(RoundSolver):
         higher where the gap is smaller.
         """
         self.tried = None
-        if not self.problem.constraint.contains(there):
-            return False  # infeasible by rounding
+        if not self._is_feasible(there):
+            return False
         at, exact = self._exact_at(there)
         fall, convex = -float(found.gradient @ (there - self.w)), bool(self.problem.loss.convex)
         self.tried = there, at, exact
         unseen = fall <= 100.0 * self._noise()  # the predicted decrease is below rounding
         good = unseen and exact[1] < found.gap and self._rise(at) <= self._noise()
-        self._offer_bound(at, at.proven(exact[1]), at.alpha, exact[0])
+        self._offer_bound(at, at.proven(exact[1]), at.alpha, exact[0], self.proving)
         if good or (convex and (exact[1] <= self.target or self._much_closer(at, exact[1], found))):
             self.w, self.at, self.exact = there, at, exact
             self._adapt(1.0)
@@ -285,7 +289,7 @@ class InteriorSolver(RoundSolver):
         """Set tiny weights to zero if the gap stays within the tolerance. Interior points have no zero weights."""
         for part in (1e-4, 1e-7):  # relative to the largest weight
             there = self.barrier.without_tiny(self.w, part * np.abs(self.w).max(initial=0.0))
-            if self.spent or np.array_equal(there, self.w) or not self.problem.constraint.contains(there, 1e-13):
+            if self.spent or np.array_equal(there, self.w) or not self._is_feasible(there, 1e-13):
                 continue
             at, exact = self._exact_at(there)
             if exact[1] <= self.target:
@@ -392,7 +396,8 @@ def follow_path(model: QuadraticModel, barrier: Barrier, first: PathPoint, goal:
         if step == 0.0 or (mu <= goal and fall <= 1e-2 * mu and not 1e-24 * mu < fall < 0.1 * last):
             break  # at the last mu, Newton steps go on while they converge fast
         last, steps = fall, steps + (not close)
-    met.append(PathPoint(mu, y, w, d))
+    if close or not met:  # else the last digits of the barrier are lost before this mu
+        met.append(PathPoint(mu, y, w, d))
     return met
 
 
@@ -472,16 +477,13 @@ def _free(found: Expansion) -> Expansion:
         moves=chosen.images(found.moves),
         recover=lambda e: found.recover(chosen.whole(e)),
         equations=None,
+        root=None if found.root is None else lambda: chosen.images(found.own_root()),
     )
 
 
 def _joint_root(model: QuadraticModel, found: Expansion, mu: float) -> np.ndarray:
     """Return a matrix ``root`` such that ``root' root`` is the Hessian of ``model + mu B``."""
-    if found.hessian.ndim == 1:
-        own = np.diag(np.sqrt(found.hessian))
-    else:
-        sizes, axes = np.linalg.eigh(found.hessian)
-        own = np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T
+    own = found.own_root()
     root, moves = model.curvature.root, found.moves
     return np.vstack([root * moves if moves.ndim == 1 else root @ moves, np.sqrt(mu) * own])
 

@@ -63,6 +63,10 @@ class RoundSolver(ABC):
     def _evaluate(self) -> tuple[np.ndarray, float]:
         """Set ``at`` to the point at the iterate. Return the gradient and the exact gap there."""
 
+    def _gap_at(self, gradient: np.ndarray, w: np.ndarray) -> float:
+        """Return the exact gap at the weights ``w`` with this gradient."""
+        return self.problem.gap_for(gradient, w)
+
     @abstractmethod
     def _round(self, found: Evaluation) -> None:
         """Make a round, starting from the evaluation ``found``. Set ``_found`` to None if the iterate moved."""
@@ -148,14 +152,21 @@ class RoundSolver(ABC):
         """Return a bound on the rounding error of the gap for the dual point ``alpha``."""
         return self.problem.objective.gap_rounding(at, alpha)
 
-    def _offer_bound(self, at: Point, gap: float, slopes: Any, gradient: np.ndarray | None = None) -> None:
-        """Offer the lower bound ``value - gap`` that the dual point ``slopes`` proves, less its rounding error.
+    def _offer_bound(
+        self,
+        at: Point,
+        gap: float,
+        slopes: Any,
+        gradient: np.ndarray | None = None,
+        multipliers: np.ndarray | None = None,
+    ) -> None:
+        """Offer the lower bound ``value - gap`` that a dual point proves, less its rounding error.
 
         ``gradient`` is ``X' slopes``, if it is known.
         """
         if at.value - gap > self.bound.value:  # otherwise the rounding error, a sum over all rows, is not needed
-            gap += self.problem.objective.gap_rounding(at, slopes)
-            self.bound.offer_gap(at.value, gap, slopes.reshape(self.problem.samples.shape), None, gradient)
+            gap += self._gap_rounding(at, slopes)
+            self.bound.offer_gap(at.value, gap, slopes.reshape(self.problem.samples.shape), multipliers, gradient)
 
     def _evaluate_predictions(self, z: Any, segment: Any = None) -> Any:
         """Return the point with predictions ``z``, which may lie on a line segment. It counts as a pass."""
