@@ -8,12 +8,12 @@ from frankwolfe.methods.estimates.batch_gradients import FullGradient as FullGra
 from frankwolfe.methods.estimates.batch_gradients import GrowingBatch as GrowingBatch
 from frankwolfe.methods.estimates.batch_gradients import Momentum as Momentum
 from frankwolfe.methods.estimates.batch_gradients import OneSample as OneSample
+from frankwolfe.methods.estimates.batch_gradients import SmoothedMomentum as SmoothedMomentum
 from frankwolfe.methods.estimates.sag import CoordinateAverage as CoordinateAverage
 from frankwolfe.methods.estimates.sag import Saga as Saga
 from frankwolfe.methods.estimates.sag import SagaTwoBatches as SagaTwoBatches
 from frankwolfe.methods.estimates.sag import SagTable as SagTable
 from frankwolfe.methods.estimates.sag import Substitute as Substitute
-from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum as SmoothedMomentum
 from frankwolfe.methods.estimates.variance_reduction import LooplessSvrg as LooplessSvrg
 from frankwolfe.methods.estimates.variance_reduction import SagaSarah as SagaSarah
 from frankwolfe.methods.estimates.variance_reduction import Sarah as Sarah

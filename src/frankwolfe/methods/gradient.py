@@ -174,14 +174,27 @@ def correct_by_batch(samples, iterate, gradient, alpha, surplus, batch):
 
 
 @routine
-def add_change(samples, iterate, gradient, batch, kept):
-    """Add the change of a batch's mean gradient since its derivatives were written into ``kept`` by `look_ahead`."""
+def add_gradient(samples, iterate, gradient, batch, part):
+    """Add ``part`` times the mean gradient of a batch at the iterate to ``r``."""
     rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
-    share = len(targets) / len(batch)
+    share = part * gradient.counters[ALL_ROWS] / len(batch)
+    for k in range(len(batch)):
+        i = pick(rows, batch, k)
+        amend(gradient, rows, i, share * (weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])))
+
+
+@routine
+def add_change(samples, iterate, gradient, batch, kept, part, before):
+    """Add ``part`` times a batch's mean gradient less ``before`` times that of its derivatives ``kept``.
+
+    `look_ahead` has written these before the iterate moved.
+    """
+    rows, targets, weights, loss = samples.rows, samples.targets, samples.weights, samples.loss
+    share = part * gradient.counters[ALL_ROWS] / len(batch)
     for k in range(len(batch)):
         i = pick(rows, batch, k)
         fresh = weights[i] * derivative(loss, prediction(iterate, rows, i), targets[i])
-        amend(gradient, rows, i, share * (fresh - kept[k]))
+        amend(gradient, rows, i, share * (fresh - before * kept[k]))
 
 
 @routine

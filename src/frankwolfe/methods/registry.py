@@ -9,9 +9,14 @@ from typing import Any, NamedTuple
 from frankwolfe.arguments.names import lookup
 from frankwolfe.methods.base import accept
 from frankwolfe.methods.directions import Away, BlendedPairwise, Pairwise, Toward
-from frankwolfe.methods.estimates.batch_gradients import FullGradient, GrowingBatch, Momentum, OneSample
+from frankwolfe.methods.estimates.batch_gradients import (
+    FullGradient,
+    GrowingBatch,
+    Momentum,
+    OneSample,
+    SmoothedMomentum,
+)
 from frankwolfe.methods.estimates.sag import CoordinateAverage, Saga, SagaTwoBatches, SagTable, Substitute
-from frankwolfe.methods.estimates.smoothed_momentum import SmoothedMomentum
 from frankwolfe.methods.estimates.variance_reduction import (
     LooplessSvrg,
     SagaSarah,

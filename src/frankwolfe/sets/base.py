@@ -257,13 +257,13 @@ def from_reaches(X: Any, reach: np.ndarray, diameter: float, exact: bool = True)
     """Return diameters of an image from the ranges of all predictions and the Euclidean diameter of the set.
 
     The largest range is ``D_inf``. For p = 1 and 2 different rows may attain their ranges at different points, so the
-    results are upper bounds unless there is one row.
+    results are upper bounds unless there is one row, or one column.
     """
-    two = min(float(np.linalg.norm(reach)), spectral_norm(X) * diameter)
-    one = min(float(reach.sum()), float(np.sqrt(len(reach))) * two)
-    largest, single = float(reach.max()), exact and len(reach) == 1
-    if single:
-        one = two = largest
+    one, two, largest = float(reach.sum()), float(np.linalg.norm(reach)), float(reach.max())
+    single = exact and 1 in X.shape
+    if not single:
+        two = min(two, spectral_norm(X) * diameter)
+        one = min(one, float(np.sqrt(len(reach))) * two)
     return {1: (max(one, largest), single), 2: (max(two, largest), single), np.inf: (largest, exact)}
 
 
@@ -274,9 +274,7 @@ def widths(constraint: Any, d: int) -> np.ndarray:
 
 def from_diameter(length: float, X: Any) -> Diameters:
     """Return bounds on ``||X (u - v)||_p`` from the Euclidean length of ``u - v``."""
-    lengths, two = row_norms(X, 2), length * spectral_norm(X)
-    one = min(float(np.sqrt(X.shape[0])) * two, length * float(lengths.sum()))
-    return {1: (one, False), 2: (two, False), np.inf: (length * float(lengths.max()), False)}
+    return from_reaches(X, length * row_norms(X, 2), length, exact=False)
 
 
 def of_columns(radius: float, images: Any, with_zero: bool) -> Diameters:

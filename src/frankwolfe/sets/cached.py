@@ -47,10 +47,34 @@ class Ledger:
                 numbers[:] = 0
 
 
-class Counts(Opaque):
-    """The counters of one run. Its object is the `Ledger` that sums the counts of all runs.
+class Memory(NamedTuple):
+    """The latest directions an oracle was called with, and its answers.
 
-    Every run has an array of its own, because compiled code in two threads must not increment the same array.
+    Attributes
+    ----------
+    questions, answers : arrays of shape (size, d)
+        Directions (NaN in unused places) and their vertices.
+    place : array of int, of shape (1,)
+        Number of answers stored so far, which determines the place of the next one.
+    tally : array of int, of shape (2,)
+        Numbers of hits and misses.
+    """
+
+    questions: np.ndarray
+    answers: np.ndarray
+    place: np.ndarray
+    tally: np.ndarray
+
+    def index_ranges(self) -> dict[str, Any]:
+        """Return the ranges of integer arrays, which a restored memory is checked against."""
+        return {"place": COUNT, "tally": COUNT}
+
+
+class Counts(Opaque):
+    """What a set remembers of one run: counters, and answers of its oracle.
+
+    Its object is the `Ledger` that sums the counts of all runs. Every run has an array of its own, because compiled
+    code in two threads must not increment the same array. All compare equal, so they do not affect equality.
 
     Examples
     --------
@@ -62,6 +86,9 @@ class Counts(Opaque):
     [3, 0]
     """
 
+    lock: Any  # for threads that ask the same set for vertices
+    memories: dict[int, Memory]
+
     @classmethod
     def starting(cls, past: Sequence[int]) -> "Counts":
         """Return an array with a new ledger that starts at the given totals."""
@@ -71,7 +98,7 @@ class Counts(Opaque):
     def _of(cls, ledger: Ledger, size: int) -> "Counts":
         numbers = np.zeros(size, dtype=np.int64)
         counts = numbers.view(cls)
-        counts.value = ledger
+        counts.value, counts.lock, counts.memories = ledger, RLock(), {}
         ledger.open(counts, numbers)
         return counts
 
@@ -83,6 +110,14 @@ class Counts(Opaque):
     def totals(self) -> np.ndarray:
         """Sums over all runs."""
         return self.value.totals()
+
+    def memory(self, d: int, size: int) -> Memory:
+        """Return the memory of directions of ``d`` entries."""
+        if d not in self.memories:
+            self.memories[d] = Memory(
+                np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64), self
+            )
+        return self.memories[d]
 
     def comparable(self) -> Any:
         """Return None: counts do not distinguish sets."""
@@ -177,29 +212,6 @@ class Counted(NamedTuple):
 # --- a cache of answers --------------------------------------------------------------------------------------------
 
 
-class Memory(NamedTuple):
-    """The latest directions an oracle was called with, and its answers.
-
-    Attributes
-    ----------
-    questions, answers : arrays of shape (size, d)
-        Directions (NaN in unused places) and their vertices.
-    place : array of int, of shape (1,)
-        Number of answers stored so far, which determines the place of the next one.
-    tally : array of int, of shape (2,)
-        Numbers of hits and misses.
-    """
-
-    questions: np.ndarray
-    answers: np.ndarray
-    place: np.ndarray
-    tally: np.ndarray
-
-    def index_ranges(self) -> dict[str, Any]:
-        """Return the ranges of integer arrays, which a restored memory is checked against."""
-        return {"place": COUNT, "tally": COUNT}
-
-
 @tracker
 class CachedTracker(NamedTuple):
     """The tracker of the cached set, and a memory."""
@@ -250,39 +262,6 @@ def remember(memory, r, atom):
     return place
 
 
-class Shelf:
-    """The memories of a cached set, by number of weights. All shelves compare equal, so they do not affect equality.
-
-    Attributes
-    ----------
-    counts : Counts
-        Numbers of hits and misses.
-    """
-
-    def __init__(self, counts: Counts | None = None):
-        self.counts = Counts.starting([0, 0]) if counts is None else counts
-        self.lock, self.memories = RLock(), dict[int, Memory]()
-
-    def memory(self, d: int, size: int) -> Memory:
-        """Return the memory of directions of ``d`` entries."""
-        if d not in self.memories:
-            empty = np.full((size, d), np.nan), np.zeros((size, d)), np.zeros(1, dtype=np.int64)
-            self.memories[d] = Memory(*empty, self.counts)
-        return self.memories[d]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shelf)
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __repr__(self) -> str:
-        return f"<hits and misses: {self.counts!r}>"
-
-    def __reduce__(self):
-        return Shelf, ()
-
-
 @wrapper
 class Cached(NamedTuple):
     """Another set, with a cache of the latest results of its oracle, for expensive oracles.
@@ -311,32 +290,29 @@ class Cached(NamedTuple):
 
     set: Any
     size: int = 8
-    shelf: Any = None
+    tally: Any = None
 
     def _checked(self):
-        return self._replace(
-            set=a_set("Cached: set", self.set),
-            size=whole("Cached", "size", self.size),
-            shelf=Opaque.of(Shelf()) if self.shelf is None else self.shelf,
-        )
+        tally = Counts.starting([0, 0]) if self.tally is None else self.tally
+        return self._replace(set=a_set("Cached: set", self.set), size=whole("Cached", "size", self.size), tally=tally)
 
     @property
     def hits(self) -> int:
         """Number of calls answered from the cache so far."""
-        return int(self.shelf.value.counts.totals[0])
+        return int(self.tally.totals[0])
 
     @property
     def misses(self) -> int:
         """Number of calls that the set's oracle had to answer so far."""
-        return int(self.shelf.value.counts.totals[1])
+        return int(self.tally.totals[1])
 
     def for_run(self):
         """Return the set for one run, with memories of its own."""
-        return self._replace(set=self.set.for_run(), shelf=Opaque.of(Shelf(self.shelf.value.counts.another())))
+        return self._replace(set=self.set.for_run(), tally=self.tally.another())
 
     def tracker(self, d):
         """Return the set's tracker and the memory. Threads share neither: each makes its own set by `for_run`."""
-        return CachedTracker(tracker_of(self.set, d), self.shelf.value.memory(d, self.size))
+        return CachedTracker(tracker_of(self.set, d), self.tally.memory(d, self.size))
 
     def oracle(self, tracker, r):
         """Return the atom that minimises ``<r, s>``."""
@@ -348,7 +324,7 @@ class Cached(NamedTuple):
 
     def vertex(self, r):
         """Return the vertex that minimises ``<r, s>`` as an array. Threads may call it at the same time."""
-        with self.shelf.value.lock:
+        with self.tally.lock:
             return vertex_of(self, r)
 
     def support(self, direction):

@@ -7,7 +7,7 @@ import numpy as np
 from frankwolfe.compile.part import lent, positive
 from frankwolfe.compile.verbs import leader, routine
 from frankwolfe.linalg.argmax import LazyArgmax
-from frankwolfe.linalg.matrices import column_norms, spectral_norm, weighted_row_sums
+from frankwolfe.linalg.matrices import column_norms, weighted_row_sums
 from frankwolfe.sets.atoms import Full, Hot
 from frankwolfe.sets.barriers import BudgetBarrier, GroupBarrier, IntervalBarrier, simplex_barrier
 from frankwolfe.sets.base import (
@@ -18,6 +18,7 @@ from frankwolfe.sets.base import (
     Structure,
     ball,
     constraint_set,
+    from_reaches,
     no_radius,
     of_columns,
     tracker,
@@ -286,10 +287,7 @@ class Box(NamedTuple):
         For p = 1 and 2 rows may attain their ranges at different points, so the results are upper bounds.
         """
         width = np.broadcast_to(np.subtract(self.upper, self.lower), X.shape[1])
-        reach = weighted_row_sums(X, width)
-        two = min(float(np.linalg.norm(reach)), spectral_norm(X) * float(np.linalg.norm(width)))
-        single = X.shape[0] == 1 or X.shape[1] == 1  # then all rows attain their ranges at the same points
-        return {1: (float(reach.sum()), single), 2: (two, single), np.inf: (float(reach.max()), True)}
+        return from_reaches(X, weighted_row_sums(X, width), float(np.linalg.norm(width)))
 
 
 def LinfBall(radius: float) -> Box:

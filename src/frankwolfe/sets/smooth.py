@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frankwolfe.compile.part import finite, positive
-from frankwolfe.linalg.matrices import row_norms, spectral_norm
+from frankwolfe.linalg.matrices import row_norms
 from frankwolfe.sets.atoms import Full, normalise, oppose
 from frankwolfe.sets.barriers import EllipsoidBarrier, PowerBarrier
 from frankwolfe.sets.base import ball, constraint_set, from_reaches, reaches, tracker, unknown_columns
@@ -57,10 +57,8 @@ class L2Ball(NamedTuple):
 
     def image_diameters(self, X: Any):
         """Return ``D_p`` for p = 1, 2, inf, each with whether it is exact; for p = 1 an upper bound."""
-        rows = row_norms(X, 2)
-        two = 2.0 * self.radius * spectral_norm(X)
-        one = min(sqrt(X.shape[0]) * two, 2.0 * self.radius * float(rows.sum()))
-        return {1: (one, X.shape[0] == 1), 2: (two, True), np.inf: (2.0 * self.radius * float(rows.max()), True)}
+        found = from_reaches(X, 2.0 * self.radius * row_norms(X, 2), 2.0 * self.radius)
+        return {**found, 2: (found[2][0], True)}
 
 
 @ball

@@ -211,40 +211,25 @@ class CallbackTracker(NamedTuple):
 
     @classmethod
     def krylov(cls, size: int, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]) -> "CallbackTracker":
-        """Return a tracker for the leading singular vectors of a matrix that is a function of ``r``."""
-        answer = KrylovAnswer(matrix_of, shape)
-        return cls.over(size, shape, answer, answer.memory)
+        """Return a tracker for the leading singular vectors of a matrix of that shape, which is a function of ``r``.
+
+        The search starts at the vectors found last. Its accuracy follows the theory of Frank-Wolfe with an inexact
+        oracle: the error may decrease as 1/t (Jaggi 2013). The residual bounds it.
+        """
+        memory = np.zeros(1 + min(shape))  # the number of calls, and the vector of the shorter side found last
+
+        def answer(r: np.ndarray) -> np.ndarray:
+            calls, last = memory[0] + 1.0, memory[1:].copy() if memory[0] > 0.0 else None
+            found = leading_triplets(matrix_of(r), 1, 0.1 / (calls + 1.0), last)
+            left, right = found.left[:, 0], found.right[:, 0]
+            memory[0], memory[1:] = calls, right if shape[0] >= shape[1] else left
+            return np.concatenate([left, right])
+
+        return cls.over(size, shape, answer, memory)
 
     def recount(self, r):
         """Compute the vectors by the callback."""
         consult(self.messenger, r)
-
-
-class KrylovAnswer:
-    """Function from ``r`` to its leading singular vectors that starts at the vectors found last.
-
-    Its accuracy follows the theory of Frank-Wolfe with an inexact oracle: the error may decrease as 1/t (Jaggi 2013).
-    The residual bounds it.
-
-    Parameters
-    ----------
-    matrix_of : callable
-        From ``r`` to the matrix that it represents.
-    shape : tuple of two ints
-        Shape of that matrix.
-    """
-
-    def __init__(self, matrix_of: Callable[[np.ndarray], Any], shape: tuple[int, int]):
-        self.matrix_of, self.shape = matrix_of, shape
-        self.memory = np.zeros(1 + min(shape))  # the number of calls, and the vector of the shorter side found last
-
-    def __call__(self, r: np.ndarray) -> np.ndarray:
-        """Return the left vector followed by the right one."""
-        calls, last = self.memory[0] + 1.0, self.memory[1:].copy() if self.memory[0] > 0.0 else None
-        found = leading_triplets(self.matrix_of(r), 1, 0.1 / (calls + 1.0), last)
-        left, right = found.left[:, 0], found.right[:, 0]
-        self.memory[0], self.memory[1:] = calls, right if self.shape[0] >= self.shape[1] else left
-        return np.concatenate([left, right])
 
 
 class TraceNormMethods:

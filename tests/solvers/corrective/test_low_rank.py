@@ -16,7 +16,7 @@ from frankwolfe.linalg.singular import leading_triplets, widened
 from frankwolfe.objective.objective import Objective
 from frankwolfe.rows import as_rows
 from frankwolfe.sets.atoms import dense
-from frankwolfe.sets.spectral import CallbackTracker, Gram, KrylovAnswer
+from frankwolfe.sets.spectral import CallbackTracker, Gram
 from frankwolfe.solvers.corrective.low_rank import project_to_trace_ball
 from tests import cases
 from tests.sets.test_base import ask
@@ -186,11 +186,11 @@ def test_vertices_of_the_spectrahedron_are_feasible_and_the_best(side):
 
 def test_the_accuracy_of_the_called_back_oracle_follows_the_number_of_calls():
     rng = np.random.default_rng(0)
-    answer = KrylovAnswer(lambda r: r.reshape(160, 150), (160, 150))
+    tracker = CallbackTracker.krylov(160 * 150, lambda r: r.reshape(160, 150), (160, 150))
     for call in range(1, 30):
         matrix = rng.normal(size=(160, 150))
-        found = answer(matrix.ravel())
-        level = found[:160] @ matrix @ found[160:]
+        tracker.recount(matrix.ravel())
+        level = tracker.left @ matrix @ tracker.right
         assert level >= np.linalg.norm(matrix, 2) * (1.0 - 0.1 / (call + 1.0))
 
 

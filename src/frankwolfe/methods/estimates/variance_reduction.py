@@ -295,7 +295,7 @@ class SarahState(NamedTuple):
         if self.exact[0] == 1.0:
             count_rows(gradient, -len(batch))
         else:
-            add_change(samples, iterate, gradient, batch, self.kept)
+            add_change(samples, iterate, gradient, batch, self.kept, 1.0, 1.0)
         self.exact[0] = 0.0
         self.coin.clock[0] = t
 
@@ -430,7 +430,7 @@ class SpiderState(NamedTuple):
         if takes_exact(self.first[0], t):
             count_rows(gradient, -len(batch))
         else:
-            add_change(samples, iterate, gradient, batch, self.kept)
+            add_change(samples, iterate, gradient, batch, self.kept, 1.0, 1.0)
 
     def follow(self, samples, iterate, move, gradient, batch, upcoming, t):
         """Look at the next batch before the step, unless the exact gradient will be taken after it."""
