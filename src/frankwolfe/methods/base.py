@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frankwolfe.compile.part import FIXED, Part, lent, part, require
+from frankwolfe.compile.part import FIXED, Part, finite, lent, part, positive, require
 from frankwolfe.compile.verbs import routine
 from frankwolfe.problem.requirements import IN_MEMORY, NO_SIDE, ONE_PROCESS, ROWS_AGAIN, SMOOTH_LOSS, WHOLE_ATOMS
 
@@ -309,6 +309,22 @@ class StepDefaults(PartDefaults):
     def part_left(self, first, last):
         """Return a lower bound on the product of ``1 - gamma_t``, ``first < t <= last``; NaN if it is not known."""
         return np.nan
+
+
+def checked_decay(rule: Any, why: str) -> Any:
+    """Return a part with numbers ``numerator / (k + offset)^power``, ``k`` from 1 on, with its settings checked.
+
+    None of the numbers may be above 1; ``why`` says what would happen. Without a field ``power`` it is 1.
+    """
+    name, settings, formula = type(rule).__name__, rule._asdict(), "1 + offset"
+    found = {"numerator": positive(name, "numerator", rule.numerator), "offset": finite(name, "offset", rule.offset)}
+    most = 1.0 + found["offset"]
+    if "power" in settings:
+        found["power"] = positive(name, "power", rule.power, 1.0, ": the average would soon stand still")
+        most, formula = max(most, 0.0) ** found["power"], "(1 + offset)^power"
+    if found["numerator"] > most:
+        raise ValueError(f"{name}: numerator must be at most {formula} = {most:g}, got {rule.numerator:g}: {why}")
+    return rule._replace(**found)
 
 
 KINDS: dict[str, tuple[str, type]] = {

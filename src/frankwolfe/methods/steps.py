@@ -28,24 +28,10 @@ from frankwolfe.compile.verbs import (
     squares,
     value,
 )
-from frankwolfe.methods.base import Epochs, StepDefaults, accept, place_in_epoch, step_rule
+from frankwolfe.methods.base import Epochs, StepDefaults, accept, checked_decay, place_in_epoch, step_rule
 from frankwolfe.problem.requirements import BOUNDED_CURVATURE
 
 # --- Step sizes that are known beforehand.
-
-EPSILON = float_info.epsilon
-
-
-def checked_steps(rule: Any) -> Any:
-    """Return a rule of steps ``numerator / (k + offset)``, ``k`` from 1 on, with its numbers checked."""
-    name = type(rule).__name__
-    numerator, offset = positive(name, "numerator", rule.numerator), finite(name, "offset", rule.offset)
-    if numerator > 1.0 + offset:
-        raise ValueError(
-            f"{name}: numerator must be at most 1 + offset = {1.0 + offset:g}, got {numerator:g}: "
-            "the first step would overshoot the vertex"
-        )
-    return rule._replace(numerator=numerator, offset=offset)
 
 
 @step_rule()
@@ -69,7 +55,7 @@ class OpenLoop(NamedTuple):
     offset: float = 2.0
 
     def _checked(self):
-        return checked_steps(self)
+        return checked_decay(self, "the first step would overshoot the vertex")
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t``, counted from 1."""
@@ -83,7 +69,7 @@ class OpenLoop(NamedTuple):
             return 0.0  # the very first step has length 1
         largest = lgamma(last + after)
         left = lgamma(last + before) - lgamma(first + before) - largest + lgamma(first + after)
-        return exp(left - 8.0 * EPSILON * largest)
+        return exp(left - 8.0 * float_info.epsilon * largest)
 
 
 @step_rule()
@@ -148,28 +134,23 @@ class EpochStep(NamedTuple):
     offset: float = 1.0
 
     def _checked(self):
-        return checked_steps(self)
+        return checked_decay(self, "the first step would overshoot the vertex")
 
     def for_run(self, setting):
         """Store when epochs begin."""
-        return EpochStepState(self.numerator, self.offset, setting.epochs)
+        return EpochStepState(self, setting.epochs)
 
 
 class EpochStepState(NamedTuple):
     """The settings, and the epochs of the estimate."""
 
-    numerator: float
-    offset: float
+    rule: EpochStep
     epochs: Epochs
 
     def length(self, move, samples, gradient, iterate, t):
         """Step size at step ``t`` of the run."""
         k, _ = place_in_epoch(self.epochs.starts, self.epochs.period, t)
-        return self.numerator / (k + self.offset)
-
-
-PASSES_ASSUMED = 100
-"""Passes for which a step is chosen where nothing bounds them."""
+        return self.rule.numerator / (k + self.rule.offset)
 
 
 @step_rule()
@@ -217,7 +198,7 @@ class ConstantStep(NamedTuple):
         if gamma is None:
             steps = setting.horizon
             if not isfinite(steps):
-                steps = PASSES_ASSUMED * setting.n / max(1, setting.batch_size)
+                steps = 100 * setting.n / max(1, setting.batch_size)
             gamma = min(1.0, self.scale / max(1.0, steps) ** self.power)
         return ConstantStepState(np.array([gamma]))
 
@@ -515,12 +496,6 @@ class NormStepState(NamedTuple):
 # positive, the steps went too far and ``c`` is halved. If more than half of the slope is left, the steps were too short
 # and ``c`` grows by a factor of 1.3. The experiment is in the documentation (docs/stochastic-pairwise.md).
 
-SHRINK, GROW = 0.5, 1.3
-"""Factors for ``c`` after steps that were too long, and after steps that were too short."""
-
-LEAST = 1e-3
-"""Smallest ``c``. Without it, rounding errors near the optimum could stop a run that is resumed later."""
-
 
 @step_rule(needs=(BOUNDED_CURVATURE,))
 class DampedStep(NamedTuple):
@@ -596,9 +571,9 @@ def _adapt(state, gradient, iterate):
     for j in range(len(r)):
         hindsight += r[j] * moved[j]
     if hindsight > 0.0:
-        damping[0] = max(LEAST, SHRINK * damping[0])
+        damping[0] = max(1e-3, 0.5 * damping[0])  # near the optimum, rounding alone would shrink it to nothing
     elif hindsight < 0.5 * damping[1]:
-        damping[0] = min(1.0 / state.share, GROW * damping[0])
+        damping[0] = min(1.0 / state.share, 1.3 * damping[0])
     damping[1] = 0.0
     for j in range(len(r)):
         w = iterate.scale[0] * v[j]

@@ -17,7 +17,7 @@ from frankwolfe.compile.verbs import (
     smoothed_derivative,
     value,
 )
-from frankwolfe.methods.base import estimate
+from frankwolfe.methods.base import checked_decay, estimate
 from frankwolfe.methods.gradient import (
     ALL_ROWS,
     TABLE_CHANGE,
@@ -136,21 +136,6 @@ class GrowingBatch(NamedTuple):
 # --- averages of batch gradients ------------------------------------------------------------------------------------
 
 
-def checked_averaging(part: Any) -> Any:
-    """Return a part whose ``numerator``, ``offset`` and ``power`` make weights of at most one; or say why not."""
-    name = type(part).__name__
-    numerator, offset = positive(name, "numerator", part.numerator), finite(name, "offset", part.offset)
-    power = positive(name, "power", part.power, 1.0, ": the average would soon stand still")
-    if offset < 0.0:
-        raise ValueError(f"{name}: offset must not be negative, got {offset:g}")
-    if numerator > (1.0 + offset) ** power:
-        raise ValueError(
-            f"{name}: numerator must be at most (1 + offset)^power = {(1.0 + offset) ** power:g}, got {numerator:g}: "
-            "the first weight would be above 1"
-        )
-    return part._replace(numerator=numerator, offset=offset, power=power)
-
-
 @routine
 def newest_weight(part, t):
     """Return ``numerator / (t + offset)^power``."""
@@ -188,7 +173,7 @@ class Momentum(NamedTuple):
     power: float = 2.0 / 3.0
 
     def _checked(self):
-        return checked_averaging(self)
+        return checked_decay(self, "the first weight would be above 1")
 
     def refresh(self, samples, iterate, gradient, batch, upcoming, t):
         """Fade the estimate and add the batch's mean gradient."""
@@ -239,7 +224,7 @@ class OneSample(NamedTuple):
     power: float = 1.0
 
     def _checked(self):
-        return checked_averaging(self)
+        return checked_decay(self, "the first weight would be above 1")
 
     def for_run(self, setting):
         """Go on with the average of the run that is continued, if it was one of these; else begin one."""
