@@ -114,8 +114,8 @@ def test_attributes_are_looked_for_at_the_doors_only():
     [
         ("SquaredHinge", "losses/convex.py", "losses/__init__.py"),
         ("Tukey", "losses/nonconvex.py", "losses/__init__.py"),
-        ("OWLBall", "sets/sorted.py", "sets/__init__.py"),
-        ("LpBall", "sets/smooth.py", "sets/__init__.py"),
+        ("OWLBall", "sets/sorted.py", "sets/sorted.py"),
+        ("LpBall", "sets/smooth.py", "sets/smooth.py"),
         ("CoordinateAverage", "methods/estimates/sag.py", "methods/registry.py"),
         ("BlendedPairwise", "methods/directions.py", "methods/registry.py"),
         ("LogAdaptive", "methods/steps.py", "methods/steps.py"),

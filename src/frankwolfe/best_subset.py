@@ -23,7 +23,7 @@ from frankwolfe.problem import Problem
 from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.result import Result, Status, Trace
 from frankwolfe.run import minimize
-from frankwolfe.sets import carried
+from frankwolfe.sets.named import carried
 
 MOST_NODES = 200
 """Largest number of relaxations that a search solves."""

@@ -18,8 +18,8 @@ from frankwolfe.problem.linear_bounds import Infeasible, LinearBounds
 from frankwolfe.result import Result, Status
 from frankwolfe.run import driven, minimize, shown
 from frankwolfe.running.driver import Driver, Limits
-from frankwolfe.sets import as_constraint, carried
 from frankwolfe.sets.checks import numbers
+from frankwolfe.sets.named import as_constraint, carried
 from frankwolfe.shards.local import Threads
 from frankwolfe.solvers.corrective import solver_for
 from frankwolfe.solvers.corrective.feasible_point import feasible_point

@@ -16,7 +16,7 @@ from frankwolfe.methods.registry import Method, as_method, pick
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import check
 from frankwolfe.run import minimize
-from frankwolfe.sets import as_constraint
+from frankwolfe.sets.named import as_constraint
 from frankwolfe.solvers.corrective.active_atoms import HessianLimits
 from frankwolfe.solvers.corrective.fully_corrective import CorrectiveSolver
 

@@ -10,7 +10,8 @@ from frankwolfe.best_subset import best_subset
 from frankwolfe.problem import Problem
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize
-from frankwolfe.sets import Box, carried
+from frankwolfe.sets import Box
+from frankwolfe.sets.named import carried
 
 ROOM = 10.0
 """The last budget is at least this many times the size of the weights, so it does not shape them."""

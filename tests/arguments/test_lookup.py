@@ -12,7 +12,7 @@ from frankwolfe.arguments.names import ALSO_CALLED, INSTEAD, advice, known_elsew
 from frankwolfe.losses import LOSSES
 from frankwolfe.methods.registry import METHODS
 from frankwolfe.methods.steps import STEPS
-from frankwolfe.sets import SETS
+from frankwolfe.sets.named import SETS
 
 TABLES = {"method": METHODS, "loss": LOSSES, "constraint": SETS, "step": STEPS}
 ESTIMATORS = [getattr(estimators, name) for name in estimators.__all__]

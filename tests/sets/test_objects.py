@@ -13,8 +13,8 @@ from sklearn.model_selection import cross_val_score
 import frankwolfe as fw
 from frankwolfe.cli import main
 from frankwolfe.compile.part import short
-from frankwolfe.sets import SETS as NAMED
 from frankwolfe.sets import outside
+from frankwolfe.sets.named import SETS as NAMED
 from frankwolfe.sets.polytopes import ScaledProgram
 from tests import cases
 

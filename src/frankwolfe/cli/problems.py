@@ -20,7 +20,7 @@ from frankwolfe.path import make_problem
 from frankwolfe.problem import Problem
 from frankwolfe.problem.posing import RuledSet, least_size, posed
 from frankwolfe.problem.rules import QUOTED, Rules
-from frankwolfe.sets import as_constraint
+from frankwolfe.sets.named import as_constraint
 from frankwolfe.store.reader import DEFAULT_MEMORY, RowStore, open_rows
 
 ROOM = 1.01

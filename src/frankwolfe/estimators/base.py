@@ -35,7 +35,8 @@ from frankwolfe.problem.posing import RuledSet, least_size, posed
 from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
-from frankwolfe.sets import DEFAULT_RADIUS, GroupBall, L1Ball, NonNegativeL1Ball, as_constraint, carried
+from frankwolfe.sets import GroupBall, L1Ball, NonNegativeL1Ball
+from frankwolfe.sets.named import DEFAULT_RADIUS, as_constraint, carried
 from frankwolfe.summary import Summary, proven, run_facts
 from frankwolfe.without_budget import in_units, minimize_without_budget, unit_columns
 

@@ -23,7 +23,7 @@ from frankwolfe.path import as_radii, at_the_edge, follow, held_out_loss, radius
 from frankwolfe.problem import Problem
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.result import Result, Status
-from frankwolfe.sets import DEFAULT_RADIUS
+from frankwolfe.sets.named import DEFAULT_RADIUS
 
 
 class RadiusSearch(LinearModel):

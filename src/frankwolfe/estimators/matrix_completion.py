@@ -14,7 +14,7 @@ from frankwolfe.estimators.base import CertifiedEstimator
 from frankwolfe.losses import Squared, as_loss
 from frankwolfe.problem.requirements import require_memory
 from frankwolfe.problem.rules import ColumnNames
-from frankwolfe.sets import as_constraint
+from frankwolfe.sets.named import as_constraint
 
 
 class Entries(NamedTuple):
