@@ -159,27 +159,52 @@ def test_a_quadratic_program_whose_only_feasible_point_is_at_its_bounds():
 # --- prices -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_prices_are_the_slopes_of_the_optimum(number):
-    rng = np.random.default_rng(number)
-    X = rng.normal(size=(60, 6))
-    y, A, h = X @ rng.normal(size=6) + rng.normal(size=60), rng.normal(size=(3, 6)), 1e-4
-    at = A @ rng.dirichlet(np.ones(6))
-    ball = fw.L1Ball if number % 2 else fw.NonNegativeL1Ball
+WIDE = np.array([0.2, 0.5, 0.1, 0.3, 1.0])
+PRICED = {
+    "l1": lambda move: fw.L1Ball(1.5 + move("radius")),
+    "nonnegative": lambda move: fw.NonNegativeL1Ball(1.5 + move("radius")),
+    "l2": lambda move: fw.L2Ball(0.8 + move("radius")),
+    "groups": lambda move: fw.GroupBall(np.array([0, 0, 1, 1, 2]), 0.9 + move("radius")),
+    "simplex": lambda move: fw.Simplex(1.2 + move("radius")),
+    "caps": lambda move: fw.CappedSimplex(WIDE + move("upper"), 1.2 + move("radius")),
+    "box": lambda move: fw.Box(-WIDE - move("lower"), 0.5 * WIDE + move("upper")),
+    "budget": lambda move: fw.Budget(-WIDE - move("lower"), 0.5 * WIDE + move("upper"), 0.9 + move("radius")),
+}
+"""Sets whose parameters move a little to the loose side."""
 
-    def fit(radius=0.0, first=0.0, second=0.0, third=0.0):
+
+@pytest.mark.parametrize("name", PRICED)
+def test_prices_are_the_slopes_of_the_optimum(name):
+    rng, h = np.random.default_rng(5), 2e-4
+    loss = "logistic" if list(PRICED).index(name) % 2 else "squared"
+    X, A = rng.normal(size=(60, 5)), rng.normal(size=(3, 5))
+    y = X @ [1.0, -1.0, 0.5, -0.1, 0.6] + 0.5 * rng.normal(size=60)
+    y = np.where(y > 0.0, 1.0, -1.0) if loss == "logistic" else y
+    at = A @ np.mean([PRICED[name](lambda what: 0.0).vertex(r) for r in (-X.T @ y, *rng.normal(size=(9, 5)))], axis=0)
+
+    def fit(moved="", k=0, by=0.0):
+        def move(what):
+            return by * np.eye(5)[k] * (what == moved) if what in ("lower", "upper") else by * (what == moved)
+
+        first, second, third = (by * (moved == "side" and k == row) for row in range(3))
         side = fw.LinearBounds(
             A, [-np.inf, at[1] - second, at[2] + third], [at[0] + first, at[1] + 0.1 + second, at[2] + third]
         )
-        return fw.minimize(fw.Problem(X, y, "squared", ball(1.5 + radius), side=side), tol=1e-11)
+        return fw.minimize(fw.Problem(X, y, loss, PRICED[name](move), side=side, intercept=True), tol=1e-10)
 
-    def fall(name):
-        return (fit(**{name: -h}).fun - fit(**{name: h}).fun) / (2.0 * h)
-
-    prices = fit().prices
-    assert prices["radius"] == pytest.approx(fall("radius"), rel=1e-3, abs=1e-6)
-    slopes = fall("first"), fall("second"), abs(fall("third"))
-    np.testing.assert_allclose(prices["side"], slopes, rtol=1e-3, atol=1e-6)
+    result, unique = fit(), 0
+    for what, prices in result.prices.items():
+        if what == "lower" and name in ("simplex", "nonnegative", "caps"):
+            continue  # these bounds do not move
+        for k, price in enumerate(np.atleast_1d(prices)):
+            loss_of, gain = (fit(what, k, -h).fun - result.fun) / h, (result.fun - fit(what, k, h).fun) / h
+            if loss_of + gain < 0.0 and (what, k) in (("side", 2), ("radius", 0)):
+                loss_of, gain = -gain, -loss_of  # an equation moves in the direction that helps
+            assert gain - 1e-6 <= price <= loss_of + 1e-6
+            if loss_of - gain <= 0.02 * loss_of + 1e-6:  # the optimum has one slope, so there is one price
+                assert price == pytest.approx(0.5 * (loss_of + gain), rel=1e-3, abs=1e-6)
+                unique += price > 1e-3
+    assert unique >= 1
 
 
 def test_every_convex_problem_has_the_price_of_its_radius():
