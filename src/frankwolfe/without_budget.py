@@ -61,8 +61,6 @@ def minimize_without_budget(
     >>> minimize_without_budget(problem, tol=1e-9).x.round(6)
     array([2., 0.])
     """
-    if max_features is not None:
-        problem.source.require_memory("max_features")
     of_runs = {name: options[name] for name in ("method", "max_passes", "random_state", "n_threads") if name in options}
     if problem.constraint.own_radius() is None or isinstance(problem.constraint, Box):
         if max_features is not None:

@@ -94,6 +94,32 @@ def test_partitions_without_rows_do_no_harm(client):
     assert model.score(rows, some.outcome) == pytest.approx(np.mean(expected == WORDS[70:]))
 
 
+RULES = {
+    "budget": {"bounds": {"age": (0, 0.3)}, "conditions": "age + dose == rest", "radius": 1.5},
+    "no budget": {"bounds": {"*e": (0, None)}, "conditions": ["age >= dose", "size + rest <= 0.1"]},
+    "box": {"bounds": (-0.5, 0.2), "conditions": "age + dose + size >= -0.2"},
+    "monotone": {"monotone": {("dose", "size", "age"): "increasing"}, "constraint": "l2", "radius": 0.8},
+    "groups": {"groups": [["age", "dose"]], "conditions": "dose >= -0.2", "constraint": "group", "radius": 0.9},
+}
+
+
+@pytest.mark.parametrize("how", RULES)
+def test_rules_mean_the_same_wherever_rows_are(client, tmp_path, how):
+    codes = (WORDS == "yes").astype(int)
+    store = fw.write_rows(tmp_path / "rows", TABLE, codes, WEIGHTS, shard=X.nbytes // 8, memory=X.nbytes // 2)
+    frame = FRAME.assign(code=dd.from_pandas(pd.Series(codes), npartitions=4))
+    assert not store.fits
+    here, disk, there = (fw.FrankWolfeClassifier(tol=1e-8, max_passes=3000, **RULES[how]) for _ in range(3))
+    here.fit(TABLE, codes, WEIGHTS)
+    alike(disk.fit(store), here)
+    alike(there.fit(frame[list(TABLE.columns)], frame.code, frame.weight), here)
+    assert any(price > 1e-3 for price in here.prices_.values())
+    for model in (disk, there):
+        assert model.prices_ == pytest.approx(here.prices_, abs=1e-5)
+        assert model.result_.violation is None or model.result_.violation <= 1e-12
+        assert "of norm one" not in model.result_.message  # columns that are not in memory keep their units
+
+
 TARGETS = np.column_stack([SIGNAL, 3.0 - 2.0 * SIGNAL, RNG.normal(size=240)])
 
 
@@ -149,10 +175,11 @@ UNREADABLE = da.from_array(X, chunks=(60, 4)).map_blocks(lambda block: failing()
         (fw.MatrixCompletion(), "needs rows in memory"),
         (fw.FrankWolfeClassifier(method="momentum"), "they are on a cluster: use 'auto'"),
         (fw.FrankWolfeClassifier(loss="hinge"), "has a kink"),
+        (fw.FrankWolfeClassifier(bounds=(0, None), max_features=2), "max_features needs rows in memory"),
         (fw.FrankWolfeClassifier(multi_class="ovr"), "would load the rows 3 times: use the loss 'logistic'"),
         (fw.FrankWolfeClassifier(loss="squared-hinge"), "would load the rows 3 times"),
     ],
-    ids=["cv", "completion", "method", "kink", "ovr", "squared-hinge"],
+    ids=["cv", "completion", "method", "kink", "features", "ovr", "squared-hinge"],
 )
 def test_what_cannot_work_is_said_before_anything_is_loaded(client, model, words):
     with pytest.raises(ValueError, match=words):

@@ -32,6 +32,7 @@ from frankwolfe.estimators.array_data import functions_for
 from frankwolfe.exceptions import ScaleWarning
 from frankwolfe.problem import Problem
 from frankwolfe.problem.posing import RuledSet, least_size, posed
+from frankwolfe.problem.requirements import require_memory
 from frankwolfe.problem.rules import ColumnNames, Rules
 from frankwolfe.result import Result, Status
 from frankwolfe.run import minimize, resume
@@ -325,6 +326,8 @@ class LinearModel(CertifiedEstimator, ABC):
         self
         """
         X, y, sample_weight = functions_for(X).training_data(self, X, y, sample_weight)
+        if self.max_features is not None:
+            require_memory(X, "max_features")
         self._solve(self._fit_problems(X, y, sample_weight), checkpoint)
         return self
 
